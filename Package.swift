@@ -1,0 +1,59 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// The layers, lowest first. Imports point down only (docs/architecture.md); the build enforces it with
+// `--explicit-target-dependency-import-check error`.
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+]
+/// Byte-level targets also store spans in non-escapable cursors, which 6.3 keeps behind this feature.
+let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
+
+func library(_ name: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: bytes ? byteSettings : settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
+}
+
+func executable(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+    name: "carrel",
+    targets: [
+        // C: module maps of Debian's libraries, one importer each, and small C targets of our own
+        .target(name: "CLinux", path: "Sources/C/CLinux"),
+
+        // ground
+        library("CarrelBytes", bytes: true),
+        library("CarrelThreads", ["CLinux"]),
+
+        // formats
+
+        // domain
+
+        // runs
+
+        // tools
+
+        // tests
+        tests("CarrelBytesTests", ["CarrelBytes"]),
+        tests("CarrelThreadsTests", ["CarrelThreads"]),
+    ]
+)

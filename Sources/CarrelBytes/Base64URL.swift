@@ -1,0 +1,52 @@
+/// Base 64 with the URL- and file-name-safe alphabet, without padding (RFC 4648 §5).
+public enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let values: [UInt8] = {
+        var table = [UInt8](repeating: 0xff, count: 256)
+        for (value, character) in alphabet.enumerated() { table[Int(character)] = UInt8(value) }
+        return table
+    }()
+
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        String(decoding: encodedBytes(bytes), as: UTF8.self)
+    }
+
+    /// The encoding as ASCII bytes.
+    public static func encodedBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var bits: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            held += 8
+            while held >= 6 {
+                held -= 6
+                out.append(alphabet[Int(bits >> UInt32(held) & 63)])
+            }
+        }
+        if held > 0 { out.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
+        return out
+    }
+
+    /// The bytes, or nil when a character is outside the alphabet, the length is impossible, or unused bits are not zero,
+    /// so that every byte string has exactly one encoding.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var out: [UInt8] = []
+        out.reserveCapacity(text.utf8.count * 3 / 4)
+        var bits: UInt32 = 0
+        var held = 0
+        for character in text.utf8 {
+            let value = values[Int(character)]
+            guard value != 0xff else { return nil }
+            bits = bits << 6 | UInt32(value)
+            held += 6
+            if held >= 8 {
+                held -= 8
+                out.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            }
+        }
+        guard held < 6, bits & ((1 << UInt32(held)) - 1) == 0 else { return nil }
+        return out
+    }
+}

@@ -1,0 +1,14 @@
+/// Bytes that are not what their format says they must be: what was wrong, and where.
+public struct Malformed: Error, Equatable, CustomStringConvertible {
+    /// A lower-case phrase without a period, such as "MP3 header names a reserved bit rate". Never content of the bytes.
+    public let what: String
+    /// Byte offset from the start of the span that was being read.
+    public let offset: Int
+
+    public init(_ what: String, at offset: Int) {
+        self.what = what
+        self.offset = offset
+    }
+
+    public var description: String { "\(what) at byte \(offset)" }
+}
