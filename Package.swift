@@ -45,6 +45,7 @@ let package = Package(
         library("CarrelThreads", ["CLinux"]),
 
         // formats
+        library("CarrelAudio", bytes: true, ["CarrelBytes"]),
 
         // domain
 
@@ -53,6 +54,7 @@ let package = Package(
         // tools
 
         // tests
+        tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
     ]

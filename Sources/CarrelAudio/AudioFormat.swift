@@ -1,0 +1,86 @@
+public import CarrelBytes
+
+/// What all frames of one elementary stream have in common.
+public struct AudioFormat: Sendable, Hashable {
+    /// The codec with its version or profile.
+    public let codec: AudioCodec
+    /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
+    public let sampleRate: Int
+    /// Channels as the frames code them; one for HE-AAC v2, which is heard as two.
+    public let channels: Int
+    /// Samples of each channel in one frame, at `sampleRate`.
+    public let samplesPerFrame: Int
+    /// The bits of a frame's first four bytes that every frame shares, and their values.
+    @usableFromInline
+    let mask: UInt32
+    @usableFromInline
+    let pattern: UInt32
+
+    /// A format, or nil when the codec has no such sample rate or channel count.
+    ///
+    /// - Parameters:
+    ///   - codec: the codec with its version or profile.
+    ///   - sampleRate: per second; for HE-AAC the rate of the core.
+    ///   - channels: as the frames code them.
+    public init?(codec: AudioCodec, sampleRate: Int, channels: Int) {
+        switch codec {
+        case .mp3(let version):
+            guard (1...2).contains(channels), let rate = MP3FrameHeader.rateBits(of: sampleRate, in: version) else { return nil }
+            mask = MP3FrameHeader.fixedMask
+            pattern = 0xffe2_0000 | MP3FrameHeader.versionBits(of: version) | rate
+            samplesPerFrame = version.samplesPerFrame
+        case .aac(let profile):
+            guard let template = ADTSTemplate(profile: profile, sampleRate: sampleRate, channels: channels) else { return nil }
+            mask = ADTSHeader.fixedMask
+            pattern = template.word & mask
+            samplesPerFrame = ADTSHeader.samplesPerBlock
+        }
+        self.codec = codec
+        self.sampleRate = sampleRate
+        self.channels = channels
+    }
+
+    init(_ header: MP3FrameHeader) {
+        codec = .mp3(header.version)
+        sampleRate = header.sampleRate
+        channels = header.channels
+        samplesPerFrame = header.samplesPerFrame
+        mask = MP3FrameHeader.fixedMask
+        pattern = header.word & mask
+    }
+
+    /// The codec as in the `CODECS` attribute and `codecs` parameter (RFC 6381 §3.3), such as `mp4a.40.2`.
+    public var codecString: String {
+        switch codec {
+        case .mp3: "mp4a.40.34"
+        case .aac(let profile): "mp4a.40.\(profile.objectType)"
+        }
+    }
+
+    /// Channels as they are heard.
+    public var outputChannels: Int { codec == .aac(.heV2) ? 2 : channels }
+
+    /// The frame header to put before each raw AAC block of this format; nil for MP3, whose frames have their own.
+    public var adts: ADTSTemplate? {
+        guard case .aac(let profile) = codec else { return nil }
+        return ADTSTemplate(profile: profile, sampleRate: sampleRate, channels: channels)
+    }
+
+    /// The length in bytes of the frame that starts at `offset`, its header included.
+    ///
+    /// Walks a stream of whole frames back to back. The frame may reach past the end of the span.
+    ///
+    /// - Returns: nil when the header does not fit into the span or does not belong to a stream of this format.
+    @inlinable
+    public func frameLength(in span: RawSpan, at offset: Int) -> Int? {
+        guard offset >= 0, span.byteCount &- offset >= 4 else { return nil }
+        let word = span.u32(at: offset)
+        guard word & mask == pattern else { return nil }
+        switch codec {
+        case .mp3: return MP3FrameHeader.parse(word)?.frameLength
+        case .aac:
+            guard let header = ADTSHeader.parse(span, at: offset), header.blocks == 1 else { return nil }
+            return header.frameLength
+        }
+    }
+}
