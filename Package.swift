@@ -43,6 +43,7 @@ let package = Package(
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelThreads", ["CLinux"]),
+        library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -57,5 +58,6 @@ let package = Package(
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
+        tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
     ]
 )

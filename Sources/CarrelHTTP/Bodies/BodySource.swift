@@ -1,0 +1,8 @@
+/// Produces a response's body block by block, in bounded memory.
+public protocol BodySource: AnyObject, Sendable {
+    /// Appends up to `out.freeCapacity` bytes; appending nothing means the end. Throwing cuts the connection, so that the
+    /// client sees that the body is not whole.
+    ///
+    /// Called on the connection's own thread, never concurrently. It must not wait: every other connection of that thread would.
+    func read(into out: inout OutputRawSpan) throws
+}

@@ -1,0 +1,14 @@
+/// Where a streamed response's producer puts its chunks.
+public struct BodyWriter: Sendable {
+    private let send: @Sendable ([UInt8]) async throws -> Void
+
+    /// - Parameter send: takes one chunk and returns when there is room for the next; throws when nobody reads any more.
+    public init(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) {
+        self.send = send
+    }
+
+    /// Hands over one chunk and waits while the client is slower than the producer.
+    public func write(_ bytes: [UInt8]) async throws {
+        try await send(bytes)
+    }
+}

@@ -1,0 +1,65 @@
+internal import CarrelThreads
+
+/// Where a request's body comes from.
+public protocol RequestBodySource: AnyObject, Sendable {
+    /// The next chunk, nil at the end. Throws when the client hung up, was too slow or sent something that is not HTTP.
+    func next() async throws(HTTPError) -> [UInt8]?
+}
+
+/// A request's body, read as it arrives: a consumer that waits makes the client wait.
+public struct RequestBody: Sendable {
+    /// The number of bytes the client announced; nil when it did not (chunked).
+    public let length: Int?
+    private let source: (any RequestBodySource)?
+
+    /// A body of known bytes.
+    public init(_ bytes: [UInt8] = []) {
+        length = bytes.count
+        source = bytes.isEmpty ? nil : KnownBytes(bytes)
+    }
+
+    /// - Parameters:
+    ///   - length: announced by the client, in bytes.
+    ///   - source: gives the chunks.
+    public init(length: Int?, source: any RequestBodySource) {
+        self.length = length
+        self.source = source
+    }
+
+    /// Whether there is certainly nothing to read.
+    public var isEmpty: Bool { source == nil }
+
+    /// The next chunk, nil at the end. Every chunk is given once, whoever asks.
+    public func next() async throws(HTTPError) -> [UInt8]? {
+        guard let source else { return nil }
+        return try await source.next()
+    }
+
+    /// The whole body; one of more than `limit` bytes is refused with 413, at once when its length is announced.
+    public func collect(upTo limit: Int) async throws(HTTPError) -> [UInt8] {
+        if let length, length > limit { throw Self.tooLarge(limit) }
+        guard var all = try await next() else { return [] }
+        guard all.count <= limit else { throw Self.tooLarge(limit) }
+        while let chunk = try await next() {
+            guard chunk.count <= limit - all.count else { throw Self.tooLarge(limit) }
+            all += chunk
+        }
+        return all
+    }
+
+    private static func tooLarge(_ limit: Int) -> HTTPError {
+        HTTPError(.contentTooLarge, "http.bodyTooLarge", "the body is larger than \(limit) bytes")
+    }
+}
+
+private final class KnownBytes: RequestBodySource {
+    private let bytes: Locked<[UInt8]?>
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = Locked(bytes)
+    }
+
+    func next() async throws(HTTPError) -> [UInt8]? {
+        bytes.withLock { $0.take() }
+    }
+}

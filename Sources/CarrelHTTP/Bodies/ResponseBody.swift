@@ -1,0 +1,61 @@
+internal import CarrelThreads
+
+/// What follows a response's header.
+public enum ResponseBody: Sendable {
+    /// Nothing.
+    case empty
+    /// Bytes that are already in memory.
+    case bytes([UInt8])
+    /// A range of a file, sent by the kernel (`sendfile`).
+    case file(OpenFile, Range<Int64>)
+    /// Blocks made as the connection takes them; `length` in bytes, nil when it is not known.
+    case pull(length: Int?, any BodySource)
+    /// Chunks from an asynchronous producer; `length` in bytes, nil when it is not known.
+    case stream(length: Int?, @Sendable (BodyWriter) async throws -> Void)
+
+    /// The number of bytes, nil when it is not known before the end.
+    public var length: Int? {
+        switch self {
+        case .empty: 0
+        case .bytes(let bytes): bytes.count
+        case .file(_, let range): range.count
+        case .pull(let length, _), .stream(let length, _): length
+        }
+    }
+
+    /// The whole body in memory, for tests and for our own calls; throws `http.responseTooLarge` when it is more than `limit` bytes.
+    public func collect(upTo limit: Int) async throws -> [UInt8] {
+        let tooLarge = HTTPError(.internalServerError, "http.responseTooLarge", "the response is larger than \(limit) bytes")
+        if let length, length > limit { throw tooLarge }
+        switch self {
+        case .empty: return []
+        case .bytes(let bytes): return bytes
+        case .file(let file, let range):
+            return try file.read(range)
+        case .pull(_, let source):
+            var out: [UInt8] = []
+            while true {
+                let block = unsafe try [UInt8](unsafeUninitializedCapacity: 65536) { (buffer, count) throws in
+                    var span = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+                    try source.read(into: &span)
+                    count = unsafe span.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+                }
+                if block.isEmpty { return out }
+                out += block
+                guard out.count <= limit else { throw tooLarge }
+            }
+        case .stream(_, let produce):
+            let out = Locked<[UInt8]>([])
+            try await produce(
+                BodyWriter { chunk in
+                    let count = out.withLock {
+                        $0 += chunk
+                        return $0.count
+                    }
+                    guard count <= limit else { throw tooLarge }
+                }
+            )
+            return out.withLock { $0 }
+        }
+    }
+}

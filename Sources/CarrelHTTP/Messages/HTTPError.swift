@@ -1,0 +1,89 @@
+/// A request that ends in an error: what a problem document says (RFC 9457).
+public struct HTTPError: Error, Sendable, CustomStringConvertible {
+    /// The status of the response.
+    public var status: HTTPStatus
+    /// A stable dotted identifier, such as `order.expired`: the same in logs, problem documents and docs.
+    public var code: String
+    /// What kind of problem it is; nil means the status' own phrase.
+    public var title: String?
+    /// What happened this time and what to do: a lower-case sentence without a period and without secrets.
+    public var detail: String?
+    /// More members of the problem document, such as a reason.
+    public var extra: [(String, String)]
+    /// Fields for the response, such as `Retry-After`.
+    public var headers: HTTPFields
+
+    /// - Parameters:
+    ///   - status: the status of the response.
+    ///   - code: the stable dotted identifier.
+    ///   - detail: a lower-case sentence without a period and without secrets.
+    ///   - title: what kind of problem it is.
+    ///   - extra: more members of the problem document.
+    ///   - headers: fields for the response.
+    public init(
+        _ status: HTTPStatus,
+        _ code: String,
+        _ detail: String? = nil,
+        title: String? = nil,
+        extra: [(String, String)] = [],
+        headers: HTTPFields = [:]
+    ) {
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.title = title
+        self.extra = extra
+        self.headers = headers
+    }
+
+    public var description: String {
+        detail.map { "\($0) (\(code))" } ?? "\(status.reason.lowercased()) (\(code))"
+    }
+
+    /// The URI of the kind of problem: `about:blank` for those of HTTP itself, `urn:carrel:problem:CODE` for ours.
+    public var type: String {
+        code.hasPrefix("http.") ? "about:blank" : "urn:carrel:problem:\(code)"
+    }
+
+    /// The error as `application/problem+json`, with the request's id so that a person can name it (left out when empty).
+    public func response(requestID: String) -> HTTPResponse {
+        var text = "{"
+        func add(_ name: String, _ value: String) {
+            if text.utf8.count > 1 { text += "," }
+            text += "\(Self.quoted(name)):\(value)"
+        }
+        add("type", Self.quoted(type))
+        add("title", Self.quoted(title ?? status.reason))
+        add("status", String(status.rawValue))
+        if let detail { add("detail", Self.quoted(detail)) }
+        add("code", Self.quoted(code))
+        for (name, value) in extra { add(name, Self.quoted(value)) }
+        if !requestID.isEmpty { add("requestId", Self.quoted(requestID)) }
+        text += "}\n"
+        var response = HTTPResponse(status, headers: headers, body: .bytes(Array(text.utf8)))
+        response.headers["Content-Type"] = "application/problem+json"
+        response.headers.setDefault("Cache-Control", "no-store")
+        return response
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var out = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": out += "\\\""
+            case "\\": out += "\\\\"
+            case "\u{0}"..."\u{1f}":
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        return out + "\""
+    }
+}
+
+/// An error of another module that knows which HTTP problem it is.
+public protocol HTTPProblemConvertible: Error {
+    /// The problem that a client is told.
+    var problem: HTTPError { get }
+}

@@ -1,0 +1,26 @@
+/// A request method (RFC 9110 §9), case-sensitive.
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The token as sent, such as `GET`.
+    public let rawValue: String
+
+    /// - Parameter rawValue: the token as sent.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    public static let get = HTTPMethod(rawValue: "GET")
+    public static let head = HTTPMethod(rawValue: "HEAD")
+    public static let post = HTTPMethod(rawValue: "POST")
+    public static let put = HTTPMethod(rawValue: "PUT")
+    public static let delete = HTTPMethod(rawValue: "DELETE")
+    public static let patch = HTTPMethod(rawValue: "PATCH")
+    public static let options = HTTPMethod(rawValue: "OPTIONS")
+
+    /// The methods this server knows; another token is answered with 501.
+    public static let known: [HTTPMethod] = [.get, .head, .post, .put, .delete, .patch, .options]
+
+    /// Whether the method promises to change nothing (RFC 9110 §9.2.1).
+    public var isSafe: Bool { self == .get || self == .head || self == .options }
+
+    public var description: String { rawValue }
+}

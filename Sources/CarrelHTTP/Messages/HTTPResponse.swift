@@ -1,0 +1,66 @@
+/// A response: what a handler returns.
+public struct HTTPResponse: Sendable {
+    public var status: HTTPStatus
+    /// The fields to send; `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's.
+    public var headers: HTTPFields
+    /// What to send after the header. Kept for HEAD too, where it gives the length and is never read.
+    public var body: ResponseBody
+    /// Whether a server may compress the body for clients that accept it. Only for bodies that hold no secret beside
+    /// something that a stranger chose.
+    public var isCompressible: Bool
+
+    /// - Parameters:
+    ///   - status: the status.
+    ///   - headers: the fields to send.
+    ///   - body: what to send after the header.
+    ///   - isCompressible: whether a server may compress the body.
+    public init(
+        _ status: HTTPStatus = .ok,
+        headers: HTTPFields = [:],
+        body: ResponseBody = .empty,
+        isCompressible: Bool = false
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.isCompressible = isCompressible
+    }
+
+    /// A status without a body.
+    public static func empty(_ status: HTTPStatus = .noContent, headers: HTTPFields = [:]) -> HTTPResponse {
+        HTTPResponse(status, headers: headers)
+    }
+
+    /// Bytes of a media type.
+    public static func bytes(
+        _ bytes: [UInt8],
+        type: String,
+        status: HTTPStatus = .ok,
+        headers: HTTPFields = [:],
+        isCompressible: Bool = false
+    ) -> HTTPResponse {
+        var response = HTTPResponse(status, headers: headers, body: .bytes(bytes), isCompressible: isCompressible)
+        response.headers["Content-Type"] = type
+        return response
+    }
+
+    /// `text/plain` in UTF-8.
+    public static func text(_ text: String, status: HTTPStatus = .ok, headers: HTTPFields = [:]) -> HTTPResponse {
+        bytes(Array(text.utf8), type: "text/plain; charset=utf-8", status: status, headers: headers, isCompressible: true)
+    }
+
+    /// `application/json`, already written.
+    public static func json(_ json: [UInt8], status: HTTPStatus = .ok, headers: HTTPFields = [:]) -> HTTPResponse {
+        bytes(json, type: "application/json", status: status, headers: headers, isCompressible: true)
+    }
+
+    /// `text/html` in UTF-8.
+    public static func html(_ html: String, status: HTTPStatus = .ok, headers: HTTPFields = [:]) -> HTTPResponse {
+        bytes(Array(html.utf8), type: "text/html; charset=utf-8", status: status, headers: headers, isCompressible: true)
+    }
+
+    /// Sends the client elsewhere: 303 after a form, 307 or 308 where the method must stay.
+    public static func redirect(to location: String, status: HTTPStatus = .seeOther) -> HTTPResponse {
+        HTTPResponse(status, headers: ["Location": location])
+    }
+}

@@ -1,0 +1,15 @@
+/// Who is at the other end of a connection.
+public enum Peer: Sendable, Hashable, CustomStringConvertible {
+    /// A network address, numeric and without brackets; a trusted proxy's word where there is one (the port is 0 then).
+    case network(address: String, port: UInt16)
+    /// A process on this machine, over a Unix socket.
+    case local(userID: UInt32)
+
+    /// The address alone, or `uid:N`.
+    public var description: String {
+        switch self {
+        case .network(let address, _): address
+        case .local(let userID): "uid:\(userID)"
+        }
+    }
+}

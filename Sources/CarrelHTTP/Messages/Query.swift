@@ -1,0 +1,53 @@
+/// Name and value pairs of a query or a form, in order, decoded once (WHATWG URL §5.1).
+public struct Query: Sendable, Hashable {
+    /// One pair.
+    public struct Pair: Sendable, Hashable {
+        /// The decoded name.
+        public let name: String
+        /// The decoded value; empty when there was no `=`.
+        public let value: String
+    }
+
+    /// The text as sent, without the `?`.
+    public let raw: String
+    /// The pairs in order.
+    public let pairs: [Pair]
+
+    /// The query with no pairs.
+    public init() {
+        raw = ""
+        pairs = []
+    }
+
+    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
+    public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
+        var pairs: [Pair] = []
+        for part in raw.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = part.firstIndex(of: UInt8(ascii: "="))
+            let name = PercentEncoding.decode(Substring(part[..<(equals ?? part.endIndex)]), plusIsSpace: true)
+            let value = equals.map { PercentEncoding.decode(Substring(part[part.index(after: $0)...]), plusIsSpace: true) } ?? ""
+            guard let name, let value else { throw HTTPError(.badRequest, "http.query", "the query has a broken escape") }
+            guard pairs.count < limit else { throw HTTPError(.badRequest, "http.query", "the query has too many fields") }
+            pairs.append(Pair(name: name, value: value))
+        }
+        self.raw = raw
+        self.pairs = pairs
+    }
+
+    /// The first value of that name (names are case-sensitive), or nil when the name is not there.
+    public subscript(name: String) -> String? {
+        for pair in pairs where pair.name == name { return pair.value }
+        return nil
+    }
+
+    /// Every value of that name, in order.
+    public func all(_ name: String) -> [String] {
+        pairs.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Whether the name is there without a value or with one that means yes (`true`, `1`, `yes`, in any case).
+    public func flag(_ name: String) -> Bool {
+        guard let value = self[name] else { return false }
+        return ["", "true", "1", "yes"].contains(value.lowercased())
+    }
+}

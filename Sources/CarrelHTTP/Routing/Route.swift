@@ -1,0 +1,37 @@
+/// One route of a router.
+public struct Route: Sendable {
+    /// What a handler is: the request and what its path matched, to a response. Throws ``HTTPError``, an
+    /// ``HTTPProblemConvertible`` error, or anything else, which the client sees as 500 and nothing more.
+    public typealias Action = @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
+
+    /// The method it answers; GET also answers HEAD.
+    public let method: HTTPMethod
+    /// The pattern as it was given.
+    public let pattern: String
+    /// Path parameters that are never logged.
+    public let secret: [String]
+    /// Whether a body may be a form or plain text, which any web page can make a browser send.
+    public let acceptsForms: Bool
+    /// Whether a page of another origin may change state through it.
+    public let acceptsOtherOrigins: Bool
+    let parts: [RoutePattern.Part]
+    let action: Action
+
+    /// The path for logs: every secret parameter is `*`.
+    public func redacted(_ path: RequestPath) -> String {
+        guard !secret.isEmpty else { return path.raw }
+        var out = ""
+        for (i, segment) in path.raw.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            let part = i < parts.count ? parts[i] : parts.last
+            out += "/"
+            switch part {
+            case .parameter(let name, let prefix, let suffix) where secret.contains(name): out += prefix + "*" + suffix
+            case .rest(let name) where secret.contains(name): return out + "*"
+            default: out += String(Substring(segment))
+            }
+        }
+        return out
+    }
+}

@@ -1,0 +1,109 @@
+/// Finds the handler for a request and turns whatever it does into a response.
+public struct Router: Sendable {
+    /// The routes in the order they were added.
+    public private(set) var routes: [Route] = []
+    /// Told of every error that a client sees only as a 500, to be logged.
+    public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
+    private var tree = RouteTree()
+
+    public init() {}
+
+    /// Adds a route. Traps when the pattern is broken or taken.
+    ///
+    /// - Parameters:
+    ///   - method: the method; GET answers HEAD too.
+    ///   - pattern: segments joined by `/`, with or without a first one: literal text, `{name}`, `{name}.suffix`,
+    ///     `prefix{name}`, or `{name...}` at the end for all that is left. `{/}` at the end also accepts a path that ends in a slash.
+    ///   - secret: parameters that are never logged.
+    ///   - acceptsForms: whether a state-changing request may carry a form or plain text.
+    ///   - acceptsOtherOrigins: whether a page of another origin may send a state-changing request.
+    ///   - handler: makes the response.
+    public mutating func on(
+        _ method: HTTPMethod,
+        _ pattern: String,
+        secret: [String] = [],
+        acceptsForms: Bool = false,
+        acceptsOtherOrigins: Bool = false,
+        handler: @escaping Route.Action
+    ) {
+        let parsed = RoutePattern(pattern)
+        tree.add(method, parsed)
+        routes.append(
+            Route(
+                method: method,
+                pattern: pattern,
+                secret: secret,
+                acceptsForms: acceptsForms,
+                acceptsOtherOrigins: acceptsOtherOrigins,
+                parts: parsed.parts,
+                action: handler
+            )
+        )
+    }
+
+    /// Which route a request takes.
+    ///
+    /// The outcome carries the problem instead when there is none (404, 405 with `Allow`, 501) or when a page of another
+    /// origin tries to change state (403) or a form comes where none is expected (415).
+    public func match(_ request: HTTPRequest) -> RouteMatch {
+        guard let (ends, values) = tree.match(request.path.segments) else {
+            return RouteMatch(problem: HTTPError(.notFound, "http.notFound", "there is nothing at this path"))
+        }
+        let wanted = request.method
+        let end =
+            ends.first { $0.method == wanted } ?? (wanted == .head ? ends.first { $0.method == .get } : nil)
+        guard let end else {
+            guard HTTPMethod.known.contains(wanted) else {
+                return RouteMatch(problem: HTTPError(.notImplemented, "http.method", "the method is not known"))
+            }
+            var allowed = ends.map(\.method.rawValue)
+            if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
+            return RouteMatch(
+                problem: HTTPError(
+                    .methodNotAllowed,
+                    "http.methodNotAllowed",
+                    "the method is not allowed here",
+                    headers: ["Allow": allowed.sorted().joined(separator: ", ")]
+                )
+            )
+        }
+        let route = routes[end.route]
+        return RouteMatch(
+            route: route,
+            parameters: tree.parameters(of: end.route, values),
+            problem: wanted.isSafe ? nil : route.refusal(of: request)
+        )
+    }
+
+    /// The response to a request, whatever happens.
+    public func respond(to request: HTTPRequest) async -> HTTPResponse {
+        await respond(to: request, match(request))
+    }
+
+    /// The response of a route that was found by ``match(_:)``.
+    public func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
+        guard let route = match.route, match.problem == nil else {
+            let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
+            return problem.response(requestID: request.id)
+        }
+        do {
+            return try await route.action(request, match.parameters)
+        } catch let error as HTTPError {
+            return error.response(requestID: request.id)
+        } catch let error as any HTTPProblemConvertible {
+            let problem = error.problem
+            if problem.status.rawValue >= 500 { unexpectedError?(error, request) }
+            return problem.response(requestID: request.id)
+        } catch is CancellationError {
+            return HTTPError(.clientClosedRequest, "http.cancelled").response(requestID: request.id)
+        } catch {
+            unexpectedError?(error, request)
+            return HTTPError(
+                .internalServerError,
+                "http.internal",
+                "something failed here; the log says what under this request id"
+            )
+            .response(requestID: request.id)
+        }
+    }
+}
