@@ -30,6 +30,22 @@ func executable(_ name: String, path: String? = nil, _ dependencies: [Target.Dep
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
+/// Fed mutated bytes by `make fuzz`; the folder is `Fuzz/<name>`, its `corpus` the bytes to start from.
+func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: dependencies,
+        path: "Fuzz/\(name)",
+        exclude: ["corpus"],
+        swiftSettings: byteSettings + [.unsafeFlags(["-parse-as-library"])]
+    )
+}
+
+/// Run by `make bench`; the folder is `Benchmarks/<name>`.
+func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    executable(name, path: "Benchmarks/\(name)", dependencies)
+}
+
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
@@ -61,3 +77,11 @@ let package = Package(
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
     ]
 )
+
+// Built only when asked for, so that `swift build` stays short.
+if Context.environment["CARREL_FUZZ"] != nil {
+    package.targets += []
+}
+if Context.environment["CARREL_BENCH"] != nil {
+    package.targets += []
+}
