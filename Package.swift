@@ -55,9 +55,11 @@ let package = Package(
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
         .target(name: "CLinux", path: "Sources/C/CLinux"),
+        system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
 
         // ground
         library("CarrelBytes", bytes: true),
+        library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
 
@@ -73,6 +75,7 @@ let package = Package(
         // tests
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
+        tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
     ]

@@ -1,0 +1,31 @@
+// OpenSSL 3 libcrypto. One importer: CarrelCrypto.
+#ifndef COPENSSL_SHIM_H
+#define COPENSSL_SHIM_H
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
+
+// A parameter points at its name for as long as it lives, and Swift would hand over a name that dies with the call.
+
+static inline OSSL_PARAM copenssl_digest_sha256(void) {
+    return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA256", 0);
+}
+
+static inline OSSL_PARAM copenssl_hkdf_key(const void *_Nullable bytes, size_t count) {
+    return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)bytes, count);
+}
+
+static inline OSSL_PARAM copenssl_hkdf_salt(const void *_Nullable bytes, size_t count) {
+    return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)bytes, count);
+}
+
+static inline OSSL_PARAM copenssl_hkdf_info(const void *_Nullable bytes, size_t count) {
+    return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)bytes, count);
+}
+
+#endif

@@ -1,0 +1,91 @@
+import COpenSSL
+
+/// One OpenSSL cipher at work. Freeing it wipes the expanded key.
+@safe
+struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
+    private let context: OpaquePointer
+
+    /// - Throws: `refused` when OpenSSL does not take the cipher.
+    init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { throw CryptoError(.refused, "the cipher has no memory") }
+        unsafe EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
+        let done = key.withBytes { key in
+            unsafe key.withUnsafeBytes { key in
+                let key = unsafe key.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                return unsafe EVP_CipherInit_ex2(context, cipher, key, iv, encrypt ? 1 : 0, nil)
+            }
+        }
+        guard done == 1 else {
+            unsafe EVP_CIPHER_CTX_free(context)
+            ERR_clear_error()
+            throw CryptoError(.refused, "the cipher was refused")
+        }
+        unsafe self.context = context
+    }
+
+    deinit {
+        unsafe EVP_CIPHER_CTX_free(context)
+    }
+
+    /// Appends what `input` gives, which must be no more than `room` bytes; they must be free in `out`.
+    mutating func update(_ input: RawSpan, into out: inout OutputRawSpan, room: Int) -> Bool {
+        precondition(out.freeCapacity >= room, "the output has no room")
+        return unsafe out.withUnsafeMutableBytes { buffer, filled in
+            unsafe input.withUnsafeBytes { input in
+                guard var source = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return true }
+                var empty: UInt8 = 0
+                var left = input.count
+                while left > 0 {
+                    let step = min(left, 1 << 30)  // the library counts in 32 bits
+                    var written: CInt = 0
+                    let done: CInt
+                    if let target = buffer.baseAddress {
+                        let target = unsafe (target + filled).assumingMemoryBound(to: UInt8.self)
+                        done = unsafe EVP_CipherUpdate(context, target, &written, source, CInt(step))
+                    } else {
+                        done = unsafe EVP_CipherUpdate(context, &empty, &written, source, CInt(step))
+                    }
+                    guard done == 1 else {
+                        ERR_clear_error()
+                        return false
+                    }
+                    filled += Int(written)
+                    unsafe source += step
+                    left -= step
+                }
+                return true
+            }
+        }
+    }
+
+    /// Appends what the cipher still holds; `room` bytes must be free in `out`.
+    mutating func finish(into out: inout OutputRawSpan, room: Int) -> Bool {
+        precondition(out.freeCapacity >= room, "the output has no room")
+        return unsafe out.withUnsafeMutableBytes { buffer, filled in
+            guard let target = buffer.baseAddress else { return false }
+            var written: CInt = 0
+            let last = unsafe (target + filled).assumingMemoryBound(to: UInt8.self)
+            guard unsafe EVP_CipherFinal_ex(context, last, &written) == 1 else {
+                ERR_clear_error()
+                return false
+            }
+            filled += Int(written)
+            return true
+        }
+    }
+
+    /// Transforms `input` whole into `target` and returns the bytes written, or nil when the cipher refuses.
+    mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
+        unsafe input.withUnsafeBytes { input in
+            var written: CInt = 0
+            let source = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard let count = CInt(exactly: input.count),
+                unsafe EVP_CipherUpdate(context, target, &written, source, count) == 1
+            else {
+                ERR_clear_error()
+                return nil
+            }
+            return Int(written)
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import COpenSSL
+
+/// Whether two runs of bytes are the same, in a time that tells only their counts.
+public func constantTimeEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
+    guard a.byteCount == b.byteCount else { return false }
+    return unsafe a.withUnsafeBytes { a in
+        unsafe b.withUnsafeBytes { b in
+            guard let first = a.baseAddress, let second = b.baseAddress else { return true }
+            return unsafe CRYPTO_memcmp(first, second, a.count) == 0
+        }
+    }
+}

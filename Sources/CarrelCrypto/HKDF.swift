@@ -1,0 +1,46 @@
+import COpenSSL
+
+/// Keys made from a secret for one purpose each (RFC 5869).
+public enum HKDF {
+    /// - Parameters:
+    ///   - secret: input keying material; not a password.
+    ///   - salt: may be empty.
+    ///   - info: what the key is for; different texts give independent keys.
+    ///   - count: bytes wanted, 1...8160.
+    /// - Returns: the derived key.
+    public static func sha256(secret: Secret, salt: [UInt8], info: String, count: Int) -> Secret {
+        sha256(secret: secret, salt: salt, info: Array(info.utf8), count: count)
+    }
+
+    /// - Parameters:
+    ///   - secret: input keying material; not a password.
+    ///   - salt: may be empty.
+    ///   - info: what the key is for; different bytes give independent keys.
+    ///   - count: bytes wanted, 1...8160.
+    /// - Returns: the derived key.
+    public static func sha256(secret: Secret, salt: [UInt8], info: [UInt8], count: Int) -> Secret {
+        precondition(1...(255 * 32) ~= count, "HKDF gives 1 to 8160 bytes")
+        let context = unsafe OpenSSL.present(EVP_KDF_CTX_new(OpenSSL.shared.hkdf))
+        defer { unsafe EVP_KDF_CTX_free(context) }
+        let derived = unsafe salt.withUnsafeBytes { salt in
+            unsafe info.withUnsafeBytes { info in
+                secret.withBytes { secret in
+                    unsafe secret.withUnsafeBytes { secret in
+                        var parameters = unsafe [
+                            copenssl_digest_sha256(), copenssl_hkdf_key(secret.baseAddress, secret.count),
+                        ]
+                        // left out, they mean empty
+                        if salt.count > 0 { unsafe parameters.append(copenssl_hkdf_salt(salt.baseAddress, salt.count)) }
+                        if info.count > 0 { unsafe parameters.append(copenssl_hkdf_info(info.baseAddress, info.count)) }
+                        unsafe parameters.append(OSSL_PARAM_construct_end())
+                        return unsafe Secret(count: count) { start in
+                            unsafe EVP_KDF_derive(context, start, count, parameters) == 1
+                        }
+                    }
+                }
+            }
+        }
+        guard let derived else { fatalError("OpenSSL has no HKDF") }
+        return derived
+    }
+}

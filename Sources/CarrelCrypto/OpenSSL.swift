@@ -1,0 +1,28 @@
+import COpenSSL
+
+/// The algorithms of the library, each looked up once; a look-up by name costs more than most messages.
+@safe
+struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as long as the process
+    static let shared = OpenSSL()
+
+    let aes128CBC, aes256CBC, aes128Wrap, aes256Wrap: OpaquePointer
+    let sha256, hmac, hkdf: OpaquePointer
+
+    private init() {
+        // Without this the library frees its globals in exit(), under the feet of threads that still use them.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
+        unsafe aes128CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil))
+        unsafe aes256CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CBC", nil))
+        unsafe aes128Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-128-WRAP", nil))
+        unsafe aes256Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-256-WRAP", nil))
+        unsafe sha256 = Self.present(EVP_MD_fetch(nil, "SHA256", nil))
+        unsafe hmac = Self.present(EVP_MAC_fetch(nil, "HMAC", nil))
+        unsafe hkdf = Self.present(EVP_KDF_fetch(nil, "HKDF", nil))
+    }
+
+    /// The handle, or a stop: without memory or its default provider the library can do nothing for us.
+    static func present(_ handle: OpaquePointer?) -> OpaquePointer {
+        guard let handle = unsafe handle else { fatalError("OpenSSL has no memory or no default provider") }
+        return unsafe handle
+    }
+}

@@ -1,0 +1,49 @@
+import CarrelThreads
+import Glibc
+
+/// Memory for secrets: its own pages, left out of core dumps.
+///
+/// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. Longer secrets get
+/// pages of their own. Freed slots are wiped by their owner and used again; their pages are never given back.
+enum SecretMemory {
+    static let slotSize = 64
+    private static let regionSize = 1 << 16
+    private static let freeSlots = Locked<[Slot]>([])
+
+    @safe
+    private struct Slot: @unchecked Sendable {  // who holds a slot is the only one who knows its address
+        let start: UnsafeMutableRawPointer
+    }
+
+    /// Zeroed memory for `count` bytes.
+    static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+        if count > slotSize { return unsafe pages(count) }
+        let slot = freeSlots.withLock { free in
+            if free.isEmpty {
+                let region = unsafe pages(regionSize)
+                for offset in stride(from: regionSize - slotSize, through: 0, by: -slotSize) {
+                    unsafe free.append(Slot(start: region + offset))
+                }
+            }
+            return free.removeLast()
+        }
+        return unsafe slot.start
+    }
+
+    /// Takes back memory that `allocate` gave for the same `count`, already wiped.
+    static func free(_ start: UnsafeMutableRawPointer, _ count: Int) {
+        if count > slotSize {
+            unsafe munmap(start, count)
+        } else {
+            let slot = unsafe Slot(start: start)
+            freeSlots.withLock { $0.append(slot) }
+        }
+    }
+
+    private static func pages(_ count: Int) -> UnsafeMutableRawPointer {
+        let start = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let start = unsafe start, unsafe start != MAP_FAILED else { fatalError("no memory for a secret") }
+        guard unsafe madvise(start, count, MADV_DONTDUMP) == 0 else { fatalError("the system would dump secrets") }
+        return unsafe start
+    }
+}
