@@ -72,12 +72,16 @@ let package = Package(
 
         // tools
 
-        // tests
+        // tests (CarrelTesting: what they share, not shipped)
+        .target(
+            name: "CarrelTesting", dependencies: ["CLinux", "CarrelThreads"], path: "Tests/Support",
+            swiftSettings: settings),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
+        tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
     ]
 )
 

@@ -1,0 +1,8 @@
+// Directory trees.
+#ifndef CLINUX_TREE_H
+#define CLINUX_TREE_H
+
+/// Removes a directory and all that is in it, following no link. What cannot be removed stays.
+void clinux_remove_tree(const char *_Nonnull path);
+
+#endif
