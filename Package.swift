@@ -65,6 +65,7 @@ let package = Package(
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
+        library("CarrelTS", bytes: true, ["CarrelBytes"]),
 
         // domain
 
@@ -79,6 +80,7 @@ let package = Package(
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
+        tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),

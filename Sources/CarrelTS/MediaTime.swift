@@ -1,0 +1,34 @@
+/// The timeline of a title in ticks of 90 kHz, 33 bits wide, as transport streams and packed segments count it.
+public enum MediaTime {
+    /// Ticks per second (ISO/IEC 13818-1 §2.4.3.7).
+    public static let ticksPerSecond = 90_000
+    /// The presentation time of a title's first sample: half a second, so that the clock can start at zero and still run ahead.
+    public static let origin: UInt64 = 45_000
+    /// Time stamps count modulo 2^33, which is 26.5 hours.
+    public static let modulus: UInt64 = 1 << 33
+
+    /// The presentation time stamp of a sample.
+    ///
+    /// - Parameters:
+    ///   - sample: samples since the title's first; not negative.
+    ///   - sampleRate: samples per second.
+    /// - Returns: the nearest tick, modulo 2^33.
+    @inlinable
+    public static func timestamp(ofSample sample: Int64, sampleRate: Int) -> UInt64 {
+        (ticks(sample, sampleRate) &+ origin) & (modulus &- 1)
+    }
+
+    /// The 33-bit clock reference at which the bytes of a sample's frame arrive: `origin` before its presentation.
+    @inlinable
+    static func clock(ofSample sample: Int64, sampleRate: Int) -> UInt64 {
+        ticks(sample, sampleRate) & (modulus &- 1)
+    }
+
+    /// Ticks without wrap; exact whatever the length, because whole seconds and the rest are counted apart.
+    @inlinable
+    static func ticks(_ sample: Int64, _ sampleRate: Int) -> UInt64 {
+        precondition(sample >= 0 && sampleRate > 0, "a timeline starts at zero")
+        let (seconds, rest) = UInt64(sample).quotientAndRemainder(dividingBy: UInt64(sampleRate))
+        return seconds &* 90_000 &+ (rest &* 90_000 &+ UInt64(sampleRate) / 2) / UInt64(sampleRate)
+    }
+}

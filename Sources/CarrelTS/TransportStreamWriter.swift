@@ -1,0 +1,146 @@
+import CarrelBytes
+import Glibc
+
+/// Writes one segment of a transport stream with one audio stream: first the tables, then PES packets in order.
+///
+/// The same input gives the same bytes. Continuity counters go on from segment to segment, although each segment is made alone:
+/// those of the tables follow from the segment's number, that of the audio is given.
+public struct TransportStreamWriter: Sendable {
+    private let streamType: AudioStreamType
+    private let sampleRate: Int
+    private let samplesPerFrame: Int
+    private let tableCounter: UInt8
+    private var audioCounter: UInt32
+
+    /// - Parameters:
+    ///   - streamType: what the audio is.
+    ///   - sampleRate: samples per second.
+    ///   - samplesPerFrame: samples of each channel in one frame.
+    ///   - segment: the segment's number, from zero.
+    ///   - audioPackets: audio packets in all segments before this one; only the low four bits count.
+    public init(streamType: AudioStreamType, sampleRate: Int, samplesPerFrame: Int, segment: Int, audioPackets: Int) {
+        self.streamType = streamType
+        self.sampleRate = sampleRate
+        self.samplesPerFrame = samplesPerFrame
+        tableCounter = UInt8(truncatingIfNeeded: segment & 15)
+        audioCounter = UInt32(truncatingIfNeeded: audioPackets & 15)
+    }
+
+    /// Appends the program association and program map packets: `TransportStream.tablesLength` bytes, which must be free.
+    public func writeTables(into out: inout OutputRawSpan) {
+        let packets = ProgramTables.of(streamType).packets
+        for i in packets.indices {
+            out.append(i % TransportStream.packetLength == 3 ? packets[i] | tableCounter : packets[i])
+        }
+    }
+
+    /// Appends one PES packet.
+    ///
+    /// - Parameters:
+    ///   - frames: whole frames, back to back; at most 65,527 bytes.
+    ///   - frameCount: how many.
+    ///   - firstSample: the title's sample at which they start.
+    ///   - out: gets `packets × 188` bytes, which must be free; `PESGrouping.packetCount` says how many packets.
+    /// - Returns: transport packets written.
+    @discardableResult
+    public mutating func writePES(_ frames: RawSpan, frameCount: Int, firstSample: Int64, into out: inout OutputRawSpan) -> Int {
+        let samples = frameCount * samplesPerFrame
+        let clockCount = PESLayout.clockCount(samples: samples, sampleRate: sampleRate)
+        let packetCount = PESLayout.packetCount(dataLength: frames.byteCount, clockCount: clockCount)
+        precondition(frameCount > 0 && frames.byteCount >= packetCount, "there are no frames")
+        precondition(frames.byteCount <= 65_527, "a PES packet is too long")
+        precondition(out.freeCapacity >= packetCount * TransportStream.packetLength, "the output is too small")
+
+        let timestamp = MediaTime.timestamp(ofSample: firstSample, sampleRate: sampleRate)
+        let header = Self.pesHeader(dataLength: frames.byteCount, timestamp: timestamp)
+        unsafe frames.withUnsafeBytes { source in
+            unsafe out.withUnsafeMutableBytes { buffer, initialized in
+                guard let data = source.baseAddress, let start = buffer.baseAddress else { return }
+                var read = 0  // bytes of PES header and frames behind us
+                let total = PESLayout.pesHeaderLength + source.count
+                var clock = 0  // clock references written
+                var clockPacket = 0  // the packet of the next one
+                for packet in 0..<packetCount {
+                    let to = unsafe start + initialized
+                    var reference: UInt64?
+                    if packet == clockPacket {
+                        let sample = firstSample + Int64(clock * samples / clockCount)
+                        reference = MediaTime.clock(ofSample: sample, sampleRate: sampleRate)
+                        clock += 1
+                        clockPacket = clock < clockCount ? clock * packetCount / clockCount : packetCount
+                    }
+                    let space = PESLayout.packetCapacity - (reference == nil ? 0 : PESLayout.clockFieldLength)
+                    // a byte is kept for each packet to come, so that none is without payload
+                    let count = min(space, total - read - (packetCount - 1 - packet))
+                    let stuffing = space - count
+                    var word = 0x4701_0010 | (packet == 0 ? 0x0040_0000 : 0) | audioCounter
+                    audioCounter = (audioCounter &+ 1) & 15
+                    var at = 4
+                    if reference != nil || stuffing > 0 {
+                        word |= 0x20
+                        unsafe Self.writeAdaptationField(to + 4, reference, stuffing: stuffing, starts: packet == 0)
+                        at = TransportStream.packetLength - count
+                    }
+                    unsafe to.storeBytes(of: word.bigEndian, as: UInt32.self)
+                    var left = count
+                    if packet == 0 {
+                        unsafe (to + at).storeBytes(of: header.0.bigEndian, as: UInt64.self)
+                        unsafe (to + at + 6).storeBytes(of: header.1.bigEndian, as: UInt64.self)
+                        at += PESLayout.pesHeaderLength
+                        left -= PESLayout.pesHeaderLength
+                        read += PESLayout.pesHeaderLength
+                    }
+                    if left == PESLayout.packetCapacity {
+                        unsafe Self.copyWhole(data + (read - PESLayout.pesHeaderLength), to + 4)
+                    } else {
+                        unsafe (to + at).copyMemory(from: data + (read - PESLayout.pesHeaderLength), byteCount: left)
+                    }
+                    read += left
+                    initialized += TransportStream.packetLength
+                }
+            }
+        }
+        return packetCount
+    }
+
+    /// The 14 bytes of a PES header as two words that overlap by two bytes: the first 8 bytes, and the last 8.
+    private static func pesHeader(dataLength: Int, timestamp: UInt64) -> (UInt64, UInt64) {
+        let length = UInt64(8 + dataLength)
+        // start code, audio stream 0, length; alignment: a frame begins right after the header; a time stamp of 5 bytes follows
+        let first: UInt64 = 0x0000_01c0 << 32 | length << 16 | 0x8480
+        let stamp: UInt64 =
+            0x21_0001_0001 | (timestamp >> 30 & 7) << 33 | (timestamp >> 15 & 0x7fff) << 17 | (timestamp & 0x7fff) << 1
+        return (first, 0x8480_05 << 40 | stamp)
+    }
+
+    /// An adaptation field of the given stuffing, with a clock reference (§2.4.3.5) unless it is nil.
+    private static func writeAdaptationField(
+        _ to: UnsafeMutableRawPointer,
+        _ reference: UInt64?,
+        stuffing: Int,
+        starts: Bool
+    ) {
+        let fixed = reference == nil ? 0 : PESLayout.clockFieldLength
+        let length = fixed + stuffing
+        unsafe to.storeBytes(of: UInt8(length - 1), as: UInt8.self)
+        guard length > 1 else { return }
+        guard let reference else {
+            unsafe (to + 1).storeBytes(of: 0, as: UInt8.self)
+            unsafe memset(to + 2, 0xff, length - 2)
+            return
+        }
+        // random access where frames begin, clock; base of 33 bits, 6 reserved bits, extension 0
+        let flags: UInt64 = starts ? 0x50 : 0x10
+        let field = UInt64(length - 1) << 56 | flags << 48 | reference << 15 | 0x7e00
+        unsafe to.storeBytes(of: field.bigEndian, as: UInt64.self)
+        unsafe memset(to + 8, 0xff, stuffing)
+    }
+
+    /// Copies 184 bytes by three overlapping blocks of 64, without a call.
+    @inline(__always)
+    private static func copyWhole(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer) {
+        unsafe to.storeBytes(of: from.loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
+        unsafe (to + 64).storeBytes(of: (from + 64).loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
+        unsafe (to + 120).storeBytes(of: (from + 120).loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
+    }
+}
