@@ -1,0 +1,35 @@
+import Synchronization
+
+/// What tells the time to code that has rules about it.
+public protocol WallClock: Sendable {
+    var now: Instant { get }
+}
+
+/// The system's clock.
+public struct SystemClock: WallClock {
+    public init() {}
+
+    public var now: Instant { .now() }
+}
+
+/// A clock that stands still until it is told otherwise, for tests.
+public final class ManualClock: WallClock {
+    private let milliseconds: Atomic<Int64>
+
+    public init(_ start: Instant) {
+        milliseconds = Atomic(start.milliseconds)
+    }
+
+    public var now: Instant { Instant(milliseconds: milliseconds.load(ordering: .sequentiallyConsistent)) }
+
+    /// Moves to `instant`, forward or back.
+    public func set(_ instant: Instant) {
+        milliseconds.store(instant.milliseconds, ordering: .sequentiallyConsistent)
+    }
+
+    /// Moves by `duration`.
+    public func advance(by duration: Duration) {
+        let step = (Instant(milliseconds: 0) + duration).milliseconds
+        milliseconds.add(step, ordering: .sequentiallyConsistent)
+    }
+}
