@@ -56,12 +56,14 @@ let package = Package(
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
         .target(name: "CLinux", path: "Sources/C/CLinux"),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
 
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
+        library("CarrelStore", ["CSQLite", "CarrelThreads"]),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -84,6 +86,7 @@ let package = Package(
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
+        tests("CarrelStoreTests", ["CarrelStore", "CarrelTesting", "CarrelThreads"]),
     ]
 )
 

@@ -1,0 +1,29 @@
+/// The database of a service: SQLite in a file, or PostgreSQL.
+///
+/// One interaction is one transaction. Closures are synchronous and run on the database's own threads, so they must not
+/// block on anything else; they may run more than once, so they have no effects outside the transaction.
+public protocol Database: Sendable {
+    /// Which engine answers.
+    var engine: DatabaseEngine { get }
+
+    /// Runs `body` in a serializable transaction and returns once its changes are durable.
+    ///
+    /// What `body` throws undoes its changes, and only its changes, and is thrown here.
+    @discardableResult
+    func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
+
+    /// Runs `body` on one consistent snapshot. A statement that would write throws `store.readOnly`.
+    func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
+
+    /// Runs `body` on one consistent snapshot on the calling thread, which waits.
+    ///
+    /// For a few rows by key where a thread of its own waits for the answer: some microseconds on SQLite, a round trip over
+    /// the network on PostgreSQL. Never from the cooperative pool when the pages may be cold.
+    func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T
+
+    /// Throws unless the engine accepts the statement as it is; runs nothing.
+    func prepareCheck(_ sql: SQL) async throws
+
+    /// Answers what was already asked, then closes. Later calls throw `store.closed`.
+    func close() async
+}

@@ -1,0 +1,31 @@
+/// One step of the schema, applied once, in one transaction, and never changed after a release.
+public struct Migration: Sendable {
+    /// Steps count 1, 2, 3, … without a gap.
+    public let version: Int
+    /// A few words for people, such as "orders and their keys".
+    public let name: String
+    /// Run in order, in the subset both engines share.
+    public let statements: [SQL]
+
+    /// - Parameters:
+    ///   - version: the previous migration's version plus one; the first is 1.
+    ///   - name: a few words for people.
+    ///   - statements: run in order, in one transaction.
+    public init(version: Int, name: String, statements: [SQL]) {
+        self.version = version
+        self.name = name
+        self.statements = statements
+    }
+
+    /// 64-bit FNV-1a over the statements in hexadecimal: shows that an applied migration was edited afterwards.
+    package var checksum: String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        for statement in statements {
+            for byte in statement.text.utf8 { add(byte) }
+            add(0)
+        }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

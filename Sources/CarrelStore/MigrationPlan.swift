@@ -1,0 +1,59 @@
+/// Decides which migrations a database still needs, the same way for both engines.
+package struct MigrationPlan: Sendable {
+    package static let createTable = SQL(
+        """
+        CREATE TABLE IF NOT EXISTS schema_version (
+            version BIGINT PRIMARY KEY,
+            name TEXT NOT NULL,
+            checksum TEXT NOT NULL,
+            applied BIGINT NOT NULL
+        )
+        """
+    )
+    package static let select = SQL("SELECT version, checksum FROM schema_version ORDER BY version")
+    package static let insert = SQL("INSERT INTO schema_version (version, name, checksum, applied) VALUES ($1, $2, $3, $4)")
+
+    private let migrations: [Migration]
+
+    /// - Parameter migrations: in order, counting from 1 without a gap.
+    /// - Throws: `store.migration` when they do not.
+    package init(_ migrations: [Migration]) throws(StoreError) {
+        for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
+            throw StoreError(.migration, "migration \(index + 1) is missing or out of order")
+        }
+        self.migrations = migrations
+    }
+
+    /// The migrations that are still to be applied, given the rows of ``select``.
+    package func pending(applied: [Row]) throws(StoreError) -> ArraySlice<Migration> {
+        if let newest = applied.last, try newest.integer(0) > Int64(migrations.count) {
+            let version = try newest.integer(0)
+            throw StoreError(
+                .newer,
+                "the database has schema version \(version), this program knows \(migrations.count): use a newer program"
+            )
+        }
+        for (index, row) in applied.enumerated() {
+            let migration = migrations[index]
+            guard try row.integer(0) == Int64(migration.version), try row.text(1) == migration.checksum else {
+                throw StoreError(.migration, "migration \(migration.version) of the database is not the one this program knows")
+            }
+        }
+        return migrations[applied.count...]
+    }
+
+    /// Applies one migration inside a transaction that the caller has begun.
+    ///
+    /// - Parameters:
+    ///   - migration: the next one.
+    ///   - transaction: where it runs.
+    ///   - now: milliseconds since 1970-01-01 UTC.
+    /// - Throws: what the engine says of a statement.
+    package static func apply(_ migration: Migration, in transaction: some Transaction, now: Int64) throws(StoreError) {
+        for statement in migration.statements { try transaction.run(statement, []) }
+        let values: [SQLValue] = [
+            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), .integer(now),
+        ]
+        try transaction.run(insert, values)
+    }
+}

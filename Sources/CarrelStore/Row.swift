@@ -1,0 +1,75 @@
+/// One row of a result: values in the order of the statement's columns, counted from 0.
+public struct Row: Sendable, Equatable {
+    /// The values, one for each column.
+    public let values: [SQLValue]
+
+    package init(_ values: [SQLValue]) {
+        self.values = values
+    }
+
+    /// The value of column `index`. Traps when there is no such column.
+    public subscript(index: Int) -> SQLValue {
+        values[index]
+    }
+
+    /// The text of column `index`; throws `store.type` for any other type, `null` included.
+    public func text(_ index: Int) throws(StoreError) -> String {
+        guard case .text(let value) = self[index] else { throw mismatch(index, "text") }
+        return value
+    }
+
+    /// The integer of column `index`; throws `store.type` for any other type, `null` included.
+    public func integer(_ index: Int) throws(StoreError) -> Int64 {
+        guard case .integer(let value) = self[index] else { throw mismatch(index, "an integer") }
+        return value
+    }
+
+    /// The number of column `index`, integers included; throws `store.type` for any other type.
+    public func real(_ index: Int) throws(StoreError) -> Double {
+        switch self[index] {
+        case .real(let value): return value
+        case .integer(let value): return Double(value)
+        default: throw mismatch(index, "a number")
+        }
+    }
+
+    /// The bytes of column `index`; throws `store.type` for any other type, `null` included.
+    public func blob(_ index: Int) throws(StoreError) -> [UInt8] {
+        guard case .blob(let value) = self[index] else { throw mismatch(index, "a blob") }
+        return value
+    }
+
+    /// Whether column `index` is not 0, which is how both engines keep truth; throws `store.type` for what is no integer.
+    public func flag(_ index: Int) throws(StoreError) -> Bool {
+        try integer(index) != 0
+    }
+
+    /// Whether column `index` is `null`.
+    public func isNull(_ index: Int) -> Bool {
+        self[index] == .null
+    }
+
+    /// The text of column `index`, or nil for `null`.
+    public func textIfPresent(_ index: Int) throws(StoreError) -> String? {
+        isNull(index) ? nil : try text(index)
+    }
+
+    /// The integer of column `index`, or nil for `null`.
+    public func integerIfPresent(_ index: Int) throws(StoreError) -> Int64? {
+        isNull(index) ? nil : try integer(index)
+    }
+
+    /// The number of column `index`, or nil for `null`.
+    public func realIfPresent(_ index: Int) throws(StoreError) -> Double? {
+        isNull(index) ? nil : try real(index)
+    }
+
+    /// The bytes of column `index`, or nil for `null`.
+    public func blobIfPresent(_ index: Int) throws(StoreError) -> [UInt8]? {
+        isNull(index) ? nil : try blob(index)
+    }
+
+    private func mismatch(_ index: Int, _ wanted: String) -> StoreError {
+        StoreError(.type, "column \(index) is \(self[index].typeName), not \(wanted)")
+    }
+}

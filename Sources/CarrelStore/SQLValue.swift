@@ -1,0 +1,70 @@
+/// A value that goes into a statement or comes out of a row.
+public enum SQLValue: Sendable, Equatable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    /// Text without U+0000, which PostgreSQL cannot hold.
+    case text(String)
+    case blob([UInt8])
+}
+
+extension SQLValue {
+    /// The number, or `null` when there is none.
+    public init(_ value: Int64?) {
+        self = value.map { .integer($0) } ?? .null
+    }
+
+    /// The number, or `null` when there is none.
+    public init(_ value: Int?) {
+        self = value.map { .integer(Int64($0)) } ?? .null
+    }
+
+    /// 1 or 0: the two engines have no boolean in common.
+    public init(_ value: Bool) {
+        self = .integer(value ? 1 : 0)
+    }
+
+    /// The number, or `null` when there is none.
+    public init(_ value: Double?) {
+        self = value.map { .real($0) } ?? .null
+    }
+
+    /// The text, or `null` when there is none.
+    public init(_ value: String?) {
+        self = value.map { .text($0) } ?? .null
+    }
+
+    /// The bytes, or `null` when there are none.
+    public init(_ value: [UInt8]?) {
+        self = value.map { .blob($0) } ?? .null
+    }
+
+    /// The name of the value's type, for errors; never the value.
+    package var typeName: String {
+        switch self {
+        case .null: "null"
+        case .integer: "an integer"
+        case .real: "a real number"
+        case .text: "text"
+        case .blob: "a blob"
+        }
+    }
+}
+
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+    public init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    public init(floatLiteral value: Double) {
+        self = .real(value)
+    }
+
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
+
+    public init(nilLiteral: ()) {
+        self = .null
+    }
+}

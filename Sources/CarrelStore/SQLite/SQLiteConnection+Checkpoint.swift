@@ -1,0 +1,32 @@
+import CSQLite
+
+extension SQLiteConnection {
+    /// Pages of the log that make a checkpoint due: 8 MiB.
+    static let checkpointPages = 2048
+    /// Pages of the log from which on a checkpoint waits a little for readers: 32 MiB.
+    private static let patientPages = 8192
+
+    /// Copies the log into the database when it has grown enough, so that it is used again from its start.
+    ///
+    /// Run by the writer after it has answered, so nobody waits for it but the next group. A reader that holds an old snapshot
+    /// keeps the log growing; then the next attempt comes after as many pages again.
+    func checkpointIfDue() {
+        let pages = pagesInLog
+        if pages < checkpointAt - Self.checkpointPages { checkpointAt = Self.checkpointPages }
+        guard pages >= checkpointAt else { return }
+        checkpointAt = pages + Self.checkpointPages
+        let isPatient = pages >= Self.patientPages
+        if isPatient { wait(atMost: 50) }
+        // A failure loses nothing: the log stays the truth, and the next attempt tries again.
+        _ = unsafe withHandle { handle in
+            unsafe sqlite3_wal_checkpoint_v2(
+                handle,
+                nil,
+                isPatient ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE,
+                nil,
+                nil
+            )
+        }
+        if isPatient { wait(atMost: patience) }
+    }
+}

@@ -1,0 +1,93 @@
+import CSQLite
+import CarrelThreads
+import Glibc
+
+/// A database in one SQLite file, opened for reading and durable writing.
+///
+/// Write-ahead log with `synchronous = FULL`; one thread commits for all writers at once. Several processes may have the
+/// same file open.
+public final class SQLiteDatabase: Database {
+    private let path: String
+    private let writer: SQLiteWriter
+    private let readers: SQLiteReaders
+    private let threads: BlockingThreads
+
+    /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
+    ///
+    /// - Parameters:
+    ///   - path: the file; two more appear beside it, with `-wal` and `-shm` after its name.
+    ///   - migrations: the whole schema, step by step.
+    ///   - readers: threads that serve ``read(_:)``.
+    ///   - patience: how long to wait for another process that is writing, in milliseconds.
+    ///   - now: milliseconds since 1970-01-01 UTC, noted beside each migration that is applied.
+    /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
+    ///   for a file that is no database.
+    public init(
+        path: String,
+        migrations: [Migration],
+        readers: Int = 2,
+        patience: Int = 10_000,
+        now: () -> Int64 = SQLiteDatabase.systemClock
+    ) throws(StoreError) {
+        let plan = try MigrationPlan(migrations)
+        try Self.createFile(path)
+        let connection = try SQLiteConnection(path: path, mode: .write, patience: patience)
+        try connection.migrate(plan, now: now)
+        self.path = path
+        writer = SQLiteWriter(connection)
+        self.readers = SQLiteReaders(path: path, patience: patience)
+        threads = BlockingThreads(name: "sqlite-read", count: readers)
+    }
+
+    public var engine: DatabaseEngine { .sqlite }
+
+    /// What the writer has done so far.
+    public var counters: SQLiteCounters { writer.counters }
+
+    /// Calls of ``write(_:)`` that wait for their group.
+    public var waitingWrites: Int { writer.waiting }
+
+    @discardableResult
+    public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        unsafe try await withUnsafeThrowingContinuation { continuation in
+            writer.add(unsafe WriteCall(continuation, body))
+        }
+    }
+
+    public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await threads.run { [readers] in try readers.read(body) }
+    }
+
+    /// Runs `body` on one consistent snapshot on the calling thread: about 5 µs for a row by key whose page is in memory.
+    public func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T {
+        try readers.read(body)
+    }
+
+    public func prepareCheck(_ sql: SQL) async throws {
+        try await threads.run { [readers] in
+            try readers.withConnection { connection throws(StoreError) in _ = try connection.prepare(sql) }
+        }
+    }
+
+    public func close() async {
+        try? await threads.run { [readers] in readers.close() }
+        await writer.close()
+    }
+
+    /// Milliseconds since 1970-01-01 UTC by the system's clock.
+    public static func systemClock() -> Int64 {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    }
+
+    /// Makes an empty file that only this user can read, unless there is one. SQLite gives its log the same mode.
+    static func createFile(_ path: String) throws(StoreError) {
+        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            Glibc.close(descriptor)
+        } else if errno != EEXIST {
+            throw StoreError(errno: errno, "the database file cannot be made")
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import CSQLite
+import CarrelThreads
+
+/// The one writing connection, on a thread of its own, with group commit.
+///
+/// All waiting jobs run in one transaction, each in a savepoint, and are answered after one commit. A job that throws
+/// loses its own changes only.
+final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `thread` only
+    private struct Queue {
+        var waiting: [WriteJob] = []
+        var isDraining = false
+        var isClosed = false
+    }
+
+    private var connection: SQLiteConnection?
+    private let thread = BlockingThreads(name: "sqlite-write", count: 1)
+    private let queue = Locked(Queue())
+    private let counts = Locked(SQLiteCounters())
+    /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
+    private let queueLimit = 16384
+    /// Jobs that one commit covers at most, so that the first does not wait for ever.
+    private let groupLimit = 512
+
+    init(_ connection: SQLiteConnection) {
+        self.connection = connection
+    }
+
+    /// What was done so far.
+    var counters: SQLiteCounters { counts.withLock { $0 } }
+
+    /// Jobs that wait for their group.
+    var waiting: Int { queue.withLock { $0.waiting.count } }
+
+    /// Adds a job to the next group.
+    func add(_ job: WriteJob) {
+        let (refusal, mustStart): (StoreError?, Bool) = queue.withLock { queue in
+            if queue.isClosed { return (StoreError(.closed, "the database is closed"), false) }
+            if queue.waiting.count >= queueLimit { return (StoreError(.busy, "too many writes wait"), false) }
+            queue.waiting.append(job)
+            defer { queue.isDraining = true }
+            return (nil, !queue.isDraining)
+        }
+        if let refusal {
+            job.answer(refusal)
+        } else if mustStart {
+            thread.start { self.drain() }
+        }
+    }
+
+    /// Runs `body` on the writer's thread, between two groups and outside any transaction.
+    func betweenGroups<Result: Sendable>(
+        _ body: @escaping @Sendable (SQLiteConnection) throws -> Result
+    ) async throws -> Result {
+        try await thread.run {
+            guard let connection = self.connection else { throw StoreError(.closed, "the database is closed") }
+            return try body(connection)
+        }
+    }
+
+    /// Refuses new jobs, answers those already waiting, and closes the connection.
+    func close() async {
+        queue.withLock { $0.isClosed = true }
+        try? await thread.run {
+            while !self.queue.withLock({ $0.waiting.isEmpty }) { self.runGroup() }
+            self.connection = nil
+        }
+    }
+
+    // MARK: On the thread
+
+    /// One group, then the thread's next work, so that a backup gets its turns while writes never pause.
+    private func drain() {
+        runGroup()
+        let isEmpty = queue.withLock { queue in
+            queue.isDraining = !queue.waiting.isEmpty
+            return !queue.isDraining
+        }
+        if !isEmpty { thread.start { self.drain() } }
+    }
+
+    private func takeWaiting(atMost limit: Int) -> [WriteJob] {
+        queue.withLock { queue in
+            if queue.waiting.count <= limit {
+                var taken: [WriteJob] = []
+                swap(&taken, &queue.waiting)
+                return taken
+            }
+            let taken = Array(queue.waiting.prefix(limit))
+            queue.waiting.removeFirst(limit)
+            return taken
+        }
+    }
+
+    private func runGroup() {
+        var group: [WriteJob] = []
+        do throws(StoreError) {
+            guard let connection else { return }
+            connection.forgetFailure()
+            try connection.run(Control.begin)
+            var batch = takeWaiting(atMost: groupLimit)
+            while !batch.isEmpty {
+                for (index, job) in batch.enumerated() {
+                    group.append(job)
+                    if try runs(job, connection) { continue }
+                    // SQLite undid the whole group: the jobs before run again, without this one.
+                    putBack(group.dropLast() + batch[(index + 1)...])
+                    return job.answer()
+                }
+                batch = takeWaiting(atMost: groupLimit - group.count)
+            }
+            try connection.run(Control.commit)
+        } catch {
+            rollBack()
+            fail(group.isEmpty ? takeWaiting(atMost: .max) : group, error)
+            return
+        }
+        counts.withLock { [count = group.count] counts in
+            counts.commits += 1
+            counts.writes += count
+        }
+        for job in group { job.answer() }
+        connection?.checkpointIfDue()
+    }
+
+    /// Runs one job in its savepoint. False when SQLite ended the whole transaction because of it.
+    private func runs(_ job: WriteJob, _ connection: SQLiteConnection) throws(StoreError) -> Bool {
+        job.failure = nil
+        try connection.run(Control.savepoint)
+        do {
+            try job.run(in: connection)
+            if let failure = connection.failure { throw failure }
+        } catch {
+            job.failure = error
+            connection.forgetFailure()
+            guard connection.isInTransaction else { return false }
+            try connection.run(Control.undoSavepoint)
+        }
+        try connection.run(Control.release)
+        return true
+    }
+
+    private func putBack(_ jobs: [WriteJob]) {
+        queue.withLock { $0.waiting.insert(contentsOf: jobs, at: 0) }
+    }
+
+    private func fail(_ jobs: [WriteJob], _ error: StoreError) {
+        counts.withLock { $0.failures += 1 }
+        for job in jobs { job.answer(error) }
+    }
+
+    private func rollBack() {
+        guard let connection else { return }
+        connection.forgetFailure()
+        if connection.isInTransaction { _ = try? connection.run(Control.rollBack) }
+        connection.forgetFailure()
+    }
+
+    private enum Control {
+        static let begin = SQL("BEGIN IMMEDIATE")
+        static let commit = SQL("COMMIT")
+        static let rollBack = SQL("ROLLBACK")
+        static let savepoint = SQL("SAVEPOINT job")
+        static let undoSavepoint = SQL("ROLLBACK TO job")
+        static let release = SQL("RELEASE job")
+    }
+}

@@ -1,0 +1,17 @@
+import Glibc
+
+extension StoreError {
+    /// What a system call's error number means for a store.
+    ///
+    /// - Parameters:
+    ///   - number: the `errno`.
+    ///   - what: what could not be done, such as "the blob cannot be written".
+    package init(errno number: Int32, _ what: String) {
+        let reason = unsafe String(cString: strerror(number)).lowercased()
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: self.init(.full, "\(what): \(reason)")
+        case ENOENT: self.init(.notFound, "\(what): \(reason)")
+        default: self.init(.unavailable, "\(what): \(reason)")
+        }
+    }
+}
