@@ -1,0 +1,42 @@
+/// An entity tag (RFC 9110 §8.8.3).
+public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
+    /// What stands between the quotes.
+    public let opaque: String
+    /// Whether it only promises that two representations serve the same purpose, not that they are the same bytes.
+    public let isWeak: Bool
+
+    /// A tag of text without quotes, spaces and control characters. Traps when it has one.
+    public init(_ opaque: String, isWeak: Bool = false) {
+        precondition(opaque.utf8.allSatisfy(Self.isAllowed), "an entity tag has a character it cannot have")
+        self.opaque = opaque
+        self.isWeak = isWeak
+    }
+
+    /// `"opaque"` or `W/"opaque"`; nil for anything else.
+    public init?(parsing text: some StringProtocol) {
+        var rest = Substring(text).utf8
+        isWeak = rest.starts(with: "W/".utf8)
+        if isWeak { rest.removeFirst(2) }
+        guard rest.count >= 2, rest.popFirst() == UInt8(ascii: "\""), rest.popLast() == UInt8(ascii: "\""),
+            rest.allSatisfy(Self.isAllowed)
+        else { return nil }
+        opaque = String(Substring(rest))
+    }
+
+    /// The tag as it is sent.
+    public var description: String { isWeak ? "W/\"\(opaque)\"" : "\"\(opaque)\"" }
+
+    /// Whether both stand for the same bytes: equal and neither weak.
+    public func matchesStrongly(_ other: EntityTag) -> Bool {
+        !isWeak && !other.isWeak && opaque == other.opaque
+    }
+
+    /// Whether both serve the same purpose.
+    public func matchesWeakly(_ other: EntityTag) -> Bool {
+        opaque == other.opaque
+    }
+
+    private static func isAllowed(_ c: UInt8) -> Bool {
+        c == 0x21 || (c >= 0x23 && c != 0x7f)
+    }
+}

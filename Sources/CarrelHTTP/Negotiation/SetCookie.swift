@@ -1,0 +1,54 @@
+/// A `Set-Cookie` field (RFC 6265bis §4.1).
+public struct SetCookie: Sendable, CustomStringConvertible {
+    /// Which requests of other sites carry the cookie.
+    public enum SameSite: String, Sendable {
+        case strict = "Strict"
+        case lax = "Lax"
+        case none = "None"
+    }
+
+    public let name: String
+    public let value: String
+    public let path: String
+    /// Seconds until the browser forgets it; 0 makes it forget at once; nil keeps it for the browser's session.
+    public let maxAge: Int?
+    public let isSecure: Bool
+    public let isHTTPOnly: Bool
+    public let sameSite: SameSite
+
+    /// Traps when the name, the value or the path has a character that a cookie cannot hold.
+    public init(
+        _ name: String,
+        _ value: String,
+        path: String = "/",
+        maxAge: Int? = nil,
+        isSecure: Bool,
+        isHTTPOnly: Bool = true,
+        sameSite: SameSite = .lax
+    ) {
+        precondition(Token.isValid(name), "a cookie's name must be a token")
+        precondition(value.utf8.allSatisfy(Self.isValueOctet), "a cookie's value has a character it cannot have")
+        precondition(path.hasPrefix("/") && path.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f && $0 != UInt8(ascii: ";") })
+        self.name = name
+        self.value = value
+        self.path = path
+        self.maxAge = maxAge
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.sameSite = sameSite
+    }
+
+    /// The field's value.
+    public var description: String {
+        var text = "\(name)=\(value); Path=\(path)"
+        if let maxAge { text += "; Max-Age=\(maxAge)" }
+        if isSecure { text += "; Secure" }
+        if isHTTPOnly { text += "; HttpOnly" }
+        return text + "; SameSite=\(sameSite.rawValue)"
+    }
+
+    private static func isValueOctet(_ c: UInt8) -> Bool {
+        c > 0x20 && c < 0x7f && c != UInt8(ascii: "\"") && c != UInt8(ascii: ",") && c != UInt8(ascii: ";")
+            && c != UInt8(ascii: "\\")
+    }
+}
