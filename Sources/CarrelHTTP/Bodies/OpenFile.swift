@@ -1,3 +1,4 @@
+public import CarrelBytes
 import Glibc
 
 /// A regular file open for reading; closed when the last holder lets go of it.
@@ -6,6 +7,8 @@ public final class OpenFile: Sendable {
     public let fd: Int32
     /// Bytes, when it was opened.
     public let size: Int64
+    /// When its content last changed, when it was opened.
+    public let modified: Instant
 
     /// Opens the regular file at `path`; throws 404 when there is none.
     public init(path: String) throws(HTTPError) {
@@ -23,31 +26,51 @@ public final class OpenFile: Sendable {
         }
         self.fd = fd
         size = Int64(info.st_size)
+        modified = Instant(milliseconds: Int64(info.st_mtim.tv_sec) * 1000 + Int64(info.st_mtim.tv_nsec) / 1_000_000)
     }
 
     deinit {
         close(fd)
     }
 
-    /// Reads a range into memory; throws when the file has become shorter.
-    func read(_ range: Range<Int64>) throws(HTTPError) -> [UInt8] {
-        let fd = fd
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            while count < range.count {
-                let got = unsafe pread(
+    /// Appends bytes of the range while there is room; throws when the file has become shorter.
+    public func read(_ range: Range<Int64>, into out: inout OutputRawSpan) throws(HTTPError) {
+        let wanted = Int(min(range.upperBound - range.lowerBound, Int64(out.freeCapacity)))
+        var got = 0
+        var error: Int32 = 0
+        unsafe out.withUnsafeMutableBytes { buffer, count in
+            while got < wanted {
+                let n = unsafe pread(
                     fd,
                     buffer.baseAddress.map { unsafe $0 + count },
-                    range.count - count,
-                    off_t(range.lowerBound) + off_t(count)
+                    wanted - got,
+                    off_t(range.lowerBound) + off_t(got)
                 )
-                if got < 0, errno == EINTR { continue }
-                guard got > 0 else { return }
-                count += got
+                if n < 0, errno == EINTR { continue }
+                if n < 0 { error = errno }
+                guard n > 0 else { return }
+                got += n
+                count += n
             }
         }
-        guard bytes.count == range.count else {
-            throw HTTPError(.internalServerError, "http.file", "the file is shorter than it was")
+        guard error == 0 else { throw HTTPError(.internalServerError, "http.file", "the file cannot be read (error \(error))") }
+        guard got == wanted else { throw HTTPError(.internalServerError, "http.file", "the file is shorter than it was") }
+    }
+
+    /// Reads a range into memory; throws when the file has become shorter.
+    public func read(_ range: Range<Int64>) throws(HTTPError) -> [UInt8] {
+        var failure: HTTPError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            var span = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
+            do throws(HTTPError) {
+                try read(range, into: &span)
+            } catch {
+                failure = error
+            }
+            count = unsafe span.finalize(for: raw)
         }
+        if let failure { throw failure }
         return bytes
     }
 }

@@ -34,16 +34,11 @@ public enum ResponseBody: Sendable {
             return try file.read(range)
         case .pull(_, let source):
             var out: [UInt8] = []
-            while true {
-                let block = unsafe try [UInt8](unsafeUninitializedCapacity: 65536) { (buffer, count) throws in
-                    var span = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-                    try source.read(into: &span)
-                    count = unsafe span.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-                }
-                if block.isEmpty { return out }
+            while let block = try source.block(of: 65536) {
                 out += block
                 guard out.count <= limit else { throw tooLarge }
             }
+            return out
         case .stream(_, let produce):
             let out = Locked<[UInt8]>([])
             try await produce(

@@ -1,0 +1,52 @@
+public import CarrelBytes
+
+/// Something that can be served whole or in parts: a file, a segment, a sample.
+public struct Representation: Sendable {
+    /// Bytes.
+    public var length: Int64
+    /// The media type, such as `audio/mpeg`.
+    public var contentType: String
+    /// The entity tag as it is sent, with its quotes; nil when there is none.
+    public var etag: String?
+    /// When it last changed; sent to the second.
+    public var lastModified: Instant?
+    /// More parts than this in one request are refused: each one may cost as much as the whole.
+    public var maximumParts: Int
+    /// The bytes of a part of it; called once for each part that is sent.
+    public var body: @Sendable (Range<Int64>) -> ResponseBody
+
+    /// A representation of `length` bytes whose parts `body` gives.
+    public init(
+        length: Int64,
+        contentType: String,
+        etag: String? = nil,
+        lastModified: Instant? = nil,
+        maximumParts: Int = 16,
+        body: @escaping @Sendable (Range<Int64>) -> ResponseBody
+    ) {
+        self.length = length
+        self.contentType = contentType
+        self.etag = etag
+        self.lastModified = lastModified
+        self.maximumParts = maximumParts
+        self.body = body
+    }
+
+    /// Bytes in memory.
+    public init(_ bytes: [UInt8], contentType: String, etag: String? = nil, lastModified: Instant? = nil) {
+        self.init(length: Int64(bytes.count), contentType: contentType, etag: etag, lastModified: lastModified) { range in
+            .bytes(range.count == bytes.count ? bytes : Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
+    }
+
+    /// A file, with a tag of its size and time.
+    public init(_ file: OpenFile, contentType: String) {
+        let tag = String(file.size, radix: 16) + "-" + String(file.modified.milliseconds, radix: 16)
+        self.init(
+            length: file.size,
+            contentType: contentType,
+            etag: EntityTag(tag).description,
+            lastModified: file.modified
+        ) { .file(file, $0) }
+    }
+}
