@@ -60,6 +60,7 @@ let package = Package(
 
         // ground
         library("CarrelBytes", bytes: true),
+        library("CarrelJSON", bytes: true, ["CarrelBytes"]),
         library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
@@ -81,6 +82,7 @@ let package = Package(
             swiftSettings: settings),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
+        tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),

@@ -1,0 +1,87 @@
+/// The members of a JSON object in the order in which they were read or added, each name once.
+public struct JSONObject: Sendable {
+    /// A name and its value.
+    public typealias Member = (name: String, value: JSON)
+
+    private var members: [Member] = []
+    /// Where each name is; kept only when there are too many to look through.
+    private var places: [ExactText: Int]?
+    private static let fewMembers = 12
+
+    /// An object without members.
+    public init() {}
+
+    /// An object with `members` in this order; a name that comes twice is a mistake in the program.
+    public init(_ members: some Sequence<(String, JSON)>) {
+        for (name, value) in members {
+            precondition(insert(name, value), "a JSON object names a member twice")
+        }
+    }
+
+    public var count: Int { members.count }
+    public var isEmpty: Bool { members.isEmpty }
+
+    /// The names in order.
+    public var names: [String] { members.map(\.name) }
+
+    /// The value of the member `name`. Setting nil removes the member; a new one comes last.
+    public subscript(name: String) -> JSON? {
+        get { place(of: name).map { members[$0].value } }
+        set {
+            switch (place(of: name), newValue) {
+            case (let place?, let value?):
+                members[place].value = value
+            case (let place?, nil):
+                members.remove(at: place)
+                if places != nil { indexNames() }
+            case (nil, let value?):
+                append(name, value)
+            case (nil, nil):
+                break
+            }
+        }
+    }
+
+    /// Adds a member unless one has that name; whether it did.
+    mutating func insert(_ name: String, _ value: JSON) -> Bool {
+        guard place(of: name) == nil else { return false }
+        append(name, value)
+        return true
+    }
+
+    private mutating func append(_ name: String, _ value: JSON) {
+        members.append((name, value))
+        if places != nil {
+            places?[ExactText(name)] = members.count - 1
+        } else if members.count > Self.fewMembers {
+            indexNames()
+        }
+    }
+
+    private mutating func indexNames() {
+        var places = [ExactText: Int](minimumCapacity: members.count)
+        for (place, member) in members.enumerated() { places[ExactText(member.name)] = place }
+        self.places = places
+    }
+
+    private func place(of name: String) -> Int? {
+        if let places { return places[ExactText(name)] }
+        let name = ExactText(name)
+        return members.firstIndex { ExactText($0.name) == name }
+    }
+}
+
+extension JSONObject: Sequence {
+    public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
+
+    public var underestimatedCount: Int { members.count }
+}
+
+extension JSONObject: Equatable, ExpressibleByDictionaryLiteral {
+    public static func == (a: JSONObject, b: JSONObject) -> Bool {
+        a.count == b.count && a.members.allSatisfy { b[$0.name] == $0.value }
+    }
+
+    /// An object with its members in this order; a name that comes twice is a mistake in the program.
+    public init(dictionaryLiteral members: (String, JSON)...) { self.init(members) }
+}
