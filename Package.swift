@@ -42,8 +42,9 @@ func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// Run by `make bench`; the folder is `Benchmarks/<name>`.
-func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    executable(name, path: "Benchmarks/\(name)", dependencies)
+func benchmark(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Benchmarks/\(name)", exclude: exclude, swiftSettings: settings)
 }
 
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
@@ -94,8 +95,14 @@ let package = Package(
 
 // Built only when asked for, so that `swift build` stays short.
 if Context.environment["CARREL_FUZZ"] != nil {
-    package.targets += []
+    package.targets += [
+        fuzz("DateFuzz", ["CarrelBytes"]),
+        fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+    ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
-    package.targets += []
+    package.targets += [
+        .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
+        benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
+    ]
 }
