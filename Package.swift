@@ -65,7 +65,7 @@ let package = Package(
         library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
-        library("CarrelStore", ["CSQLite", "CarrelThreads"]),
+        library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -89,7 +89,11 @@ let package = Package(
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
-        tests("CarrelStoreTests", ["CarrelStore", "CarrelTesting", "CarrelThreads"]),
+        .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
+        executable("StoreCrashWriter", path: "Tests/StoreCrashWriter", ["CarrelStore", "CarrelThreads", "StorePairs"]),
+        tests(
+            "CarrelStoreTests",
+            ["CarrelBytes", "CarrelStore", "CarrelTesting", "CarrelThreads", "StoreCrashWriter", "StorePairs"]),
     ]
 )
 
