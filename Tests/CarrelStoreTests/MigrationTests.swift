@@ -1,4 +1,3 @@
-import CarrelBytes
 import CarrelStore
 import CarrelTesting
 import Testing
@@ -25,10 +24,9 @@ struct `Migrations` {
     @Test func `are applied once, in order, with the time`() async throws {
         let folder = TemporaryDirectory()
         for time in [1000, 2000] as [Int64] {
-            let clock = ManualClock(Instant(milliseconds: time))
             let migrations = time == 1000 ? Shelf.migrations : Shelf.migrations + [Self.second]
             for _ in 0..<2 {
-                let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: migrations, clock: clock)
+                let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: migrations, now: { time })
                 await database.close()
             }
         }

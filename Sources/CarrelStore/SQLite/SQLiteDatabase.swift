@@ -1,5 +1,4 @@
 import CSQLite
-public import CarrelBytes
 import CarrelThreads
 import Glibc
 
@@ -9,9 +8,9 @@ import Glibc
 /// same file open.
 public final class SQLiteDatabase: Database {
     private let path: String
-    let writer: SQLiteWriter
+    private let writer: SQLiteWriter
     private let readers: SQLiteReaders
-    let threads: BlockingThreads
+    private let threads: BlockingThreads
 
     /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
     ///
@@ -20,7 +19,7 @@ public final class SQLiteDatabase: Database {
     ///   - migrations: the whole schema, step by step.
     ///   - readers: threads that serve ``read(_:)``.
     ///   - patience: how long to wait for another process that is writing, in milliseconds.
-    ///   - clock: tells the time that is noted beside each migration that is applied.
+    ///   - now: milliseconds since 1970-01-01 UTC, noted beside each migration that is applied.
     /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
     ///   for a file that is no database.
     public init(
@@ -28,12 +27,12 @@ public final class SQLiteDatabase: Database {
         migrations: [Migration],
         readers: Int = 2,
         patience: Int = 10_000,
-        clock: any WallClock = SystemClock()
+        now: () -> Int64 = SQLiteDatabase.systemClock
     ) throws(StoreError) {
         let plan = try MigrationPlan(migrations)
         try Self.createFile(path)
         let connection = try SQLiteConnection(path: path, mode: .write, patience: patience)
-        try connection.migrate(plan, clock: clock)
+        try connection.migrate(plan, now: now)
         self.path = path
         writer = SQLiteWriter(connection)
         self.readers = SQLiteReaders(path: path, patience: patience)
@@ -73,6 +72,13 @@ public final class SQLiteDatabase: Database {
     public func close() async {
         try? await threads.run { [readers] in readers.close() }
         await writer.close()
+    }
+
+    /// Milliseconds since 1970-01-01 UTC by the system's clock.
+    public static func systemClock() -> Int64 {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
     /// Makes an empty file that only this user can read, unless there is one. SQLite gives its log the same mode.

@@ -1,0 +1,175 @@
+import CarrelThreads
+import Glibc
+
+/// What a command speaks to: results go to standard output, everything else to standard error.
+///
+/// Text that may hold a stranger's words (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
+/// printed as it is.
+public final class Console: Sendable {
+    /// The program's name, which begins every note.
+    public let name: String
+    /// Where results go.
+    public let output: Terminal
+    /// Where notes, errors and progress go.
+    public let diagnostics: Terminal
+    public let options: OutputOptions
+    public let environment: [String: String]
+    /// Time since some fixed moment, never going back.
+    let now: @Sendable () -> Duration
+    private let screen: Screen
+
+    /// - Parameters:
+    ///   - name: the program's name.
+    ///   - output: where results end up.
+    ///   - diagnostics: where everything else ends up.
+    ///   - environment: the variables that commands see.
+    ///   - results: takes results.
+    ///   - notes: takes everything else.
+    ///   - now: time since some fixed moment, never going back.
+    public convenience init(
+        name: String,
+        output: Terminal = Terminal(),
+        diagnostics: Terminal = Terminal(),
+        environment: [String: String] = [:],
+        results: any TextSink,
+        notes: any TextSink,
+        now: @escaping @Sendable () -> Duration = Console.monotonicTime
+    ) {
+        self.init(name, output, diagnostics, OutputOptions(), environment, now, Screen(results: results, notes: notes))
+    }
+
+    private init(
+        _ name: String,
+        _ output: Terminal,
+        _ diagnostics: Terminal,
+        _ options: OutputOptions,
+        _ environment: [String: String],
+        _ now: @escaping @Sendable () -> Duration,
+        _ screen: Screen
+    ) {
+        self.name = name
+        self.output = output
+        self.diagnostics = diagnostics
+        self.options = options
+        self.environment = environment
+        self.now = now
+        self.screen = screen
+    }
+
+    /// The process's own standard output and standard error.
+    public static func standard(name: String) -> Console {
+        let environment = processEnvironment()
+        return Console(
+            name: name,
+            output: Terminal(descriptor: STDOUT_FILENO, environment: environment),
+            diagnostics: Terminal(descriptor: STDERR_FILENO, environment: environment),
+            environment: environment,
+            results: FileSink(descriptor: STDOUT_FILENO),
+            notes: FileSink(descriptor: STDERR_FILENO)
+        )
+    }
+
+    /// The same console with other options.
+    public func with(_ options: OutputOptions) -> Console {
+        Console(name, output, diagnostics, options, environment, now, screen)
+    }
+
+    // MARK: Results
+
+    /// Prints a result and a line break, at once, whether somebody watches or not.
+    public func print(_ text: String) {
+        screen.result(Array(text.utf8) + [UInt8(ascii: "\n")])
+    }
+
+    /// Prints bytes as they are.
+    public func write(_ bytes: [UInt8]) {
+        screen.result(bytes)
+    }
+
+    /// Prints a table: cut to the width of a terminal, whole in a pipe.
+    public func print(_ table: TextTable) {
+        print(table.text(width: output.isInteractive ? output.columns : nil, heading: output.bold))
+    }
+
+    /// Whether nobody reads results any more (`carrel list | head -1`): what is still to be printed may be left out.
+    public var isOutputClosed: Bool { outputFailure == EPIPE }
+
+    /// Why results could not be written; nil while they could. Later results are dropped.
+    var outputFailure: Int32? { screen.failure }
+
+    // MARK: Notes
+
+    /// Says what goes on. Silent with `--quiet`.
+    public func note(_ text: String) {
+        if !options.quiet { screen.note("\(text.printable)\n") }
+    }
+
+    /// Says that something is probably not as it was meant. Silent with `--quiet`.
+    public func warning(_ text: String, hint: String? = nil) {
+        if !options.quiet { tell("warning", .yellow, text, hint) }
+    }
+
+    /// Says that something failed.
+    public func error(_ text: String, hint: String? = nil) {
+        tell("error", .red, text, hint)
+    }
+
+    private func tell(_ kind: String, _ style: Terminal.Style, _ text: String, _ hint: String?) {
+        var lines = "\(name): \(diagnostics.styled("\(kind):", style)) \(text.printable)\n"
+        if let hint { lines += "\(name): \(diagnostics.styled("hint:", .bold)) \(hint.printable)\n" }
+        screen.note(lines)
+    }
+
+    /// Tells of an error that ended a command.
+    ///
+    /// - Parameters:
+    ///   - error: any error; a `ReportableError` says more.
+    ///   - usage: what to run for help.
+    /// - Returns: how the program should end.
+    func report(_ error: any Error, usage: String) -> ExitStatus {
+        switch error {
+        case let error as UsageError:
+            self.error(error.message, hint: error.hint ?? "see '\(usage)'")
+            return error.exitStatus
+        case let error as any ReportableError:
+            self.error(error.message, hint: error.hint)
+            return error.exitStatus
+        case is CancellationError:
+            return .interrupted
+        default:
+            self.error(String(describing: error))
+            return .failure
+        }
+    }
+
+    // MARK: Progress
+
+    /// Whether progress is shown: not with `--quiet` and not with `--json`.
+    var showsProgress: Bool { !options.quiet && !options.json }
+
+    /// A line at the foot of the terminal that later ones replace; notes and results pass above it. Nil takes it away.
+    func setLive(_ line: String?) {
+        screen.setLive(line)
+    }
+
+    /// Time since the machine started.
+    public static let monotonicTime: @Sendable () -> Duration = {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
+
+/// The process's environment.
+private func processEnvironment() -> [String: String] {
+    var variables: [String: String] = [:]
+    var next = unsafe environ
+    while let entry = unsafe next.pointee {
+        let text = unsafe String(cString: entry)
+        if let equals = text.firstIndex(of: "=") {
+            variables[String(text[..<equals])] = String(text[text.index(after: equals)...])
+        }
+        unsafe next += 1
+    }
+    return variables
+}

@@ -1,0 +1,91 @@
+import CarrelThreads
+
+/// Shows how far something has come: a bar that is redrawn at most ten times a second on a terminal, a line every five seconds
+/// elsewhere, nothing with `--json` or `--quiet`.
+public final class ProgressBar: Sendable {
+    private struct State {
+        var meter: ProgressMeter
+        var lastShown: Duration
+        var isOver = false
+    }
+
+    private let console: Console
+    private let state: Locked<State>
+
+    init(_ console: Console, _ meter: ProgressMeter) {
+        self.console = console
+        // on a terminal the first step is shown at once; in a log what is over within five seconds is not
+        let now = console.now()
+        state = Locked(State(meter: meter, lastShown: console.diagnostics.isInteractive ? now - .seconds(1) : now))
+    }
+
+    deinit {
+        finish()
+    }
+
+    /// - Parameter completed: how much is done in all.
+    public func advance(to completed: Int64) {
+        let now = console.now()
+        show(at: now) { $0.record(completed, at: now) }
+    }
+
+    /// - Parameter count: how much more is done.
+    public func advance(by count: Int64) {
+        let now = console.now()
+        show(at: now) { $0.record($0.completed + count, at: now) }
+    }
+
+    /// Takes the bar away and says how it ended.
+    ///
+    /// - Parameter summary: what to say in its place; nil says nothing.
+    public func finish(_ summary: String? = nil) {
+        let wasRunning = state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        guard wasRunning else { return }
+        if console.diagnostics.isInteractive { console.setLive(nil) }
+        if let summary, console.showsProgress { console.note(summary) }
+    }
+
+    private func show(at now: Duration, _ change: (inout ProgressMeter) -> Void) {
+        let interactive = console.diagnostics.isInteractive
+        let due = state.withLock { state -> ProgressMeter? in
+            guard !state.isOver else { return nil }
+            change(&state.meter)
+            guard console.showsProgress, now - state.lastShown >= (interactive ? .milliseconds(100) : .seconds(5)) else {
+                return nil
+            }
+            state.lastShown = now
+            return state.meter
+        }
+        guard let due else { return }
+        if interactive {
+            console.setLive(due.line(at: now, columns: console.diagnostics.columns, unicode: console.diagnostics.hasUnicode))
+        } else {
+            console.note(due.plainLine(at: now))
+        }
+    }
+}
+
+extension Console {
+    /// Begins to show the progress of something measured in bytes.
+    ///
+    /// - Parameters:
+    ///   - label: what goes on, such as `ingesting book.mp3`.
+    ///   - totalBytes: how much there is to do; nil when nobody knows.
+    /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
+    public func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
+        ProgressBar(self, ProgressMeter(label: label.printable, total: totalBytes, unit: .bytes, at: now()))
+    }
+
+    /// Begins to show the progress of something that is counted.
+    ///
+    /// - Parameters:
+    ///   - label: what goes on.
+    ///   - totalItems: how many there are to do; nil when nobody knows.
+    /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
+    public func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
+        ProgressBar(self, ProgressMeter(label: label.printable, total: totalItems, unit: .items, at: now()))
+    }
+}

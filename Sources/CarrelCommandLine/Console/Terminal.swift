@@ -1,0 +1,50 @@
+import Glibc
+
+/// What is known about where a stream of text ends up.
+public struct Terminal: Sendable, Equatable {
+    /// Whether a person watches: lines may be redrawn.
+    public var isInteractive: Bool
+    /// Width in character cells; 80 where nobody says.
+    public var columns: Int
+    /// Whether text may be colored and set bold.
+    public var hasColor: Bool
+    /// Whether characters beyond ASCII may be drawn.
+    public var hasUnicode: Bool
+
+    public init(isInteractive: Bool = false, columns: Int = 80, hasColor: Bool = false, hasUnicode: Bool = true) {
+        self.isInteractive = isInteractive
+        self.columns = columns
+        self.hasColor = hasColor
+        self.hasUnicode = hasUnicode
+    }
+
+    /// What the system and the environment say about an open file.
+    ///
+    /// Color needs a terminal, a `TERM` other than `dumb` and no `NO_COLOR` (no-color.org).
+    public init(descriptor: Int32, environment: [String: String]) {
+        isInteractive = isatty(descriptor) == 1
+        var size = winsize()
+        let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        columns = known ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } ?? 80
+        hasColor = isInteractive && environment["TERM"] != "dumb" && (environment["NO_COLOR"] ?? "").isEmpty
+        let locale =
+            [environment["LC_ALL"], environment["LC_CTYPE"], environment["LANG"]].compactMap(\.self).first { !$0.isEmpty } ?? ""
+        hasUnicode = locale.lowercased().contains("utf")
+    }
+
+    /// How a piece of text stands out.
+    public enum Style: Int, Sendable {
+        case bold = 1
+        case faint = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
+    /// The text in a style, where the terminal knows styles (ECMA-48 §8.3.117).
+    public func styled(_ text: String, _ style: Style) -> String {
+        hasColor ? "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m" : text
+    }
+
+    func bold(_ text: String) -> String { styled(text, .bold) }
+}

@@ -1,0 +1,54 @@
+import CarrelThreads
+import Glibc
+
+/// Where text goes.
+public protocol TextSink: Sendable {
+    /// Writes all the bytes, or throws.
+    func write(_ bytes: [UInt8]) throws(SinkFailure)
+}
+
+/// The system refused to take text.
+public struct SinkFailure: Error, Equatable {
+    /// `EPIPE`, `ENOSPC`, …
+    public let errno: Int32
+}
+
+/// An open file, not owned.
+public struct FileSink: TextSink {
+    let descriptor: Int32
+
+    public init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    public func write(_ bytes: [UInt8]) throws(SinkFailure) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress?.advanced(by: offset), $0.count - offset)
+            }
+            if count >= 0 {
+                offset += count
+            } else if errno == EAGAIN {  // a terminal that another program made non-blocking
+                var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                unsafe poll(&waiting, 1, -1)
+            } else if errno != EINTR {
+                throw SinkFailure(errno: errno)
+            }
+        }
+    }
+}
+
+/// Keeps what is written, for tests of commands.
+public final class MemorySink: TextSink {
+    private let kept = Locked<[UInt8]>([])
+
+    public init() {}
+
+    public func write(_ bytes: [UInt8]) throws(SinkFailure) {
+        kept.withLock { $0 += bytes }
+    }
+
+    /// Everything written so far.
+    public var text: String { String(decoding: kept.withLock { $0 }, as: UTF8.self) }
+}

@@ -1,0 +1,62 @@
+/// Rows in aligned columns, for lists.
+public struct TextTable: Sendable, Equatable {
+    /// One column.
+    public struct Column: Sendable, Equatable {
+        public let title: String
+        /// Whether numbers stand in it, which end in line.
+        public let isNumeric: Bool
+        /// Whether its cells may be cut where the terminal is too narrow.
+        public let canShrink: Bool
+
+        public init(_ title: String, isNumeric: Bool = false, canShrink: Bool = false) {
+            self.title = title
+            self.isNumeric = isNumeric
+            self.canShrink = canShrink
+        }
+    }
+
+    public let columns: [Column]
+    /// Each as long as `columns`.
+    public private(set) var rows: [[String]] = []
+
+    public init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    /// Adds a row with one cell a column; cells may hold a stranger's words.
+    public mutating func add(_ cells: [String]) {
+        precondition(cells.count == columns.count, "a row has one cell a column")
+        rows.append(cells.map(\.printable))
+    }
+
+    /// The lines, without a break after the last.
+    ///
+    /// - Parameters:
+    ///   - width: columns to fit into, by cutting cells that may be; nil leaves them whole.
+    ///   - heading: how titles are set.
+    /// - Returns: the lines, joined.
+    func text(width: Int?, heading: (String) -> String = { $0 }) -> String {
+        var widths = columns.indices.map { index in
+            max(columns[index].title.columns, rows.map { $0[index].columns }.max() ?? 0)
+        }
+        if let width { shrink(&widths, to: width) }
+        let titles = heading(line(columns.map { $0.title.uppercased() }, widths))
+        return ([titles] + rows.map { line($0, widths) }).joined(separator: "\n")
+    }
+
+    private func shrink(_ widths: inout [Int], to width: Int) {
+        while widths.reduce(0, +) + 2 * (widths.count - 1) > width {
+            let widest = columns.indices.filter { columns[$0].canShrink && widths[$0] > 8 }.max { widths[$0] < widths[$1] }
+            guard let widest else { return }
+            widths[widest] -= 1
+        }
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        var text = cells.indices.map { index in
+            cells[index].shortened(to: widths[index]).padded(to: widths[index], onTheLeft: columns[index].isNumeric)
+        }.joined(separator: "  ")
+        while text.last == " " { text.removeLast() }
+        return text
+    }
+}

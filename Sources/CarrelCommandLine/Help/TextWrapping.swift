@@ -1,0 +1,32 @@
+extension String {
+    /// The text broken into lines of at most `width` columns at blanks; a longer word has a line of its own.
+    /// Line breaks in the text are kept.
+    ///
+    /// - Parameters:
+    ///   - width: columns a line may fill, the indent included.
+    ///   - indent: blanks before each line but the first.
+    /// - Returns: the lines, joined.
+    func wrapped(to width: Int, indent: Int = 0) -> String {
+        let margin = String(repeating: " ", count: indent)
+        let room = max(width - indent, 20)
+        var lines: [String] = []
+        for paragraph in split(separator: "\n", omittingEmptySubsequences: false) {
+            if paragraph.hasPrefix("  ") {  // laid out by hand
+                lines.append(String(paragraph))
+                continue
+            }
+            var line = ""
+            for word in paragraph.split(separator: " ") {
+                if !line.isEmpty, line.columns + 1 + word.columns > room {
+                    lines.append(line)
+                    line = ""
+                }
+                line += line.isEmpty ? String(word) : " \(word)"
+            }
+            lines.append(line)
+        }
+        return lines.enumerated().map { $0.offset == 0 || $0.element.isEmpty ? $0.element : margin + $0.element }.joined(
+            separator: "\n"
+        )
+    }
+}

@@ -1,0 +1,49 @@
+/// One command of a program: its words and parameters as a table, and what it does.
+///
+/// ```swift
+/// struct Serve: Command {
+///     var port: UInt16 = 8080
+///     static let name = "serve"
+///     static let abstract = "Serve the library."
+///     static let parameters: [Parameter<Self>] = [.option(\.port, "--port", "-p", help: "The port to listen on.")]
+///     func run(_ console: Console) async throws { … }
+/// }
+/// ```
+///
+/// A command with subcommands has no parameters and does nothing itself: `carrel order` groups `create`, `list` and the like.
+public protocol Command: SendableMetatype {
+    init()
+
+    /// The word that calls it, such as `create`.
+    static var name: String { get }
+    /// What it does, as one sentence.
+    static var abstract: String { get }
+    /// What else a user must know; paragraphs are parted by an empty line.
+    static var discussion: String { get }
+    static var examples: [Example] { get }
+    static var parameters: [Parameter<Self>] { get }
+    static var subcommands: [any Command.Type] { get }
+
+    /// How results and notes are told; the program reads it before `run`.
+    var output: OutputOptions { get }
+
+    /// Checks what no single parameter can: contradictions, one of two.
+    func validate() throws(UsageError)
+
+    /// Does it. Results go to `console.print`, everything else to its notes.
+    mutating func run(_ console: Console) async throws
+}
+
+extension Command {
+    public static var discussion: String { "" }
+    public static var examples: [Example] { [] }
+    public static var parameters: [Parameter<Self>] { [] }
+    public static var subcommands: [any Command.Type] { [] }
+    public var output: OutputOptions { OutputOptions() }
+    public func validate() throws(UsageError) {}
+
+    /// A group of subcommands: there is nothing to do without one of them.
+    public mutating func run(_ console: Console) async throws {
+        throw UsageError(.missingCommand, "'\(Self.name)' needs one of its commands")
+    }
+}

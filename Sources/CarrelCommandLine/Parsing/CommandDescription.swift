@@ -1,0 +1,82 @@
+/// A command as its table describes it, with its subcommands: what help, the manual and completions are made from.
+public struct CommandDescription: Sendable, Equatable {
+    /// The words that call it, the program's own first.
+    public let path: [String]
+    public let abstract: String
+    public let discussion: String
+    public let examples: [Example]
+    /// With default values filled in.
+    public let parameters: [ParameterDescription]
+    public let subcommands: [CommandDescription]
+
+    /// - Parameters:
+    ///   - type: the command.
+    ///   - parents: the words before its own.
+    ///   - extra: subcommands that the table of `type` does not have.
+    init<C: Command>(_ type: C.Type, after parents: [String] = [], adding extra: [any Command.Type] = []) {
+        let path = parents + [type.name]
+        let blank = C()
+        self.path = path
+        abstract = type.abstract
+        discussion = type.discussion
+        examples = type.examples
+        parameters = type.parameters.map { parameter in
+            var about = parameter.description
+            about.defaultText = parameter.current(blank).flatMap { $0.isEmpty ? nil : $0 }
+            return about
+        }
+        subcommands = (type.subcommands + extra).map { CommandDescription($0, after: path) }
+    }
+
+    /// The last of the words that call it.
+    public var name: String { path.last ?? "" }
+
+    /// All the words that call it.
+    public var call: String { path.joined(separator: " ") }
+
+    var positionals: [ParameterDescription] { parameters.filter { $0.kind == .positional } }
+    var options: [ParameterDescription] { parameters.filter { $0.kind != .positional } }
+
+    /// This command and all below it, in the order of the tables.
+    public var flattened: [CommandDescription] { [self] + subcommands.flatMap(\.flattened) }
+
+    /// The command that `words` call, each a subcommand of the one before.
+    public func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
+        guard let word = words.first else { return self }
+        guard let next = subcommands.first(where: { $0.name == word }) else { throw unknown(word) }
+        return try next.find(words.dropFirst())
+    }
+
+    func unknown(_ word: String) -> UsageError {
+        if subcommands.isEmpty {
+            return UsageError(.unexpectedArgument, "'\(call)' has no commands of its own, so '\(word)' says nothing")
+        }
+        if word.hasPrefix("-") {
+            return UsageError(
+                .unknownOption,
+                "'\(call)' has no option '\(word)'",
+                hint: "options come after the command, as in '\(example)'"
+            )
+        }
+        return UsageError(
+            .unknownCommand,
+            "'\(word)' is not a command of '\(call)'",
+            hint: Suggestion.hint(for: word, among: subcommands.map(\.name))
+        )
+    }
+
+    private var example: String { "\(subcommands.first?.call ?? call) --help" }
+
+    /// How it is called, in one line: required parameters by name, the others as `[options]`.
+    public var synopsis: String {
+        guard subcommands.isEmpty else { return "\(call) <command>" }
+        var words = [call]
+        for option in options where option.isRequired { words.append("\(option.title) <\(option.valueName)>") }
+        if options.contains(where: { !$0.isRequired }) { words.append("[options]") }
+        for argument in positionals {
+            let name = argument.isRepeated ? "\(argument.title)..." : argument.title
+            words.append(argument.isRequired ? name : "[\(name)]")
+        }
+        return words.joined(separator: " ")
+    }
+}

@@ -1,0 +1,209 @@
+/// One time that a parameter was written.
+enum Occurrence: Sendable {
+    case value(String)
+    case on
+    case off
+}
+
+/// One row of a command's table: a property of `Root`, how it is written and how it is explained.
+public struct Parameter<Root>: Sendable {
+    /// All but the effect.
+    public internal(set) var description: ParameterDescription
+    /// The effect: stores one occurrence.
+    let apply: @Sendable (inout Root, Occurrence) throws(BadValue) -> Void
+    /// The property's value as it would be written; nil when there is none.
+    let current: @Sendable (Root) -> String?
+
+    /// The same parameter of a property of `Outer`.
+    public func lifted<Outer>(to path: any WritableKeyPath<Outer, Root> & Sendable) -> Parameter<Outer> {
+        let apply = apply
+        let current = current
+        return Parameter<Outer>(
+            description: description,
+            apply: { (root, occurrence) throws(BadValue) in try apply(&root[keyPath: path], occurrence) },
+            current: { current($0[keyPath: path]) }
+        )
+    }
+}
+
+extension Parameter {
+    /// An option that keeps one value: `--port <number>`.
+    ///
+    /// - Parameters:
+    ///   - path: the property; its value in `Root()` is the default that help shows.
+    ///   - names: `--port`, `-p`.
+    ///   - value: what stands for the value in help; by default the type's own name for it.
+    ///   - help: what it is for, as one sentence.
+    ///   - group: the heading it stands under in help.
+    ///   - required: whether it must be written.
+    ///   - allowed: which values of the type are taken.
+    ///   - environment: the variable that counts when the option is not written.
+    ///   - completion: what a shell offers; by default the type's choices.
+    /// - Returns: the row.
+    public static func option<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value> & Sendable,
+        _ names: String...,
+        value: String? = nil,
+        help: String,
+        group: String? = nil,
+        required: Bool = false,
+        allowed: Allowed<Value> = .everything,
+        environment: String? = nil,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        var about = describe(Value.self, .option, names, value, help, group, allowed, environment, completion)
+        about.isRequired = required
+        return Parameter(
+            description: about,
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            current: { required ? nil : $0[keyPath: path].written }
+        )
+    }
+
+    /// An option that may be absent: its property is nil then.
+    public static func option<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value?> & Sendable,
+        _ names: String...,
+        value: String? = nil,
+        help: String,
+        group: String? = nil,
+        allowed: Allowed<Value> = .everything,
+        environment: String? = nil,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        Parameter(
+            description: describe(Value.self, .option, names, value, help, group, allowed, environment, completion),
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            current: { $0[keyPath: path]?.written }
+        )
+    }
+
+    /// An option that may be written several times; the values are kept in that order.
+    public static func option<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ names: String...,
+        value: String? = nil,
+        help: String,
+        group: String? = nil,
+        required: Bool = false,
+        allowed: Allowed<Value> = .everything,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        var about = describe(Value.self, .option, names, value, help, group, allowed, nil, completion)
+        about.isRequired = required
+        about.isRepeated = true
+        return Parameter(
+            description: about,
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path].append(try read(occurrence, allowed)) },
+            current: { _ in nil }
+        )
+    }
+
+    /// A flag: there or not.
+    ///
+    /// - Parameters:
+    ///   - path: the property.
+    ///   - names: `--verbose`, `-v`.
+    ///   - inverse: whether `--no-verbose` is known too; for a property that is true by default, or that overrides a setting.
+    ///   - help: what it does, as one sentence.
+    ///   - group: the heading it stands under in help.
+    /// - Returns: the row.
+    public static func flag(
+        _ path: any WritableKeyPath<Root, Bool> & Sendable,
+        _ names: String...,
+        inverse: Bool = false,
+        help: String,
+        group: String? = nil
+    ) -> Parameter {
+        let long = names.first { $0.hasPrefix("--") }
+        let opposite = inverse ? long.map { "--no-\($0.dropFirst(2))" } : nil
+        return Parameter(
+            description: ParameterDescription(kind: .flag(inverse: opposite), names: names, help: help, group: group),
+            apply: { (root, occurrence) throws(BadValue) in
+                if case .off = occurrence { root[keyPath: path] = false } else { root[keyPath: path] = true }
+            },
+            current: { inverse ? ($0[keyPath: path] ? "on" : "off") : nil }
+        )
+    }
+
+    /// An argument that must be there.
+    public static func positional<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value> & Sendable,
+        _ name: String,
+        help: String,
+        allowed: Allowed<Value> = .everything,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        var about = describe(Value.self, .positional, [name], name, help, nil, allowed, nil, completion)
+        about.isRequired = true
+        return Parameter(
+            description: about,
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            current: { _ in nil }
+        )
+    }
+
+    /// An argument that may be absent.
+    public static func positional<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value?> & Sendable,
+        _ name: String,
+        help: String,
+        allowed: Allowed<Value> = .everything,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        Parameter(
+            description: describe(Value.self, .positional, [name], name, help, nil, allowed, nil, completion),
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            current: { _ in nil }
+        )
+    }
+
+    /// All arguments that are left; the last row of its kind.
+    public static func positional<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ name: String,
+        help: String,
+        required: Bool = false,
+        allowed: Allowed<Value> = .everything,
+        completion: ParameterDescription.Completion? = nil
+    ) -> Parameter {
+        var about = describe(Value.self, .positional, [name], name, help, nil, allowed, nil, completion)
+        about.isRequired = required
+        about.isRepeated = true
+        return Parameter(
+            description: about,
+            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path].append(try read(occurrence, allowed)) },
+            current: { _ in nil }
+        )
+    }
+
+    private static func describe<Value: TextValue>(
+        _ type: Value.Type,
+        _ kind: ParameterDescription.Kind,
+        _ names: [String],
+        _ value: String?,
+        _ help: String,
+        _ group: String?,
+        _ allowed: Allowed<Value>,
+        _ environment: String?,
+        _ completion: ParameterDescription.Completion?
+    ) -> ParameterDescription {
+        ParameterDescription(
+            kind: kind,
+            names: names,
+            valueName: value ?? type.valueName,
+            help: help,
+            group: group,
+            allowed: allowed.explanation,
+            environment: environment,
+            completion: completion ?? (type.choices.isEmpty ? .nothing : .words(type.choices))
+        )
+    }
+
+    private static func read<Value: TextValue>(_ occurrence: Occurrence, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
+        guard case .value(let text) = occurrence else { throw BadValue("is missing") }
+        let value = try Value(written: text)
+        try allowed.check(value)
+        return value
+    }
+}

@@ -1,0 +1,52 @@
+/// What is to be known about a parameter to explain it, complete it and document it: all but its effect.
+public struct ParameterDescription: Sendable, Equatable {
+    /// How a parameter is written.
+    public enum Kind: Sendable, Equatable {
+        /// `--name <value>`
+        case option
+        /// `--name`; with `inverse`, `--no-name` too.
+        case flag(inverse: String?)
+        /// Known by its place.
+        case positional
+    }
+
+    /// What a shell offers in place of the value.
+    public enum Completion: Sendable, Equatable {
+        case nothing
+        case file
+        case directory
+        case words([String])
+    }
+
+    public var kind: Kind
+    /// `--port`, `-p`; for a positional its one name without brackets.
+    public var names: [String]
+    /// Stands for the value in help; empty for a flag.
+    public var valueName = ""
+    public var help: String
+    /// The heading it stands under; nil for the common one.
+    public var group: String?
+    public var isRequired = false
+    public var isRepeated = false
+    /// What values are allowed, in words.
+    public var allowed: String?
+    /// The value without it, as it would be written.
+    public var defaultText: String?
+    /// The environment variable that counts when it is not written.
+    public var environment: String?
+    public var completion = Completion.nothing
+
+    /// The name to speak of it by: the first long one.
+    public var title: String {
+        kind == .positional ? "<\(names.first ?? "")>" : names.first { $0.hasPrefix("--") } ?? names.first ?? ""
+    }
+
+    var takesValue: Bool {
+        if case .flag = kind { false } else { true }
+    }
+
+    /// `--name`, its short form and its inverse.
+    var allNames: [String] {
+        if case .flag(let inverse?) = kind { names + [inverse] } else { names }
+    }
+}

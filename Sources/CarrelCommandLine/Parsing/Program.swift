@@ -1,0 +1,111 @@
+import Glibc
+
+/// A command tree with a version: what the words of a command line are given to.
+public struct Program: Sendable {
+    /// The whole tree, with the `help` and `completions` that every program has.
+    public let description: CommandDescription
+    public let version: String
+    private let root: any Command.Type
+
+    /// - Parameters:
+    ///   - root: the command that has the program's name.
+    ///   - version: what `--version` prints after the name.
+    public init(_ root: any Command.Type, version: String) {
+        self.root = root
+        self.version = version
+        description = CommandDescription(root, adding: root.subcommands.isEmpty ? [] : Program.builtIn)
+    }
+
+    static let builtIn: [any ProgramCommand.Type] = [HelpCommand.self, CompletionsCommand.self]
+
+    /// Runs the process's own command line on its own terminal and ends the process.
+    ///
+    /// From here on a write to a closed pipe is an error and not a signal; a child process that should die of the signal must
+    /// have it restored (`POSIX_SPAWN_SETSIGDEF`).
+    public func main() async -> Never {
+        signal(SIGPIPE, SIG_IGN)
+        let status = await run(Array(Swift.CommandLine.arguments.dropFirst()), on: .standard(name: description.name))
+        exit(status.rawValue)
+    }
+
+    /// Runs one command line and tells the console what became of it.
+    ///
+    /// - Parameters:
+    ///   - words: the command line without the program's name.
+    ///   - console: where results, notes and errors go.
+    /// - Returns: how a process that does only this should end.
+    public func run(_ words: [String], on console: Console) async -> ExitStatus {
+        var status = ExitStatus.success
+        do {
+            try await perform(words, on: console)
+        } catch {
+            status = console.report(error, usage: "\(description.call) help")
+        }
+        switch console.outputFailure {
+        case nil: return status
+        case EPIPE: return status == .success ? .outputClosed : status
+        case let code?:
+            console.error("writing the results failed: \(unsafe String(cString: strerror(code)))")
+            return status == .success ? .inputOutput : status
+        }
+    }
+
+    private func perform(_ words: [String], on console: Console) async throws {
+        let beforeArguments = words.prefix { $0 != "--" }
+        if words.first == "--version" {
+            return console.print("\(description.name) \(version)")
+        }
+        if beforeArguments.contains("--help") || beforeArguments.contains("-h") {
+            let leading = beforeArguments.prefix { !$0.hasPrefix("-") }
+            return console.print(HelpText(findDeepest(leading)).text(for: console.output))
+        }
+        let found = try resolve(words)
+        try await start(found.type, found.words, found.call, on: console)
+    }
+
+    /// The command to explain when `--help` was among the words: arguments may stand before it.
+    private func findDeepest(_ words: some Collection<String>) -> CommandDescription {
+        var found = description
+        for word in words {
+            guard let next = found.subcommands.first(where: { $0.name == word }) else { break }
+            found = next
+        }
+        return found
+    }
+
+    private func resolve(_ words: [String]) throws(UsageError) -> (type: any Command.Type, words: [String], call: String) {
+        var type = root
+        var about = description
+        var rest = words[...]
+        while !about.subcommands.isEmpty {
+            guard let word = rest.first else {
+                throw UsageError(.missingCommand, "'\(about.call)' needs a command", hint: "see '\(about.call) --help'")
+            }
+            let children = type.subcommands + (about.path.count == 1 ? Program.builtIn : [])
+            guard let next = children.first(where: { $0.name == word }) else { throw about.unknown(word) }
+            about = try about.find([word])
+            type = next
+            rest.removeFirst()
+        }
+        return (type, Array(rest), about.call)
+    }
+
+    private func start<C: Command>(_ type: C.Type, _ words: [String], _ call: String, on console: Console) async throws {
+        do {
+            var command = try ArgumentParser<C>(call: call, environment: console.environment).parse(words)
+            let console = console.with(command.output)
+            if let command = command as? any ProgramCommand {
+                try command.run(console, of: self)
+            } else {
+                try await command.run(console)
+            }
+        } catch let error as UsageError where error.hint == nil {
+            throw UsageError(error.code, error.message, hint: "see '\(call) --help'")
+        }
+    }
+}
+
+/// A command about the program it belongs to.
+protocol ProgramCommand: Command {
+    func run(_ console: Console, of program: Program) throws
+}

@@ -1,0 +1,48 @@
+/// Written with units, largest first: `30s`, `5m`, `1h30m`, `1.5h`, `250ms`, `2d`. A number alone is refused, except `0`.
+extension Duration: TextValue {
+    private static let units: [(name: String, milliseconds: Int64)] = [
+        ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ]
+
+    public init(written text: String) throws(BadValue) {
+        guard let milliseconds = try Duration.milliseconds(in: text) else {
+            throw BadValue("is not a length of time", hint: "write it with units, such as 30s, 5m, 1h30m or 250ms")
+        }
+        self = .milliseconds(milliseconds)
+    }
+
+    private static func milliseconds(in text: String) throws(BadValue) -> Int64? {
+        if text == "0" { return 0 }
+        var rest = Substring(text)
+        var total = 0.0
+        var previous = Int64.max
+        guard !rest.isEmpty else { return nil }
+        while !rest.isEmpty {
+            let digits = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+            rest = rest.dropFirst(digits.count)
+            let name = rest.prefix { $0.isASCII && $0.isLetter }
+            rest = rest.dropFirst(name.count)
+            guard digits.first != ".", digits.last != ".", let number = Double(digits) else { return nil }
+            guard let unit = units.first(where: { $0.name == name }), unit.milliseconds < previous else { return nil }
+            previous = unit.milliseconds
+            total += number * Double(unit.milliseconds)
+        }
+        guard total < 9e15 else { throw BadValue("is too long a time") }
+        guard abs(total - total.rounded()) < 1e-3 else { throw BadValue("is finer than a millisecond") }
+        return Int64(total.rounded())
+    }
+
+    public var written: String {
+        let (seconds, attoseconds) = components
+        var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+        if rest == 0 { return "0s" }
+        var text = ""
+        for unit in Duration.units where rest >= unit.milliseconds {
+            text += "\(rest / unit.milliseconds)\(unit.name)"
+            rest %= unit.milliseconds
+        }
+        return text
+    }
+
+    public static var valueName: String { "time" }
+}

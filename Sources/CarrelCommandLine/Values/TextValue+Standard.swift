@@ -1,0 +1,50 @@
+extension String: TextValue {
+    public init(written text: String) throws(BadValue) { self = text }
+    public var written: String { self }
+    public static var valueName: String { "text" }
+}
+
+extension TextValue where Self: FixedWidthInteger {
+    public init(written text: String) throws(BadValue) {
+        guard let value = Self(text) else {
+            let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            throw BadValue(isNumber ? "is too large a number" : "is not a whole number")
+        }
+        self = value
+    }
+
+    public var written: String { String(self) }
+    public static var valueName: String { "number" }
+}
+
+extension Int: TextValue {}
+extension Int64: TextValue {}
+extension UInt16: TextValue {}
+
+extension Double: TextValue {
+    public init(written text: String) throws(BadValue) {
+        let isDecimal = text.utf8.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
+        guard isDecimal, let value = Double(text), value.isFinite else { throw BadValue("is not a number") }
+        self = value
+    }
+
+    public var written: String {
+        let whole = Int64(exactly: self)
+        return whole.map(String.init) ?? String(self)
+    }
+    public static var valueName: String { "number" }
+}
+
+extension Bool: TextValue {
+    public init(written text: String) throws(BadValue) {
+        switch text {
+        case "true", "yes", "on", "1": self = true
+        case "false", "no", "off", "0": self = false
+        default: throw BadValue("is neither true nor false")
+        }
+    }
+
+    public var written: String { self ? "true" : "false" }
+    public static var valueName: String { "true|false" }
+    public static var choices: [String] { ["true", "false"] }
+}

@@ -1,0 +1,38 @@
+/// A value that a person writes as one word: on a command line, in a settings file, in the environment.
+///
+/// An enumeration with `String` raw values that is `CaseIterable` conforms by declaring it.
+public protocol TextValue: Sendable {
+    /// Reads the value from what was written.
+    ///
+    /// - Throws: `BadValue` with the reason, as the end of a sentence that begins with the text.
+    init(written text: String) throws(BadValue)
+
+    /// The value as it would be written; reading it gives the same value.
+    var written: String { get }
+
+    /// What stands for the value in help, such as `number` in `--port <number>`.
+    static var valueName: String { get }
+
+    /// Every way to write a value of the type, when there are few; empty otherwise.
+    static var choices: [String] { get }
+}
+
+extension TextValue {
+    public static var choices: [String] { [] }
+}
+
+extension TextValue where Self: RawRepresentable & CaseIterable, RawValue == String {
+    public init(written text: String) throws(BadValue) {
+        guard let value = Self(rawValue: text) else {
+            throw BadValue(
+                "is not one of \(Self.choices.joined(separator: ", "))",
+                hint: Suggestion.hint(for: text, among: Self.choices)
+            )
+        }
+        self = value
+    }
+
+    public var written: String { rawValue }
+    public static var valueName: String { choices.joined(separator: "|") }
+    public static var choices: [String] { allCases.map(\.rawValue) }
+}

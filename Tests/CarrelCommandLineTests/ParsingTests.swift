@@ -1,0 +1,122 @@
+import CarrelCommandLine
+import CarrelTesting
+import Testing
+
+struct `Command line` {
+    @Test(arguments: [
+        (["add", "a"], "home=. kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "--home", "x", "a"], "home=x kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "--home=x=y", "a"], "home=x=y kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "--home=", "a"], "home= kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "-k", "ebook", "a"], "home=. kind=ebook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "-kebook", "a"], "home=. kind=ebook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (["add", "-k=ebook", "a"], "home=. kind=ebook chapter=10m limit=none tags=[] check=true dryRun=false offset=0"),
+        (
+            ["add", "-t", "x", "--tag=y", "-tz", "a"],
+            "home=. kind=audiobook chapter=10m limit=none tags=[\"x\", \"y\", \"z\"] check=true dryRun=false offset=0"
+        ),
+        (
+            ["add", "--no-check", "-n", "a"],
+            "home=. kind=audiobook chapter=10m limit=none tags=[] check=false dryRun=true offset=0"
+        ),
+        (["add", "a", "-nl4KiB"], "home=. kind=audiobook chapter=10m limit=4KiB tags=[] check=true dryRun=true offset=0"),
+        (
+            ["add", "--offset", "-5", "a"],
+            "home=. kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=-5"
+        ),
+        (["add", "-o-5", "a"], "home=. kind=audiobook chapter=10m limit=none tags=[] check=true dryRun=false offset=-5"),
+    ])
+    func `takes options in every spelling`(words: [String], expected: String) async {
+        let (status, results, _) = await shelf(words)
+        #expect(status == .success)
+        #expect(results.hasPrefix("\(expected) "), "\(results)")
+    }
+
+    @Test(arguments: [
+        (["add", "a", "b", "c"], #"["a", "b", "c"]"#),
+        (["add", "a", "-n", "b"], #"["a", "b"]"#),
+        (["add", "--", "-n", "--", "b"], #"["-n", "--", "b"]"#),
+        (["add", "-", "-7"], #"["-", "-7"]"#),
+    ])
+    func `takes arguments before, between and after options`(words: [String], expected: String) async {
+        #expect(await shelf(words).results.contains("paths=\(expected)"))
+    }
+
+    @Test func `a flag that tells of output is known before the command runs`() async {
+        let loud = await shelf(["add", "a"])
+        #expect(loud.notes == "adding 1\n")
+        let quiet = await shelf(["add", "-nq", "a"])
+        #expect(quiet.notes == "")
+        #expect(quiet.results.contains("dryRun=true") && quiet.results.contains("quiet=true"))
+    }
+
+    @Test func `the environment counts where the option is not written`() async {
+        #expect(await shelf(["add", "a"], environment: ["SHELF_HOME": "there"]).results.hasPrefix("home=there "))
+        #expect(
+            await shelf(["add", "a", "--home", "here"], environment: ["SHELF_HOME": "there"]).results.hasPrefix("home=here ")
+        )
+        #expect(await shelf(["add", "a"], environment: ["SHELF_HOME": ""]).results.hasPrefix("home=. "))
+    }
+
+    @Test func `what it does not understand it says, with a hint and status 64`() async throws {
+        var transcript = Transcript()
+        await transcript.run()
+        await transcript.run("ordr", "create")
+        await transcript.run("order")
+        await transcript.run("order", "--title", "x", "create")
+        await transcript.run("order", "crate")
+        await transcript.run("order", "frobnicate")
+        await transcript.run("add")
+        await transcript.run("add", "--hom", "x", "a")
+        await transcript.run("add", "--frobnicate", "a")
+        await transcript.run("add", "-nx", "a")
+        await transcript.run("add", "-home", "x", "a")
+        await transcript.run("add", "--home")
+        await transcript.run("add", "--home", "--kind", "ebook", "a")
+        await transcript.run("add", "-k", "-n", "a")
+        await transcript.run("add", "--dry-run=yes", "a")
+        await transcript.run("add", "-n", "--dry-run", "a")
+        await transcript.run("add", "--check", "--no-check", "a")
+        await transcript.run("add", "--kind", "audiobok", "a")
+        await transcript.run("add", "--chapter", "10", "a")
+        await transcript.run("add", "--chapter", "10ms", "a")
+        await transcript.run("add", "--offset", "90", "a")
+        await transcript.run("add", "--offset", "soon", "a")
+        await transcript.run("add", "--limit", "much", "a")
+        await transcript.run("order", "create")
+        await transcript.run("order", "create", "-t", "1", "ada", "bob")
+        await transcript.run("order", "create", "-t", "1", "--from", "yesterday")
+        await transcript.run("order", "create", "-t", "1", "--from", "2026-02-30")
+        await transcript.run("order", "create", "-t", "1", "--from", "2026-02-03", "--until", "2026-02-02T23:59:59Z")
+        await transcript.run("order", "list", "all")
+        await transcript.run("help", "order", "crate")
+        await transcript.run("completions", "tcsh")
+        try expectGolden("usage.txt", transcript.text)
+        let failures = transcript.text.split(separator: "\n").filter { $0 == "[64]" }.count
+        #expect(failures == 31, "every line above is wrong")
+    }
+
+    @Test func `results and failures read as they should`() async throws {
+        var transcript = Transcript()
+        await transcript.run(
+            "order",
+            "create",
+            "--title=7",
+            "ada",
+            "--from",
+            "2026-02-01",
+            "--until",
+            "2026-03-01T12:00:00+01:00"
+        )
+        await transcript.run("order", "list")
+        await transcript.run("fail")
+        await transcript.run("fail", "--plainly")
+        try expectGolden("results.txt", transcript.text)
+    }
+
+    @Test func `a mistake is known by its code`() {
+        #expect(UsageError(.badValue, "one") == UsageError(.badValue, "another"))
+        #expect(UsageError(.badValue, "one") != UsageError(.missingValue, "one"))
+        #expect(UsageError.Code.unknownOption.rawValue == "usage.unknown-option")
+    }
+}

@@ -1,0 +1,103 @@
+import CarrelBytes
+import CarrelCommandLine
+import Testing
+
+struct `Written values` {
+    @Test(arguments: [
+        ("30s", 30_000), ("5m", 300_000), ("1h30m", 5_400_000), ("1.5h", 5_400_000), ("250ms", 250), ("2d", 172_800_000),
+        ("0", 0),
+        ("0s", 0), ("1m0.5s", 60_500), ("1.001s", 1001), ("0.29s", 290),
+    ])
+    func `times have units`(text: String, milliseconds: Int) throws {
+        #expect(try Duration(written: text) == .milliseconds(milliseconds))
+    }
+
+    @Test(arguments: ["", "5", "m", "5x", "-5s", "5s5m", "5m5m", ".5s", "5.s", "1e3s", "5 m", "0.0001s", "99999999999d", "٥s"])
+    func `other times are refused`(text: String) {
+        #expect(throws: BadValue.self) { try Duration(written: text) }
+    }
+
+    @Test(arguments: ["30s", "5m", "1h30m", "250ms", "2d", "1d1h1m1s1ms", "0s"])
+    func `a time is written as it is read`(text: String) throws {
+        #expect(try Duration(written: text).written == text)
+    }
+
+    @Test(arguments: [
+        ("4096", 4096), ("4096B", 4096), ("4KiB", 4096), ("4kib", 4096), ("64MiB", 67_108_864), ("1.5GB", 1_500_000_000),
+        ("1.1GB", 1_100_000_000), ("512 kB", 512_000), ("0", 0),
+    ])
+    func `counts of bytes may have units`(text: String, bytes: Int64) throws {
+        #expect(try ByteCount(written: text).bytes == bytes)
+    }
+
+    @Test(arguments: ["", "B", "-1", "1.5B", "1 XB", "1e3", ".5MB", "99999999TB", "4KB?"])
+    func `other counts of bytes are refused`(text: String) {
+        #expect(throws: BadValue.self) { try ByteCount(written: text) }
+    }
+
+    @Test(
+        arguments: [(0, "0B"), (1, "1B"), (4096, "4KiB"), (1_500_000, "1500kB"), (1 << 40, "1TiB"), (3_000_000, "3MB")]
+            as [(Int64, String)]
+    )
+    func `a count of bytes is written in the unit it was meant in`(bytes: Int64, text: String) throws {
+        #expect(ByteCount(bytes).written == text)
+        #expect(try ByteCount(written: text).bytes == bytes)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1550, "1.6 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
+            (1_234_567_890, "1.2 GB"), (5_000_000_000_000, "5.0 TB"),
+        ] as [(Int64, String)]
+    )
+    func `a count of bytes is rounded for a reader`(bytes: Int64, text: String) {
+        #expect(ByteCount(bytes).rounded == text)
+    }
+
+    @Test(arguments: ["", "1.5", "0x10", "1_000", "ten", "99999999999999999999"])
+    func `other whole numbers are refused`(text: String) {
+        #expect(throws: BadValue.self) { try Int(written: text) }
+    }
+
+    @Test func `a number too large is told from none`() {
+        #expect(throws: BadValue("is too large a number")) { try UInt16(written: "65536") }
+        #expect(throws: BadValue("is not a whole number")) { try UInt16(written: "-1") }
+    }
+
+    @Test(arguments: ["nan", "inf", "0x1p3", "", "1,5"])
+    func `other numbers are refused`(text: String) {
+        #expect(throws: BadValue.self) { try Double(written: text) }
+    }
+
+    @Test func `numbers are written as they are read`() throws {
+        #expect(try Double(written: "0.5").written == "0.5")
+        #expect(try Double(written: "3").written == "3")
+        #expect(try Int(written: "-12").written == "-12")
+        #expect(try Bool(written: "off") == false)
+        #expect(throws: BadValue.self) { try Bool(written: "maybe") }
+    }
+
+    @Test func `a date is its first moment in UTC`() throws {
+        #expect(try Instant(written: "2026-02-01") == Instant(written: "2026-02-01T00:00:00Z"))
+        #expect(throws: BadValue.self) { try Instant(written: "2026-2-1") }
+    }
+}
+
+struct `A suggestion` {
+    @Test(arguments: [
+        ("ordr", "order"), ("oder", "order"), ("roder", "order"), ("ORDER", "order"), ("ingst", "ingest"), ("hel", "help"),
+    ])
+    func `finds the word that was meant`(text: String, word: String) {
+        #expect(Suggestion.nearest(to: text, among: ["help", "order", "ingest"]) == word)
+    }
+
+    @Test(arguments: ["", "xyz", "serve", "o"])
+    func `says nothing when none is near`(text: String) {
+        #expect(Suggestion.nearest(to: text, among: ["help", "order", "ingest"]) == nil)
+    }
+
+    @Test func `prefers the nearest, and the first of equals`() {
+        #expect(Suggestion.nearest(to: "cat", among: ["cart", "cats", "bat"]) == "cart")
+        #expect(Suggestion.nearest(to: "cats", among: ["bats", "cats"]) == "cats")
+    }
+}
