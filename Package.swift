@@ -70,8 +70,14 @@ let package = Package(
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
+        library("CarrelHLS", bytes: true, ["CarrelBytes"]),
 
         // domain
+        library(
+            "CarrelPackager",
+            bytes: true,
+            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelThreads", "CarrelTS"]
+        ),
 
         // runs
 
@@ -88,6 +94,11 @@ let package = Package(
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
+        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS"]),
+        tests(
+            "CarrelPackagerTests",
+            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
+        ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),

@@ -1,0 +1,56 @@
+import CarrelAudio
+import CarrelHLS
+import CarrelTS
+
+/// The bytes of a segment before encryption, made window by window.
+struct PlainSegment: ~Copyable {
+    private let memory = WindowMemory()
+    private let input: any SegmentInput
+    private let end: Int64  // of the segment's frames in the media
+    private var position: Int64  // of the next byte to read
+    private var multiplexer: Multiplexer?
+    /// What is made and not yet taken.
+    var made: SegmentWindow
+
+    init(_ segment: Segment, format: AudioFormat, form: SegmentForm, input: any SegmentInput) {
+        self.input = input
+        position = segment.byteRange.lowerBound
+        end = segment.byteRange.upperBound
+        switch form {
+        case .packed:
+            made = SegmentWindow(memory, 0..<WindowMemory.size)
+            let timestamp = MediaTime.timestamp(ofSample: segment.startSample, sampleRate: format.sampleRate)
+            made.append(atMost: PackedAudio.timestampTagLength) { out in
+                for byte in PackedAudio.timestampTag(timestamp) { out.append(byte) }
+            }
+        case .transportStream:
+            made = SegmentWindow(memory, 0..<Multiplexer.outputSize)
+            let media = SegmentWindow(memory, Multiplexer.outputSize..<WindowMemory.size)
+            multiplexer = Multiplexer(segment, format: format, media: media, into: &made)
+        }
+    }
+
+    /// Makes more, as much as there is room for.
+    ///
+    /// - Returns: false when all was made before.
+    mutating func makeMore() throws -> Bool {
+        made.compact()
+        if let more = try multiplexer?.makeMore(input, &position, end, into: &made) { return more }
+        guard position < end else { return false }
+        try made.fill(from: input, &position, end, atLeast: 1)
+        return true
+    }
+}
+
+extension SegmentWindow {
+    /// Reads media, as much as there is room for, and goes on until at least some bytes are there.
+    mutating func fill(from input: any SegmentInput, _ position: inout Int64, _ end: Int64, atLeast: Int) throws {
+        let goal = count + atLeast
+        while count < goal {
+            let before = count
+            try append(atMost: Int(min(end - position, Int64(free)))) { out in try input.read(at: position, into: &out) }
+            guard count > before else { throw PackagerError(.mediaTruncated, "the stored media ends within a segment") }
+            position += Int64(count - before)
+        }
+    }
+}

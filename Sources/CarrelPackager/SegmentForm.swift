@@ -1,0 +1,39 @@
+public import CarrelAudio
+import CarrelTS
+
+/// How a segment carries its frames.
+public enum SegmentForm: String, Sendable, Hashable, CaseIterable {
+    /// In an MPEG-2 transport stream: plays everywhere.
+    case transportStream = "ts"
+    /// As they are, after an ID3 time stamp (RFC 8216 §3.4): smallest, and what Media Source Extensions take.
+    case packed
+
+    /// The extension of a segment's URI, which players without media types go by.
+    public func fileExtension(for codec: AudioCodec) -> String {
+        switch (self, codec) {
+        case (.transportStream, _): "ts"
+        case (.packed, .mp3): "mp3"
+        case (.packed, .aac): "aac"
+        }
+    }
+
+    /// The media type of a segment.
+    public func mediaType(for codec: AudioCodec) -> String {
+        switch (self, codec) {
+        case (.transportStream, _): "video/mp2t"
+        case (.packed, .mp3): "audio/mpeg"
+        case (.packed, .aac): "audio/aac"
+        }
+    }
+}
+
+extension AudioCodec {
+    /// What a transport stream calls it.
+    var streamType: AudioStreamType {
+        switch self {
+        case .mp3(.mpeg1): .mpeg1
+        case .mp3: .mpeg2
+        case .aac: .adts
+        }
+    }
+}

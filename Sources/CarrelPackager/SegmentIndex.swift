@@ -1,0 +1,97 @@
+public import CarrelAudio
+import CarrelCrypto
+import CarrelHLS
+import CarrelTS
+
+/// Where each segment of a title begins and how long it is: everything that playlists and segments need but the media itself.
+///
+/// Every segment has the same number of frames, except the last. Takes 8 bytes a segment.
+public struct SegmentIndex: Sendable, Hashable {
+    /// What all frames share.
+    public let format: AudioFormat
+    /// Frames in every segment but the last.
+    public let framesPerSegment: Int
+    /// Frames in all.
+    public let frameCount: Int64
+    /// Samples at the start that the encoder added.
+    public let encoderDelay: Int
+    /// Samples at the end that the encoder added.
+    public let padding: Int
+    /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low 24.
+    let marks: [UInt64]
+    /// Bytes of the longest segment's frames.
+    public let largestSegment: Int
+
+    static let packetMask: UInt64 = 1 << 24 - 1
+
+    init(format: AudioFormat, framesPerSegment: Int, frameCount: Int64, encoderDelay: Int, padding: Int, marks: [UInt64]) {
+        self.format = format
+        self.framesPerSegment = framesPerSegment
+        self.frameCount = frameCount
+        self.encoderDelay = encoderDelay
+        self.padding = padding
+        self.marks = marks
+        var largest: UInt64 = 0
+        for i in marks.indices.dropLast() { largest = max(largest, marks[i + 1] >> 24 - marks[i] >> 24) }
+        largestSegment = Int(largest)
+    }
+
+    /// Segments.
+    public var segmentCount: Int { marks.count - 1 }
+
+    /// Bytes of all frames.
+    public var byteCount: Int64 { Int64(marks[marks.count - 1] >> 24) }
+
+    /// Samples of each channel in all frames, with what the encoder added.
+    public var totalSamples: Int64 { frameCount * Int64(format.samplesPerFrame) }
+
+    /// Samples in every segment but the last.
+    public var samplesPerSegment: Int { framesPerSegment * format.samplesPerFrame }
+
+    /// Seconds of sound, without what the encoder added at the start and the end.
+    public var duration: Double {
+        Double(max(0, totalSamples - Int64(encoderDelay) - Int64(padding))) / Double(format.sampleRate)
+    }
+
+    /// The segment of that media sequence number. Traps when there is none.
+    public func segment(_ number: Int) -> Segment {
+        precondition(number >= 0 && number < segmentCount, "no such segment")
+        let start = marks[number]
+        let end = marks[number + 1]
+        let firstFrame = Int64(number) * Int64(framesPerSegment)
+        let frames = Int(min(Int64(framesPerSegment), frameCount - firstFrame))
+        return Segment(
+            number: number,
+            byteRange: Int64(start >> 24)..<Int64(end >> 24),
+            firstFrame: firstFrame,
+            frameCount: frames,
+            startSample: firstFrame * Int64(format.samplesPerFrame),
+            sampleCount: frames * format.samplesPerFrame,
+            packetsBefore: Int(start & Self.packetMask),
+            packetCount: Int((end &- start) & Self.packetMask)
+        )
+    }
+
+    /// The number of the segment that a sample of the title is in; past the end, the last one. Nil when there are none.
+    public func segmentNumber(atSample sample: Int64) -> Int? {
+        guard segmentCount > 0 else { return nil }
+        return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))
+    }
+
+    /// The exact size of a segment as it is sent.
+    ///
+    /// - Parameters:
+    ///   - number: the media sequence number; traps when there is no such segment.
+    ///   - form: how it carries its frames.
+    ///   - encrypted: whether AES-128-CBC pads it to whole blocks (RFC 8216 §4.3.2.4).
+    /// - Returns: bytes.
+    public func length(ofSegment number: Int, form: SegmentForm, encrypted: Bool) -> Int {
+        let segment = segment(number)
+        let plain =
+            switch form {
+            case .transportStream: TransportStream.tablesLength + segment.packetCount * TransportStream.packetLength
+            case .packed: PackedAudio.timestampTagLength + segment.byteRange.count
+            }
+        return encrypted ? AESCBCEncryptor.cipherLength(ofPlainLength: plain) : plain
+    }
+}

@@ -1,0 +1,127 @@
+import CarrelAudio
+import CarrelBytes
+public import CarrelCrypto
+
+/// One segment, made while it is read: media range, framing, AES-128-CBC (RFC 8216 §4.3.2.4).
+///
+/// Memory is 96 KiB whatever the segment's length, is taken at the first read, and goes back with the last byte.
+public final class SegmentStream: @unchecked Sendable {  // one reader at a time, as `read` asks
+    /// The segment being made.
+    public let segment: Segment
+    /// Bytes of the whole segment as it is sent; exact, before anything is read.
+    public let length: Int
+
+    private let format: AudioFormat
+    private let form: SegmentForm
+    private let input: any SegmentInput
+    private let isEncrypted: Bool
+    private var encryptor: AESCBCEncryptor?
+    private var plain: PlainSegment?
+    private var begun = false
+    private var tail = BlockTail()
+    private var position = 0
+
+    /// - Parameters:
+    ///   - index: the title's.
+    ///   - number: the segment's media sequence number; also the initialization vector, big-endian (§5.2).
+    ///   - form: how the segment carries its frames.
+    ///   - key: 16 bytes; nil to leave the segment in the clear.
+    ///   - input: the title's media.
+    /// - Throws: `noSegment`, or a `CryptoError` for a key that is not one.
+    public init(index: SegmentIndex, number: Int, form: SegmentForm, key: Secret?, input: any SegmentInput) throws {
+        guard number >= 0, number < index.segmentCount else {
+            throw PackagerError(.noSegment, "the title has no such segment")
+        }
+        segment = index.segment(number)
+        length = index.length(ofSegment: number, form: form, encrypted: key != nil)
+        format = index.format
+        self.form = form
+        self.input = input
+        isEncrypted = key != nil
+        if let key {
+            guard key.count == 16 else { throw PackagerError(.key, "a content key has 16 bytes") }
+            var vector = [UInt8](repeating: 0, count: 8)
+            vector.append(bigEndian: UInt64(number))
+            encryptor = try AESCBCEncryptor(key: key, iv: vector)
+        }
+    }
+
+    /// Appends the next bytes, as many as `out` has room for and are left; nothing means that all were read.
+    ///
+    /// Not for two readers at once. Blocks while the input does.
+    ///
+    /// - Throws: what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says. What
+    ///   `out` holds then is of no use, and reading on throws `failedBefore`.
+    public func read(into out: inout OutputRawSpan) throws {
+        let room = out.freeCapacity
+        tail.move(into: &out)
+        if out.freeCapacity > 0, position + room - out.freeCapacity < length { try make(into: &out) }
+        position += room - out.freeCapacity
+    }
+
+    /// Passes over the next bytes: those before the range that was asked for. They are made all the same, for each cipher
+    /// block depends on all before it.
+    ///
+    /// - Parameter count: bytes; no more than are left.
+    /// - Throws: as `read`.
+    public func skip(_ count: Int) throws {
+        let end = position + count
+        precondition(count >= 0 && end <= length, "the segment ends before")
+        try unsafe withUnsafeTemporaryAllocation(byteCount: min(count, 16 << 10), alignment: 16) { buffer in
+            while position < end {
+                let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(end - position))
+                var out = unsafe OutputRawSpan(buffer: part, initializedCount: 0)
+                try read(into: &out)
+                _ = unsafe out.finalize(for: part)
+            }
+        }
+    }
+
+    private func make(into out: inout OutputRawSpan) throws {
+        var plain: PlainSegment
+        if let begun = self.plain.take() {
+            plain = begun
+        } else {
+            guard !begun else { throw PackagerError(.failedBefore, "the segment could not be made") }
+            begun = true
+            plain = PlainSegment(segment, format: format, form: form, input: input)
+        }
+        let unit = isEncrypted ? BlockTail.blockSize : 1
+        while out.freeCapacity > 0 {
+            if plain.made.count < unit, try !plain.makeMore() {
+                try finish(plain.made, into: &out)
+                return
+            }
+            let count = min(plain.made.count, out.freeCapacity) / unit * unit
+            if count > 0 {
+                try plain.made.withBytes { bytes in try pass(bytes.extracting(0..<count), into: &out) }
+                plain.made.drop(count)
+            } else if plain.made.count >= unit {  // the output has room for a part of a block
+                try tail.fill { tail in
+                    try plain.made.withBytes { bytes in try pass(bytes.extracting(0..<unit), into: &tail) }
+                }
+                tail.move(into: &out)
+                plain.made.drop(unit)
+            }
+        }
+        self.plain = consume plain
+    }
+
+    private func pass(_ bytes: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
+        if isEncrypted {
+            try encryptor?.update(bytes, into: &out)
+        } else {
+            out.append(copying: bytes)
+        }
+    }
+
+    /// The last cipher block: what is left of the plain text, and padding.
+    private func finish(_ rest: borrowing SegmentWindow, into out: inout OutputRawSpan) throws(CryptoError) {
+        guard isEncrypted else { return }
+        try tail.fill { (tail) throws(CryptoError) in
+            try rest.withBytes { (bytes) throws(CryptoError) in try encryptor?.update(bytes, into: &tail) }
+            try encryptor.take()?.finish(into: &tail)
+        }
+        tail.move(into: &out)
+    }
+}

@@ -1,0 +1,89 @@
+import CarrelThreads
+import Glibc
+
+/// A block of memory that a segment passes through: bytes are appended at one end and taken from the other.
+@safe
+struct SegmentWindow: ~Copyable {
+    private let start: UnsafeMutableRawPointer
+    /// Bytes it has room for.
+    let capacity: Int
+    private var first = 0
+    private var end = 0
+
+    /// - Parameters:
+    ///   - memory: outlives the window.
+    ///   - range: the part of it to use.
+    init(_ memory: borrowing WindowMemory, _ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= WindowMemory.size, "a window outside its memory")
+        unsafe start = memory.start + range.lowerBound
+        capacity = range.count
+    }
+
+    /// Bytes held.
+    var count: Int { end - first }
+
+    /// Room after the bytes held.
+    var free: Int { capacity - end }
+
+    /// Runs `body` with the bytes held.
+    func withBytes<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+        try unsafe body(RawSpan(_unsafeStart: start + first, byteCount: count))
+    }
+
+    /// Takes bytes from the front.
+    mutating func drop(_ n: Int) {
+        precondition(n >= 0 && n <= count, "fewer bytes are there")
+        first += n
+    }
+
+    /// Moves the bytes held to the start of the memory.
+    mutating func compact() {
+        if first > 0 {
+            unsafe start.copyMemory(from: start + first, byteCount: count)
+            end -= first
+            first = 0
+        }
+    }
+
+    /// Runs `body` with the room after the bytes held, `limit` bytes of it at most; what it appends is held.
+    mutating func append<Failure: Error>(
+        atMost limit: Int,
+        _ body: (inout OutputRawSpan) throws(Failure) -> Void
+    ) throws(Failure) {
+        let room = unsafe UnsafeMutableRawBufferPointer(start: start + end, count: min(limit, free))
+        var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+        try body(&out)
+        end += unsafe out.finalize(for: room)
+    }
+}
+
+/// Memory for the windows of one segment, used again for the next: making a segment allocates none.
+@safe
+struct WindowMemory: ~Copyable {
+    /// Bytes.
+    static let size = 96 << 10
+    private static let kept = 64
+    private static let unused = Locked<[Block]>([])
+
+    let start: UnsafeMutableRawPointer
+
+    @safe
+    private struct Block: @unchecked Sendable {  // who takes a block out of the list is the only one who knows it
+        let start: UnsafeMutableRawPointer
+    }
+
+    init() {
+        let block = Self.unused.withLock { $0.popLast() }
+        unsafe start = block?.start ?? .allocate(byteCount: Self.size, alignment: 64)
+    }
+
+    deinit {
+        let block = unsafe Block(start: start)
+        let keep = Self.unused.withLock { unused in
+            guard unused.count < Self.kept else { return false }
+            unused.append(block)
+            return true
+        }
+        if !keep { unsafe start.deallocate() }
+    }
+}
