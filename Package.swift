@@ -42,8 +42,9 @@ func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// Run by `make bench`; the folder is `Benchmarks/<name>`.
-func benchmark(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    executable(name, path: "Benchmarks/\(name)", dependencies)
+func benchmark(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Benchmarks/\(name)", exclude: exclude, swiftSettings: settings)
 }
 
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
@@ -65,7 +66,7 @@ let package = Package(
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
-        library("CarrelStore", ["CSQLite", "CarrelThreads"]),
+        library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -104,14 +105,24 @@ let package = Package(
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
-        tests("CarrelStoreTests", ["CarrelStore", "CarrelTesting", "CarrelThreads"]),
+        .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
+        executable("StoreCrashWriter", path: "Tests/StoreCrashWriter", ["CarrelStore", "CarrelThreads", "StorePairs"]),
+        tests(
+            "CarrelStoreTests",
+            ["CarrelBytes", "CarrelStore", "CarrelTesting", "CarrelThreads", "StoreCrashWriter", "StorePairs"]),
     ]
 )
 
 // Built only when asked for, so that `swift build` stays short.
 if Context.environment["CARREL_FUZZ"] != nil {
-    package.targets += []
+    package.targets += [
+        fuzz("DateFuzz", ["CarrelBytes"]),
+        fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+    ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
-    package.targets += []
+    package.targets += [
+        .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
+        benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
+    ]
 }

@@ -1,3 +1,5 @@
+package import CarrelBytes
+
 /// Decides which migrations a database still needs, the same way for both engines.
 package struct MigrationPlan: Sendable {
     package static let createTable = SQL(
@@ -47,12 +49,12 @@ package struct MigrationPlan: Sendable {
     /// - Parameters:
     ///   - migration: the next one.
     ///   - transaction: where it runs.
-    ///   - now: milliseconds since 1970-01-01 UTC.
+    ///   - now: noted beside it.
     /// - Throws: what the engine says of a statement.
-    package static func apply(_ migration: Migration, in transaction: some Transaction, now: Int64) throws(StoreError) {
+    package static func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
         for statement in migration.statements { try transaction.run(statement, []) }
         let values: [SQLValue] = [
-            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), .integer(now),
+            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), SQLValue(now),
         ]
         try transaction.run(insert, values)
     }

@@ -1,3 +1,5 @@
+public import CarrelBytes
+
 /// One row of a result: values in the order of the statement's columns, counted from 0.
 public struct Row: Sendable, Equatable {
     /// The values, one for each column.
@@ -44,6 +46,11 @@ public struct Row: Sendable, Equatable {
         try integer(index) != 0
     }
 
+    /// The instant that column `index` holds in milliseconds since 1970-01-01 UTC; throws `store.type` for what is no integer.
+    public func instant(_ index: Int) throws(StoreError) -> Instant {
+        Instant(milliseconds: try integer(index))
+    }
+
     /// Whether column `index` is `null`.
     public func isNull(_ index: Int) -> Bool {
         self[index] == .null
@@ -67,6 +74,11 @@ public struct Row: Sendable, Equatable {
     /// The bytes of column `index`, or nil for `null`.
     public func blobIfPresent(_ index: Int) throws(StoreError) -> [UInt8]? {
         isNull(index) ? nil : try blob(index)
+    }
+
+    /// The instant of column `index`, or nil for `null`.
+    public func instantIfPresent(_ index: Int) throws(StoreError) -> Instant? {
+        isNull(index) ? nil : try instant(index)
     }
 
     private func mismatch(_ index: Int, _ wanted: String) -> StoreError {

@@ -1,3 +1,5 @@
+public import CarrelBytes
+
 /// A value that goes into a statement or comes out of a row.
 public enum SQLValue: Sendable, Equatable {
     case null
@@ -37,6 +39,11 @@ extension SQLValue {
     /// The bytes, or `null` when there are none.
     public init(_ value: [UInt8]?) {
         self = value.map { .blob($0) } ?? .null
+    }
+
+    /// The instant as milliseconds since 1970-01-01 UTC, or `null` when there is none.
+    public init(_ value: Instant?) {
+        self = value.map { .integer($0.milliseconds) } ?? .null
     }
 
     /// The name of the value's type, for errors; never the value.

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelStore
 import CarrelTesting
 import Testing
@@ -24,9 +25,10 @@ struct `Migrations` {
     @Test func `are applied once, in order, with the time`() async throws {
         let folder = TemporaryDirectory()
         for time in [1000, 2000] as [Int64] {
+            let clock = ManualClock(Instant(milliseconds: time))
             let migrations = time == 1000 ? Shelf.migrations : Shelf.migrations + [Self.second]
             for _ in 0..<2 {
-                let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: migrations, now: { time })
+                let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: migrations, clock: clock)
                 await database.close()
             }
         }

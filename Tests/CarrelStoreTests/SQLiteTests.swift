@@ -22,12 +22,14 @@ struct `A SQLite database` {
     @Test func `commits waiting writes together`() async throws {
         let folder = TemporaryDirectory()
         let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
-        let gate = Locked(false)
+        let (held, gate) = (Locked(false), Locked(false))
         // The first write holds the thread until the others wait; then they need few commits.
         async let first: Void = database.write { transaction in
             try Shelf.add("first", to: transaction)
+            held.withLock { $0 = true }
             while !gate.withLock({ $0 }) {}
         }
+        while !held.withLock({ $0 }) { await Task.yield() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for i in 0..<100 {
                 group.addTask { try await database.write { try Shelf.add("\(i)", to: $0) } }

@@ -1,15 +1,17 @@
+import CarrelBytes
+
 extension SQLiteConnection {
     /// Applies what the plan says is missing: each migration in one transaction, so that an end at any moment leaves whole steps.
     ///
     /// The version is read again inside every transaction, because another process may be doing the same.
-    func migrate(_ plan: MigrationPlan, now: () -> Int64) throws(StoreError) {
+    func migrate(_ plan: MigrationPlan, clock: any WallClock) throws(StoreError) {
         var isDone = false
         while !isDone {
             try execute("BEGIN IMMEDIATE")
             do throws(StoreError) {
                 try run(MigrationPlan.createTable)
                 let pending = try plan.pending(applied: rows(MigrationPlan.select))
-                if let next = pending.first { try MigrationPlan.apply(next, in: self, now: now()) }
+                if let next = pending.first { try MigrationPlan.apply(next, in: self, now: clock.now) }
                 try execute("COMMIT")
                 isDone = pending.count <= 1
             } catch {

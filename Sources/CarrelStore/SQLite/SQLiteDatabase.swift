@@ -1,4 +1,5 @@
 import CSQLite
+public import CarrelBytes
 import CarrelThreads
 import Glibc
 
@@ -8,9 +9,9 @@ import Glibc
 /// same file open.
 public final class SQLiteDatabase: Database {
     private let path: String
-    private let writer: SQLiteWriter
+    let writer: SQLiteWriter
     private let readers: SQLiteReaders
-    private let threads: BlockingThreads
+    let threads: BlockingThreads
 
     /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
     ///
@@ -19,7 +20,7 @@ public final class SQLiteDatabase: Database {
     ///   - migrations: the whole schema, step by step.
     ///   - readers: threads that serve ``read(_:)``.
     ///   - patience: how long to wait for another process that is writing, in milliseconds.
-    ///   - now: milliseconds since 1970-01-01 UTC, noted beside each migration that is applied.
+    ///   - clock: tells the time that is noted beside each migration that is applied.
     /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
     ///   for a file that is no database.
     public init(
@@ -27,12 +28,12 @@ public final class SQLiteDatabase: Database {
         migrations: [Migration],
         readers: Int = 2,
         patience: Int = 10_000,
-        now: () -> Int64 = SQLiteDatabase.systemClock
+        clock: any WallClock = SystemClock()
     ) throws(StoreError) {
         let plan = try MigrationPlan(migrations)
         try Self.createFile(path)
         let connection = try SQLiteConnection(path: path, mode: .write, patience: patience)
-        try connection.migrate(plan, now: now)
+        try connection.migrate(plan, clock: clock)
         self.path = path
         writer = SQLiteWriter(connection)
         self.readers = SQLiteReaders(path: path, patience: patience)
@@ -72,13 +73,6 @@ public final class SQLiteDatabase: Database {
     public func close() async {
         try? await threads.run { [readers] in readers.close() }
         await writer.close()
-    }
-
-    /// Milliseconds since 1970-01-01 UTC by the system's clock.
-    public static func systemClock() -> Int64 {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 
     /// Makes an empty file that only this user can read, unless there is one. SQLite gives its log the same mode.

@@ -12,7 +12,7 @@ extension StoreError {
             self.init(.busy, "another writer held the database too long")
         case SQLITE_FULL:
             self.init(.full, "the disk is full")
-        case SQLITE_IOERR where unsafe Self.isFull(sqlite3_system_errno(handle)):
+        case SQLITE_IOERR where unsafe Self.isFull(csqlite_last_errno(handle)):
             self.init(.full, "the disk or a quota is full")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             self.init(.corrupt, message)

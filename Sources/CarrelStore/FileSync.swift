@@ -1,0 +1,16 @@
+import Glibc
+
+/// Writes what the system still holds of a file to the disk.
+func syncFile(_ path: String) throws(StoreError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "a file cannot be synced") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError(errno: errno, "a file cannot be synced") }
+}
+
+/// Makes the names in the folder of `path` durable.
+func syncFolder(of path: String) throws(StoreError) {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    try syncFile(folder)
+}

@@ -1,0 +1,76 @@
+import CarrelStore
+import CarrelTesting
+import Glibc
+import StorePairs
+import Testing
+
+struct `A killed process` {
+    static let isLong = unsafe getenv("CARREL_LONG") != nil
+
+    @Test func `loses no acknowledged write and tears none`() async throws {
+        try await killAgainAndAgain(times: 10)
+    }
+
+    @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), .timeLimit(.minutes(10)))
+    func `loses nothing in two hundred kills`() async throws {
+        try await killAgainAndAgain(times: 200)
+    }
+
+    private func killAgainAndAgain(times: Int) async throws {
+        let folder = TemporaryDirectory()
+        var acknowledged: [Int64: Int64] = [:]
+        var total = 0
+        for time in 0..<times {
+            // The first kills come while the schema is made, later ones anywhere.
+            let patience = time < times / 3 ? Int.random(in: 1000...20_000) : Int.random(in: 20_000...200_000)
+            let result = try await runProcess(try writer() + ["write", folder.file("a.db"), "8", "\(patience)"])
+            #expect(result.status == .signaled(SIGKILL), "\(result.errorText)")
+            for line in result.text.split(separator: "\n") {
+                let numbers = line.split(separator: " ").compactMap { Int64($0) }
+                guard numbers.count == 2 else { continue }
+                #expect(numbers[1] == acknowledged[numbers[0], default: 0] + 1 || isFirst(numbers, acknowledged))
+                acknowledged[numbers[0]] = numbers[1]
+                total += 1
+            }
+            let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Pairs.migrations)
+            let kept = try await database.read { try Pairs.check($0) }
+            for (writer, number) in acknowledged {
+                // At most the one write that was under way may be there without its answer.
+                #expect((number...number + 1).contains(kept[writer] ?? 0), "writer \(writer): \(number) answered")
+                acknowledged[writer] = kept[writer]
+            }
+            await database.close()
+            let check = try await SQLiteDatabase.check(folder.file("a.db"))
+            #expect(check == DatabaseCheck(problems: [], schemaVersion: 12))
+        }
+        #expect(total > times, "only \(total) writes were answered")
+    }
+
+    private func isFirst(_ numbers: [Int64], _ acknowledged: [Int64: Int64]) -> Bool { acknowledged[numbers[0]] == nil }
+}
+
+struct `A full disk` {
+    @Test func `fails the write, keeps the rest readable, and works again once there is room`() async throws {
+        let folder = TemporaryDirectory()
+        let result = try await runProcess(try writer() + ["full", folder.file("a.db"), "400000"])
+        let lines = result.text.split(separator: "\n").map(String.init)
+        #expect(result.status == .exited(0), "\(result.errorText)")
+        try #require(lines.count == 2, "\(result.text)")
+        let numbers = lines[0].split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
+        #expect(lines[0].hasPrefix("store.full after"))
+        #expect(numbers.count == 2 && numbers[0] > 10 && numbers[0] == numbers[1], "\(lines[0])")
+        #expect(lines[1] == "works again")
+        #expect(try await SQLiteDatabase.check(folder.file("a.db")).isSound)
+    }
+}
+
+/// The program beside the test's own that writes and is killed.
+private func writer() throws -> [String] {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+    let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    let folder = own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)
+    let path = "\(folder)/StoreCrashWriter"
+    try #require(unsafe access(path, X_OK) == 0, "\(path) was not built")
+    return [path]
+}
