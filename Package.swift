@@ -44,7 +44,12 @@ func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// Run by `make bench`; the folder is `Benchmarks/<name>`.
 func benchmark(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies, path: "Benchmarks/\(name)", exclude: exclude, swiftSettings: settings)
+        name: name,
+        dependencies: dependencies,
+        path: "Benchmarks/\(name)",
+        exclude: exclude,
+        swiftSettings: settings
+    )
 }
 
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
