@@ -129,5 +129,6 @@ if Context.environment["CARREL_BENCH"] != nil {
     package.targets += [
         .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
+        benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
     ]
 }

@@ -7,13 +7,13 @@ public struct JSONLimits: Sendable {
 
     /// - Parameters:
     ///   - depth: arrays and objects inside one another, 1...512; the reader's stack grows with it.
-    ///   - byteCount: bytes of text. The values take up to ten times as much memory.
-    public init(depth: Int = 64, byteCount: Int = 16 << 20) {
+    ///   - byteCount: bytes of text; the values take up to forty times as much memory.
+    public init(depth: Int = 64, byteCount: Int = 4 << 20) {
         precondition(1...512 ~= depth, "a JSON depth limit is between 1 and 512")
         self.depth = depth
         self.byteCount = byteCount
     }
 
-    /// 64 deep, 16 MiB.
+    /// 64 deep, 4 MiB.
     public static let `default` = JSONLimits()
 }

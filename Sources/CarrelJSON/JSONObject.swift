@@ -3,7 +3,7 @@ public struct JSONObject: Sendable {
     /// A name and its value.
     public typealias Member = (name: String, value: JSON)
 
-    private var members: [Member] = []
+    private(set) var members: [Member] = []
     /// Where each name is; kept only when there are too many to look through.
     private var places: [ExactText: Int]?
     private static let fewMembers = 12

@@ -161,42 +161,45 @@ struct JSONReader: ~Escapable {
 
     @_lifetime(self: copy self)
     private mutating func string() throws(Malformed) -> String {
-        position += 1
-        let start = position
-        var isASCII = true
+        let start = position + 1
+        var end = start
+        var all: UInt8 = 0
         var hasEscapes = false
         scan: while true {
-            let byte = try next("string")
+            guard end < bytes.byteCount else { throw Malformed("JSON string is cut off", at: bytes.byteCount) }
+            let byte = bytes.u8(at: end)
             switch byte {
             case UInt8(ascii: "\""):
                 break scan
             case UInt8(ascii: "\\"):
                 hasEscapes = true
-                position += 1
-                _ = try next("string")
+                end += 2
             case 0..<0x20:
-                throw Malformed("JSON string has a control character", at: position)
-            case 0x80...:
-                isASCII = false
+                throw Malformed("JSON string has a control character", at: end)
             default:
-                break
+                all |= byte
+                end += 1
             }
-            position += 1
         }
-        let raw = bytes.extracting(start..<position)
-        position += 1
+        position = end + 1
+        let raw = bytes.extracting(start..<end)
         if hasEscapes { return try JSONEscapes.decode(raw, at: start) }
-        return isASCII ? raw.asciiText : try raw.utf8Text(at: start)
+        return all < 0x80 ? raw.asciiText : try raw.utf8Text(at: start)
     }
 
-    private var peek: UInt8? { position < bytes.byteCount ? bytes.u8(at: position) : nil }
+    private var peek: UInt8? {
+        @inline(__always)
+        get { position < bytes.byteCount ? bytes.u8(at: position) : nil }
+    }
 
     /// The next byte, without passing over it.
+    @inline(__always)
     private func next(_ what: StaticString) throws(Malformed) -> UInt8 {
         guard position < bytes.byteCount else { throw Malformed("JSON \(what) is cut off", at: position) }
         return bytes.u8(at: position)
     }
 
+    @inline(__always)
     @_lifetime(self: copy self)
     private mutating func skipSpace() {
         while let byte = peek, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }

@@ -42,7 +42,7 @@ struct JSONWriter {
         // RFC 8785 §3.2.3: by UTF-16 code units, which is not the order of scalars
         let members =
             layout == .canonical
-            ? object.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) } : Array(object)
+            ? object.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) } : object.members
         for (index, member) in members.enumerated() {
             separate(index)
             write(member.name)
@@ -69,27 +69,33 @@ struct JSONWriter {
     /// A string with no more escapes than RFC 8785 §3.2.2.2 has.
     private mutating func write(_ text: String) {
         out.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
+        let written: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe escape($0) }
+        if written == nil { unsafe Array(text.utf8).withUnsafeBufferPointer { unsafe escape($0) } }
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends the bytes of a string, in runs between those that need an escape.
+    private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        for unsafe(index, byte) in unsafe text.enumerated()
+        where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            unsafe out.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<index]))
+            start = index + 1
+            out.append(UInt8(ascii: "\\"))
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): escape(byte)
-            case 0x08: escape(UInt8(ascii: "b"))
-            case 0x09: escape(UInt8(ascii: "t"))
-            case 0x0a: escape(UInt8(ascii: "n"))
-            case 0x0c: escape(UInt8(ascii: "f"))
-            case 0x0d: escape(UInt8(ascii: "r"))
+            case 0x08: out.append(UInt8(ascii: "b"))
+            case 0x09: out.append(UInt8(ascii: "t"))
+            case 0x0a: out.append(UInt8(ascii: "n"))
+            case 0x0c: out.append(UInt8(ascii: "f"))
+            case 0x0d: out.append(UInt8(ascii: "r"))
             case 0..<0x20:
-                out += "\\u00".utf8
+                out += "u00".utf8
                 out.append(UInt8(ascii: "0") + byte >> 4)
                 out.append(byte & 15 < 10 ? UInt8(ascii: "0") + byte & 15 : UInt8(ascii: "a") + byte & 15 - 10)
             default: out.append(byte)
             }
         }
-        out.append(UInt8(ascii: "\""))
-    }
-
-    private mutating func escape(_ character: UInt8) {
-        out.append(UInt8(ascii: "\\"))
-        out.append(character)
+        unsafe out.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
     }
 }
 

@@ -54,7 +54,7 @@ struct `Instants in RFC 3339` {
     @Test func `come back the same all over 800 years`() {
         var wrong: [Int64] = []
         var previous = ""
-        for day in stride(from: Int64(-146_097), to: 146_097, by: 5) {
+        for day in stride(from: Int64(-146_097), to: 146_097, by: 11) {
             let instant = Instant(milliseconds: day * 86_400_000 + abs(day * 7919) % 86_400_000)
             let text = instant.description
             if Instant.parse(text) != instant || text <= previous { wrong.append(day) }
@@ -99,7 +99,7 @@ struct `Instants in HTTP` {
         #expect(Instant(milliseconds: 784_111_777_999).httpDate == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(Instant(milliseconds: -1).httpDate == "Wed, 31 Dec 1969 23:59:59 GMT")
         var wrong: [Int64] = []
-        for day in stride(from: Int64(0), to: 36_525, by: 7) {
+        for day in stride(from: Int64(0), to: 36_525, by: 17) {
             let instant = Instant(milliseconds: day * 86_400_000 + day * 1000 + 1)
             if Instant.parse(httpDate: instant.httpDate)?.milliseconds != instant.milliseconds - 1 { wrong.append(day) }
         }

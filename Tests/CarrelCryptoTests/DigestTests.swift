@@ -108,7 +108,7 @@ struct `HMAC-SHA-256` {
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    (0..<2000).allSatisfy { mac.authenticate(bytes($0 % 50).rawSpan) == expected[$0 % 50] }
+                    (0..<500).allSatisfy { mac.authenticate(bytes($0 % 50).rawSpan) == expected[$0 % 50] }
                 }
             }
             for await right in group { #expect(right) }
