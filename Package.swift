@@ -96,7 +96,7 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
-        tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes"]),
+        tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),

@@ -1,0 +1,86 @@
+public import CarrelBytes
+
+/// ID3 tags, versions 1, 1.1, 2.2, 2.3 and 2.4 (id3.org).
+public enum ID3 {
+    /// How long the ID3v2 tag is that begins here.
+    ///
+    /// - Parameter prefix: at least the first ten bytes of the tag.
+    /// - Returns: bytes of the whole tag, its footer included; nil when none begins here.
+    public static func headerLength(_ prefix: RawSpan) -> Int? {
+        guard prefix.byteCount >= 10, prefix.matches("ID3", at: 0) else { return nil }
+        guard (2...4).contains(prefix.u8(at: 3)), prefix.u8(at: 4) != 0xff else { return nil }
+        guard let size = synchsafe(prefix.u32(at: 6)) else { return nil }
+        let hasFooter = prefix.u8(at: 3) == 4 && prefix.u8(at: 5) & 0x10 != 0
+        return 10 + size + (hasFooter ? 10 : 0)
+    }
+
+    /// What an ID3v2 tag says.
+    ///
+    /// Taggers are careless, so a damaged frame ends the reading and what came before counts.
+    ///
+    /// - Parameter tag: the tag from its first byte; when its end is missing, the frames that are there are read.
+    /// - Returns: what it says, chapters sorted by their start.
+    /// - Throws: when this is not an ID3v2 tag.
+    public static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
+        guard let length = headerLength(tag) else { throw Malformed("not an ID3v2 tag", at: 0) }
+        let version = tag.u8(at: 3)
+        let flags = tag.u8(at: 5)
+        let body = tag.extracting(10..<min(length, tag.byteCount))
+        var reader = ID3Reader(version: version)
+        if version == 2 {
+            if flags & 0x40 != 0 { return AudioTags() }
+        } else {
+            reader.hasExtendedHeader = flags & 0x40 != 0
+        }
+        if flags & 0x80 != 0, version < 4 {
+            let plain = synchronized(body)
+            reader.read(plain.rawSpan)
+        } else {
+            reader.unsynchronized = flags & 0x80 != 0
+            reader.read(body)
+        }
+        return reader.finish()
+    }
+
+    /// What an ID3v1 or ID3v1.1 tag says.
+    ///
+    /// - Parameter tag: the 128 bytes from `TAG` on.
+    /// - Returns: what it says.
+    /// - Throws: when this is not an ID3v1 tag.
+    public static func parseV1(_ tag: RawSpan) throws(Malformed) -> AudioTags {
+        guard tag.byteCount >= 128, tag.matches("TAG", at: 0) else { throw Malformed("not an ID3v1 tag", at: 0) }
+        func text(_ range: Range<Int>) -> String? {
+            var end = range.lowerBound
+            while end < range.upperBound, tag.u8(at: end) != 0 { end += 1 }
+            return TagText.trimmed(TagText.latin1(tag.extracting(range.lowerBound..<end)))
+        }
+        var tags = AudioTags()
+        tags.title = text(3..<33)
+        tags.artists = text(33..<63).map { [$0] } ?? []
+        tags.album = text(63..<93)
+        tags.date = text(93..<97)
+        tags.comment = text(97..<127)
+        if tag.u8(at: 125) == 0, tag.u8(at: 126) != 0 { tags.track = AudioTags.Number(Int(tag.u8(at: 126))) }
+        tags.genre = GenreList.name(number: Int(tag.u8(at: 127)))
+        return tags
+    }
+
+    /// The number in four bytes of seven bits each; nil when a top bit is set.
+    static func synchsafe(_ word: UInt32) -> Int? {
+        guard word & 0x8080_8080 == 0 else { return nil }
+        return Int(word & 0x7f | word >> 1 & 0x3f80 | word >> 2 & 0x1f_c000 | word >> 3 & 0xfe0_0000)
+    }
+
+    /// The bytes with the zero after each 0xFF taken out (ID3v2.4 §6.1).
+    static func synchronized(_ bytes: RawSpan) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(bytes.byteCount)
+        var previous: UInt8 = 0
+        for i in 0..<bytes.byteCount {
+            let byte = bytes.u8(at: i)
+            if !(previous == 0xff && byte == 0) { out.append(byte) }
+            previous = byte
+        }
+        return out
+    }
+}
