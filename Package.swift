@@ -130,5 +130,6 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
+        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes"]),
     ]
 }

@@ -15,6 +15,9 @@ public struct AudioFormat: Sendable, Hashable {
     let mask: UInt32
     @usableFromInline
     let pattern: UInt32
+    /// The length of an MP3 frame by its bit-rate index, without padding; 0 where there is none, and for AAC.
+    @usableFromInline
+    let lengths: SIMD16<UInt16>
 
     /// A format, or nil when the codec has no such sample rate or channel count.
     ///
@@ -28,11 +31,13 @@ public struct AudioFormat: Sendable, Hashable {
             guard (1...2).contains(channels), let rate = MP3FrameHeader.rateBits(of: sampleRate, in: version) else { return nil }
             mask = MP3FrameHeader.fixedMask
             pattern = 0xffe2_0000 | MP3FrameHeader.versionBits(of: version) | rate
+            lengths = MP3FrameHeader.lengths(of: pattern)
             samplesPerFrame = version.samplesPerFrame
         case .aac(let profile):
             guard let template = ADTSTemplate(profile: profile, sampleRate: sampleRate, channels: channels) else { return nil }
             mask = ADTSHeader.fixedMask
             pattern = template.word & mask
+            lengths = .zero
             samplesPerFrame = ADTSHeader.samplesPerBlock
         }
         self.codec = codec
@@ -47,6 +52,7 @@ public struct AudioFormat: Sendable, Hashable {
         samplesPerFrame = header.samplesPerFrame
         mask = MP3FrameHeader.fixedMask
         pattern = header.word & mask
+        lengths = MP3FrameHeader.lengths(of: pattern)
     }
 
     /// The codec as in the `CODECS` attribute and `codecs` parameter (RFC 6381 §3.3), such as `mp4a.40.2`.
@@ -77,7 +83,9 @@ public struct AudioFormat: Sendable, Hashable {
         let word = span.u32(at: offset)
         guard word & mask == pattern else { return nil }
         switch codec {
-        case .mp3: return MP3FrameHeader.parse(word)?.frameLength
+        case .mp3:
+            let length = Int(lengths[Int(word >> 12 & 15)])
+            return length == 0 ? nil : length &+ Int(word >> 9 & 1)
         case .aac:
             guard let header = ADTSHeader.parse(span, at: offset), header.blocks == 1 else { return nil }
             return header.frameLength

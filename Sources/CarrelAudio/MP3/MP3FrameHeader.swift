@@ -114,10 +114,18 @@ public struct MP3FrameHeader: Sendable, Hashable {
     public var samplesPerFrame: Int { version.samplesPerFrame }
 
     /// Bytes of the whole frame, header included.
+    ///
+    /// 144 (MPEG-1) or 72 times the bit rate over the sample rate, both fractions reduced: a division by a constant is a multiplication.
     @inlinable
     public var frameLength: Int {
-        let factor: UInt32 = version == .mpeg1 ? 144_000 : 72_000
-        return Int(factor * kilobits / rate + (padded ? 1 : 0))
+        let scaled = version == .mpeg25 ? kilobits &<< 1 : kilobits
+        let length =
+            switch word & 0x0c00 {
+            case 0: 160 &* scaled / 49
+            case 0x0400: 3 &* scaled
+            default: 9 &* scaled / 2
+            }
+        return Int(length &+ (word >> 9 & 1))
     }
 
     /// Bytes of the side information after the header and CRC.
@@ -134,6 +142,15 @@ public struct MP3FrameHeader: Sendable, Hashable {
     /// What the frame shares with the others of its stream.
     public var format: AudioFormat {
         AudioFormat(self)
+    }
+
+    /// Frame lengths by bit-rate index, for headers with this version and sample rate.
+    static func lengths(of pattern: UInt32) -> SIMD16<UInt16> {
+        var lengths = SIMD16<UInt16>.zero
+        for index in 1..<15 {
+            lengths[index] = UInt16(MP3FrameHeader(valid: pattern | UInt32(index) << 12).frameLength)
+        }
+        return lengths
     }
 
     static func versionBits(of version: MPEGVersion) -> UInt32 {
