@@ -111,10 +111,17 @@ let package = Package(
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
-        executable("StoreCrashWriter", path: "Tests/StoreCrashWriter", ["CarrelStore", "CarrelThreads", "StorePairs"]),
+        executable(
+            "StoreCrashWriter",
+            path: "Tests/StoreCrashWriter",
+            ["CarrelBytes", "CarrelStore", "CarrelThreads", "StorePairs"]
+        ),
         tests(
             "CarrelStoreTests",
-            ["CarrelBytes", "CarrelStore", "CarrelTesting", "CarrelThreads", "StoreCrashWriter", "StorePairs"]),
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelStore", "CarrelTesting", "CarrelThreads", "StoreCrashWriter", "StorePairs",
+            ]
+        ),
     ]
 )
 

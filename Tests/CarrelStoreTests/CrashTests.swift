@@ -23,7 +23,7 @@ struct `A killed process` {
         for time in 0..<times {
             // The first kills come while the schema is made, later ones anywhere.
             let patience = time < times / 3 ? Int.random(in: 1000...20_000) : Int.random(in: 20_000...200_000)
-            let result = try await runProcess(try writer() + ["write", folder.file("a.db"), "8", "\(patience)"])
+            let result = try await runProcess(try crashWriter() + ["write", folder.file("a.db"), "8", "\(patience)"])
             #expect(result.status == .signaled(SIGKILL), "\(result.errorText)")
             for line in result.text.split(separator: "\n") {
                 let numbers = line.split(separator: " ").compactMap { Int64($0) }
@@ -52,7 +52,7 @@ struct `A killed process` {
 struct `A full disk` {
     @Test func `fails the write, keeps the rest readable, and works again once there is room`() async throws {
         let folder = TemporaryDirectory()
-        let result = try await runProcess(try writer() + ["full", folder.file("a.db"), "400000"])
+        let result = try await runProcess(try crashWriter() + ["full", folder.file("a.db"), "400000"])
         let lines = result.text.split(separator: "\n").map(String.init)
         #expect(result.status == .exited(0), "\(result.errorText)")
         try #require(lines.count == 2, "\(result.text)")
@@ -62,15 +62,4 @@ struct `A full disk` {
         #expect(lines[1] == "works again")
         #expect(try await SQLiteDatabase.check(folder.file("a.db")).isSound)
     }
-}
-
-/// The program beside the test's own that writes and is killed.
-private func writer() throws -> [String] {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
-    let own = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-    let folder = own.prefix(upTo: own.lastIndex(of: "/") ?? own.startIndex)
-    let path = "\(folder)/StoreCrashWriter"
-    try #require(unsafe access(path, X_OK) == 0, "\(path) was not built")
-    return [path]
 }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelStore
 import CarrelThreads
 import Glibc
@@ -8,6 +9,7 @@ import StorePairs
 /// `StoreCrashWriter write PATH WRITERS MICROSECONDS`: pairs of rows, one more for each writer each time, killed after so long.
 /// `StoreCrashWriter full PATH BYTES`: rows until no file may grow beyond so many bytes, then without that limit.
 /// `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after so long.
+/// `StoreCrashWriter fullblob PATH BYTES`: a blob larger than a file may be, then one without that limit.
 @main
 struct StoreCrashWriter {
     static func main() async throws {
@@ -17,6 +19,10 @@ struct StoreCrashWriter {
             killLater(microseconds: UInt32(arguments[4]) ?? 0)
             try await writePairs(path: arguments[2], writers: Int(arguments[3]) ?? 1)
         case "full": try await fillUp(path: arguments[2], limit: UInt(arguments[3]) ?? 0)
+        case "blobs":
+            killLater(microseconds: UInt32(arguments[3]) ?? 0)
+            try writeBlobs(path: arguments[2])
+        case "fullblob": try fillBlob(path: arguments[2], limit: UInt(arguments[3]) ?? 0)
         default:
             say("usage: see the source")
             exit(64)
@@ -55,9 +61,7 @@ struct StoreCrashWriter {
 
     static func fillUp(path: String, limit: UInt) async throws {
         let database = try SQLiteDatabase(path: path, migrations: Pairs.migrations)
-        signal(SIGXFSZ, SIG_IGN)
-        var limits = rlimit(rlim_cur: limit, rlim_max: .max)
-        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(1) }
+        limitFiles(to: limit)
         var number: Int64 = 0
         var refusal: StoreError?
         while refusal == nil {
@@ -69,10 +73,46 @@ struct StoreCrashWriter {
         }
         let kept = try await database.read { try Pairs.check($0) }
         say("\(refusal?.code.identifier ?? "") after \(number), kept \(kept[1] ?? 0)")
-        limits.rlim_cur = .max
-        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(1) }
+        limitFiles(to: .max)
         let next = try await database.write { try Pairs.add(writer: 1, to: $0) }
         say("\(next == number + 1 ? "works again" : "lost \(number)")")
         await database.close()
+    }
+
+    /// Lets no file of this process grow beyond so many bytes, which is like a full disk.
+    static func limitFiles(to bytes: UInt) {
+        signal(SIGXFSZ, SIG_IGN)
+        var limits = rlimit(rlim_cur: bytes, rlim_max: .max)
+        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits) == 0 else { exit(1) }
+    }
+
+    static func writeBlobs(path: String) throws {
+        let store = try DirectoryBlobStore(path: path)
+        while true {
+            let writer = try store.writer()
+            for _ in 0..<Int.random(in: 1...20) {
+                let piece = [UInt8](repeating: .random(in: 0...255), count: .random(in: 1...100_000))
+                try writer.append(piece.rawSpan)
+            }
+            say(try writer.finish().text)
+        }
+    }
+
+    static func fillBlob(path: String, limit: UInt) throws {
+        let store = try DirectoryBlobStore(path: path)
+        limitFiles(to: limit)
+        let piece = [UInt8](repeating: 7, count: 100_000)
+        do throws(StoreError) {
+            let writer = try store.writer()
+            for _ in 0..<(2 * limit / 100_000) { try writer.append(piece.rawSpan) }
+            _ = try writer.finish()
+        } catch {
+            say(error.code.identifier)
+        }
+        limitFiles(to: .max)
+        let writer = try store.writer()
+        for _ in 0..<(2 * limit / 100_000) { try writer.append(piece.rawSpan) }
+        let blob = try store.open(try writer.finish())
+        say(blob.byteCount == writer.byteCount ? "works again" : "is short")
     }
 }

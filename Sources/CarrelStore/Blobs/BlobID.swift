@@ -1,0 +1,20 @@
+import CarrelBytes
+
+/// The name of a blob: the SHA-256 of its bytes (FIPS 180-4).
+public struct BlobID: Hashable, Sendable, CustomStringConvertible {
+    /// 64 digits of lower-case hexadecimal.
+    public let text: String
+
+    /// The id that `text` spells, or nil when it is not 64 digits of lower-case hexadecimal.
+    public init?(_ text: String) {
+        guard text.utf8.count == 64, let digest = Hex.decode(text), Hex.encode(digest) == text else { return nil }
+        self.text = text
+    }
+
+    /// - Parameter digest: the 32 bytes of SHA-256.
+    init(digest: [UInt8]) {
+        text = Hex.encode(digest)
+    }
+
+    public var description: String { text }
+}

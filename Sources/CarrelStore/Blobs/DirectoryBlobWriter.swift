@@ -1,0 +1,98 @@
+import CarrelBytes
+import CarrelCrypto
+import Glibc
+
+/// A blob on its way into a folder. It holds a lock on its partial file, which goes when the process does.
+final class DirectoryBlobWriter: BlobWriter {
+    private let store: DirectoryBlobStore
+    private let path: String
+    private var descriptor: Int32
+    private var digest: SHA256.Stream? = SHA256.Stream()
+    private var buffer: [UInt8] = []
+    private(set) var byteCount: Int64 = 0
+    private let bufferSize = 256 << 10
+
+    init(store: DirectoryBlobStore, folder: String) throws(StoreError) {
+        self.store = store
+        while true {
+            let path = "\(folder)/\(getpid())-\(UInt64.random(in: .min ... .max))"
+            let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else { throw StoreError(errno: errno, "a blob cannot be begun") }
+            // Between these two calls a sweep may have taken the file for a dead one.
+            var status = stat()
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink == 1 {
+                self.path = path
+                self.descriptor = descriptor
+                buffer.reserveCapacity(bufferSize)
+                return
+            }
+            close(descriptor)
+        }
+    }
+
+    deinit {
+        discard()
+    }
+
+    func append(_ bytes: RawSpan) throws(StoreError) {
+        guard descriptor >= 0 else { throw StoreError(.closed, "the blob is finished or was given up") }
+        byteCount += Int64(bytes.byteCount)
+        if buffer.count + bytes.byteCount <= bufferSize { return buffer.append(copying: bytes) }
+        try flush()
+        if bytes.byteCount < bufferSize { buffer.append(copying: bytes) } else { try write(bytes) }
+    }
+
+    func finish() throws(StoreError) -> BlobID {
+        guard descriptor >= 0 else { throw StoreError(.closed, "the blob is finished or was given up") }
+        try flush()
+        guard fsync(descriptor) == 0, let digest = digest.take() else {
+            throw giveUp(StoreError(errno: errno, "the blob cannot be synced"))
+        }
+        let id = BlobID(digest: digest.finish())
+        do throws(StoreError) {
+            try store.keep(path, as: id)
+        } catch {
+            throw giveUp(error)
+        }
+        close(descriptor)
+        descriptor = -1
+        return id
+    }
+
+    private func flush() throws(StoreError) {
+        guard !buffer.isEmpty else { return }
+        var full: [UInt8] = []
+        swap(&full, &buffer)
+        try write(full.rawSpan)
+        full.removeAll(keepingCapacity: true)
+        swap(&full, &buffer)
+    }
+
+    private func write(_ bytes: RawSpan) throws(StoreError) {
+        digest?.update(bytes)
+        let failure = unsafe bytes.withUnsafeBytes { bytes -> Int32 in
+            var written = 0
+            while written < bytes.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+                if count > 0 { written += count }
+                if count < 0, errno != EINTR { return errno }
+            }
+            return 0
+        }
+        if failure != 0 { throw giveUp(StoreError(errno: failure, "the blob cannot be written")) }
+    }
+
+    private func giveUp(_ error: StoreError) -> StoreError {
+        discard()
+        return error
+    }
+
+    private func discard() {
+        guard descriptor >= 0 else { return }
+        _ = unsafe unlink(path)
+        close(descriptor)
+        descriptor = -1
+        buffer = []
+    }
+}

@@ -1,0 +1,81 @@
+import CLinux
+import Glibc
+
+/// A blob that is open for reading at any place, by any number of threads at once.
+public final class OpenBlob: Sendable {
+    /// The file, for `sendfile` and the like: valid as long as this value, and not to be closed.
+    public let descriptor: Int32
+    /// How many bytes it has.
+    public let byteCount: Int64
+
+    /// Takes over `descriptor`, and closes it at the end.
+    package init(adopting descriptor: Int32) throws(StoreError) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let error = StoreError(errno: errno, "the blob cannot be read")
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+        byteCount = Int64(status.st_size)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Fills what is free of `output` with the bytes from `offset` on; throws `store.corrupt` when the blob ends before.
+    public func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
+        let isWhole = try unsafe output.fill { (buffer, filled) throws(StoreError) in
+            while filled < buffer.count {
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                let count = unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(filled))
+                if count > 0 { filled += count }
+                if count == 0 { return false }
+                if count < 0, errno != EINTR { throw StoreError(errno: errno, "the blob cannot be read") }
+            }
+            return true
+        }
+        guard isWhole else { throw StoreError(.corrupt, "the blob ends before byte \(offset + Int64(output.byteCount))") }
+    }
+
+    /// Does what `read` does if all these bytes are in memory; otherwise returns false at once and leaves `output` as it was.
+    ///
+    /// For threads that must not wait for a disk: on false, call `read` on one that may.
+    public func readNow(at offset: Int64, into output: inout OutputRawSpan) -> Bool {
+        unsafe output.fill { buffer, filled in
+            guard let start = buffer.baseAddress else { return true }
+            guard unsafe clinux_read_cached(descriptor, start, buffer.count, offset) == buffer.count else { return false }
+            filled = buffer.count
+            return true
+        }
+    }
+
+    /// The bytes of a part, for what is small.
+    public func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+        var failure: StoreError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            do throws(StoreError) { try read(at: offset, into: &output) } catch { failure = error }
+            initialized = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+}
+
+extension OutputRawSpan {
+    /// Calls `body` with the free part and how much of it is filled; keeps what it filled when it returns true.
+    @_lifetime(self: copy self)
+    fileprivate mutating func fill<Failure: Error>(
+        _ body: (UnsafeMutableRawBufferPointer, inout Int) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        try unsafe withUnsafeMutableBytes { (buffer, initialized) throws(Failure) in
+            let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initialized...])
+            var filled = 0
+            let isWhole = try unsafe body(free, &filled)
+            if isWhole { initialized += filled }
+            return isWhole
+        }
+    }
+}
