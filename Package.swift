@@ -61,8 +61,10 @@ let package = Package(
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
         .target(name: "CLinux", path: "Sources/C/CLinux"),
+        system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
         // ground
         library("CarrelBytes", bytes: true),
@@ -71,6 +73,11 @@ let package = Package(
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
+        library(
+            "CarrelHTTPServer",
+            bytes: true,
+            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CLinux", "CMicroHTTPD", "CZlib"]
+        ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
 
         // formats
@@ -109,6 +116,7 @@ let package = Package(
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
+        tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(

@@ -48,6 +48,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let badGateway = HTTPStatus(rawValue: 502)
     public static let serviceUnavailable = HTTPStatus(rawValue: 503)
     public static let gatewayTimeout = HTTPStatus(rawValue: 504)
+    public static let httpVersionNotSupported = HTTPStatus(rawValue: 505)
     public static let insufficientStorage = HTTPStatus(rawValue: 507)
 
     /// The registered phrase, such as `Not Found`; `Status NNN` for a code without one.
@@ -69,6 +70,6 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, CustomStringConv
         428: "Precondition Required", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
         499: "Client Closed Request",
         500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
-        504: "Gateway Timeout", 507: "Insufficient Storage",
+        504: "Gateway Timeout", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
     ]
 }

@@ -5,4 +5,7 @@
 /// Names the calling thread for `ps -T`; the kernel keeps 15 characters.
 void clinux_name_thread(const char *_Nonnull name);
 
+
+#include "clinux_sockets.h"
+
 #endif

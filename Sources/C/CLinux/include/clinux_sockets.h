@@ -1,0 +1,50 @@
+// Sockets: listening, accepting, who is at the other end, and waiting for many of them.
+#ifndef CLINUX_SOCKETS_H
+#define CLINUX_SOCKETS_H
+
+#include <stdint.h>
+
+/// A numeric address: 4 bytes, 16 bytes, or none for a Unix socket. An IPv4 address mapped into IPv6 is given as IPv4.
+struct clinux_address {
+    uint8_t bytes[16];
+    int length;
+    uint16_t port;
+};
+
+/// Reads a numeric IPv4 or IPv6 address. Returns 0 or an errno value.
+int clinux_parse_address(const char *_Nonnull text, struct clinux_address *_Nonnull address);
+
+/// A TCP socket bound to the address and listening, or minus an errno value. Port 0 takes any free port.
+int clinux_listen_tcp(const struct clinux_address *_Nonnull address, int backlog);
+
+/// A Unix socket bound to the path (which must not exist), usable by its owner alone, and listening, or minus an errno value.
+int clinux_listen_unix(const char *_Nonnull path, int backlog);
+
+/// Whether something listens on the Unix socket at the path: 1, 0, or minus an errno value.
+int clinux_unix_answers(const char *_Nonnull path);
+
+/// The next connection of a listening socket, closed on exec and not blocking, or minus an errno value.
+int clinux_accept(int descriptor);
+
+/// The socket's own address (`ours`) or its peer's. Returns 0 or an errno value.
+int clinux_socket_address(int descriptor, int ours, struct clinux_address *_Nonnull address);
+
+/// The user at the other end of a Unix socket, or minus an errno value.
+int64_t clinux_peer_user(int descriptor);
+
+/// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
+uint64_t clinux_send_progress(int descriptor);
+
+/// An epoll that closes on exec, or minus an errno value.
+int clinux_epoll(void);
+
+/// Watches for bytes to read (`reading`), or only for the peer hanging up (told once). Returns 0 or an errno value.
+int clinux_epoll_add(int epoll, int descriptor, int reading, uint64_t tag);
+
+/// Ends a watch.
+void clinux_epoll_remove(int epoll, int descriptor);
+
+/// Waits at most `timeout` milliseconds (-1: for ever) and stores the tags of up to `count` descriptors. Returns how many.
+int clinux_epoll_wait(int epoll, uint64_t *_Nonnull tags, int count, int timeout);
+
+#endif

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "clinux_sockets.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+int clinux_parse_address(const char *text, struct clinux_address *address) {
+    memset(address, 0, sizeof *address);
+    if (inet_pton(AF_INET, text, address->bytes) == 1) {
+        address->length = 4;
+    } else if (inet_pton(AF_INET6, text, address->bytes) == 1) {
+        address->length = 16;
+    } else {
+        return EINVAL;
+    }
+    return 0;
+}
+
+static int listen_at(int family, const struct sockaddr *name, socklen_t length, int backlog) {
+    int descriptor = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    int on = 1;
+    if (family != AF_UNIX) setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(descriptor, name, length) || listen(descriptor, backlog)) {
+        int error = errno;
+        close(descriptor);
+        return -error;
+    }
+    return descriptor;
+}
+
+int clinux_listen_tcp(const struct clinux_address *address, int backlog) {
+    if (address->length == 4) {
+        struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(address->port)};
+        memcpy(&name.sin_addr, address->bytes, 4);
+        return listen_at(AF_INET, (struct sockaddr *)&name, sizeof name, backlog);
+    }
+    struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_port = htons(address->port)};
+    memcpy(&name.sin6_addr, address->bytes, 16);
+    return listen_at(AF_INET6, (struct sockaddr *)&name, sizeof name, backlog);
+}
+
+static int unix_name(const char *path, struct sockaddr_un *name) {
+    memset(name, 0, sizeof *name);
+    name->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof name->sun_path) return ENAMETOOLONG;
+    strcpy(name->sun_path, path);
+    return 0;
+}
+
+int clinux_listen_unix(const char *path, int backlog) {
+    struct sockaddr_un name;
+    int error = unix_name(path, &name);
+    if (error) return -error;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    // The mode is set before anyone can connect: nothing is accepted until listen().
+    if (bind(descriptor, (struct sockaddr *)&name, sizeof name) || chmod(path, 0600) || listen(descriptor, backlog)) {
+        error = errno;
+        close(descriptor);
+        return -error;
+    }
+    return descriptor;
+}
+
+int clinux_unix_answers(const char *path) {
+    struct sockaddr_un name;
+    int error = unix_name(path, &name);
+    if (error) return -error;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    int answers = connect(descriptor, (struct sockaddr *)&name, sizeof name) == 0 || errno == EAGAIN || errno == EINPROGRESS;
+    close(descriptor);
+    return answers;
+}
+
+int clinux_accept(int descriptor) {
+    int accepted = accept4(descriptor, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return accepted < 0 ? -errno : accepted;
+}
+
+int clinux_socket_address(int descriptor, int ours, struct clinux_address *address) {
+    struct sockaddr_storage name;
+    socklen_t length = sizeof name;
+    memset(address, 0, sizeof *address);
+    if ((ours ? getsockname : getpeername)(descriptor, (struct sockaddr *)&name, &length)) return errno;
+    if (name.ss_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)&name;
+        address->length = 4;
+        memcpy(address->bytes, &in->sin_addr, 4);
+        address->port = ntohs(in->sin_port);
+    } else if (name.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)&name;
+        address->port = ntohs(in->sin6_port);
+        if (IN6_IS_ADDR_V4MAPPED(&in->sin6_addr)) {
+            address->length = 4;
+            memcpy(address->bytes, in->sin6_addr.s6_addr + 12, 4);
+        } else {
+            address->length = 16;
+            memcpy(address->bytes, &in->sin6_addr, 16);
+        }
+    }
+    return 0;
+}
+
+int64_t clinux_peer_user(int descriptor) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)) return -errno;
+    return (int64_t)credentials.uid;
+}
+
+uint64_t clinux_send_progress(int descriptor) {
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    if (!getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length)) return info.tcpi_bytes_acked;
+    int waiting = 0;
+    ioctl(descriptor, SIOCOUTQ, &waiting);
+    return (uint64_t)waiting;
+}
+
+int clinux_epoll(void) {
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    return epoll < 0 ? -errno : epoll;
+}
+
+int clinux_epoll_add(int epoll, int descriptor, int reading, uint64_t tag) {
+    struct epoll_event event = {.events = reading ? EPOLLIN : EPOLLRDHUP | EPOLLET, .data.u64 = tag};
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) ? errno : 0;
+}
+
+void clinux_epoll_remove(int epoll, int descriptor) { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, NULL); }
+
+int clinux_epoll_wait(int epoll, uint64_t *tags, int count, int timeout) {
+    struct epoll_event events[64];
+    if (count > 64) count = 64;
+    int found = epoll_wait(epoll, events, count, timeout);
+    for (int i = 0; i < found; i++) tags[i] = events[i].data.u64;
+    return found < 0 ? 0 : found;
+}

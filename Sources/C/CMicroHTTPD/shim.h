@@ -1,0 +1,75 @@
+// libmicrohttpd's variadic functions, which Swift does not see.
+#ifndef CMICROHTTPD_SHIM_H
+#define CMICROHTTPD_SHIM_H
+
+#include <microhttpd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/// What a daemon calls back and how it is limited. Strings may be NULL: no TLS.
+struct cmhd_settings {
+    void *_Nonnull context;
+    MHD_AccessHandlerCallback _Nonnull access;
+    MHD_RequestCompletedCallback _Nonnull completed;
+    MHD_NotifyConnectionCallback _Nonnull connection;
+    void *_Nullable (*_Nonnull target)(void *_Nullable, const char *_Nullable, struct MHD_Connection *_Nullable);
+    size_t connection_memory;
+    unsigned int connection_limit;
+    const char *_Nullable tls_key;
+    const char *_Nullable tls_certificate;
+    const char *_Nullable tls_priorities;
+};
+
+/// Leaves escapes alone: paths and queries are decoded once, by us.
+static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Connection *_Nullable connection, char *_Nullable text) {
+    (void)context;
+    (void)connection;
+    return text ? strlen(text) : 0;
+}
+
+/// A daemon with one thread of its own that is given its connections.
+static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull s) {
+    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
+    struct MHD_OptionItem options[] = {
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)s->completed, s->context},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)s->connection, s->context},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)s->target, s->context},
+        {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)cmhd_keep_escapes, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)s->connection_memory, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)s->connection_limit, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},  // TLS, when there is a key
+        {MHD_OPTION_END, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    if (s->tls_key) {
+        flags |= MHD_USE_TLS;
+        options[7] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)s->tls_key};
+        options[8] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)s->tls_certificate};
+        options[9] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)s->tls_priorities};
+    }
+    return MHD_start_daemon(flags, 0, NULL, NULL, s->access, s->context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// Gives an accepted socket to a daemon, which closes it in the end, also when it does not want it.
+static inline enum MHD_Result cmhd_add(struct MHD_Daemon *_Nonnull daemon, int descriptor) {
+    struct sockaddr_storage name = {.ss_family = AF_UNIX};
+    socklen_t length = sizeof name;
+    getpeername(descriptor, (struct sockaddr *)&name, &length);
+    return MHD_add_connection(daemon, descriptor, (struct sockaddr *)&name, length);
+}
+
+/// The socket of a connection.
+static inline int cmhd_descriptor(struct MHD_Connection *_Nonnull connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+/// What the connection callback stored for a connection.
+static inline void *_Nullable cmhd_context(struct MHD_Connection *_Nonnull connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+#endif

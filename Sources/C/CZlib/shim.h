@@ -1,0 +1,22 @@
+// zlib's initialiser is a macro.
+#ifndef CZLIB_SHIM_H
+#define CZLIB_SHIM_H
+
+#include <zlib.h>
+
+/// Compresses into one gzip member. Returns its length, or 0 when it does not fit into `room` bytes.
+static inline unsigned long czlib_gzip(
+    const unsigned char *_Nonnull bytes, unsigned long count, unsigned char *_Nonnull out, unsigned long room, int level) {
+    z_stream stream = {0};
+    if (deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+    stream.next_in = (unsigned char *)bytes;
+    stream.avail_in = (unsigned int)count;
+    stream.next_out = out;
+    stream.avail_out = (unsigned int)room;
+    int status = deflate(&stream, Z_FINISH);
+    unsigned long written = stream.total_out;
+    deflateEnd(&stream);
+    return status == Z_STREAM_END ? written : 0;
+}
+
+#endif

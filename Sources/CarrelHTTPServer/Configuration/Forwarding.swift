@@ -1,0 +1,43 @@
+import CarrelHTTP
+
+/// What a trusted proxy says about the client it speaks for.
+struct Forwarding: Sendable {
+    let trusted: [AddressRange]
+
+    /// Whether the peer's word counts.
+    func trusts(_ peer: Peer) -> Bool {
+        guard !trusted.isEmpty, case .network(let text, _) = peer, let address = IPAddress(text) else { return false }
+        return trusts(address)
+    }
+
+    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field says nothing
+    /// that can be used.
+    func client(_ headers: HTTPFields) -> Peer? {
+        guard let list = headers.list("X-Forwarded-For") else { return nil }
+        var client: IPAddress?
+        for part in list.split(separator: ",").reversed() {
+            var text = part.drop { $0 == " " || $0 == "\t" }
+            while text.last == " " || text.last == "\t" { text.removeLast() }
+            if text.hasPrefix("[") { text = text.dropFirst().prefix { $0 != "]" } }
+            guard let address = IPAddress(text) else { break }
+            client = address
+            if !trusts(address) { break }
+        }
+        return client.map { .network(address: $0.description, port: 0) }
+    }
+
+    /// `http` or `https`, when the proxy says one of them.
+    func scheme(_ headers: HTTPFields) -> String? {
+        let value = headers["X-Forwarded-Proto"]?.lowercased()
+        return value == "http" || value == "https" ? value : nil
+    }
+
+    /// The host that the client asked for.
+    func authority(_ headers: HTTPFields) -> String? {
+        headers["X-Forwarded-Host"]
+    }
+
+    private func trusts(_ address: IPAddress) -> Bool {
+        trusted.contains { $0.contains(address) }
+    }
+}

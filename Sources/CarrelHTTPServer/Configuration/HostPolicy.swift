@@ -1,0 +1,53 @@
+/// Which hosts a request may be meant for: what stands between a foreign page and us when its name is rebound to our address.
+struct HostPolicy: Sendable {
+    private var names: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
+    private var allowsAll = false
+
+    init(allowed: [String], bound: [BoundAddress]) {
+        for name in allowed {
+            if name == "*" { allowsAll = true }
+            names.insert(name.lowercased())
+        }
+        for case .tcp(let address, _, _) in bound where !address.isWildcard { names.insert(address.urlHost) }
+    }
+
+    /// Whether a request may name this host (with or without a port).
+    ///
+    /// - Parameters:
+    ///   - authority: checked by ``isWellFormed(_:)``.
+    ///   - local: the address the connection came in by: a page cannot be made to think of a number as its own name.
+    /// - Returns: false means 421.
+    func allows(_ authority: String, local: @autoclosure () -> IPAddress?) -> Bool {
+        if allowsAll { return true }
+        let host = Self.host(of: authority).lowercased()
+        if names.contains(host) { return true }
+        guard let literal = IPAddress(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host) else { return false }
+        return literal == local()
+    }
+
+    /// Whether the text is `host` or `host:port` with a host of names, IPv4 or IPv6 in brackets (RFC 3986 §3.2, no user part).
+    static func isWellFormed(_ authority: String) -> Bool {
+        let host = host(of: authority)
+        let rest = authority.utf8.dropFirst(host.utf8.count)
+        if !rest.isEmpty {
+            guard rest.first == UInt8(ascii: ":"), rest.count <= 6 else { return false }
+            for c in rest.dropFirst() where c < UInt8(ascii: "0") || c > UInt8(ascii: "9") { return false }
+        }
+        if host.hasPrefix("[") { return host.hasSuffix("]") && IPAddress(host.dropFirst().dropLast()) != nil }
+        guard !host.isEmpty, host.utf8.count <= 255 else { return false }
+        for c in host.utf8 {
+            switch c {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    private static func host(of authority: String) -> Substring {
+        if authority.hasPrefix("["), let close = authority.firstIndex(of: "]") { return authority[...close] }
+        return authority.prefix { $0 != ":" }
+    }
+}

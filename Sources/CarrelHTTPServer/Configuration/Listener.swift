@@ -1,0 +1,26 @@
+/// Where a server listens.
+public enum Listener: Sendable, Hashable {
+    /// A numeric address and a port, 0 for any free one. With TLS when `isTLS`; the configuration names the certificate.
+    case tcp(address: String, port: UInt16, isTLS: Bool = false)
+    /// A Unix socket for processes of these users.
+    case unix(path: String, users: Set<UInt32>)
+}
+
+/// Where a server was found to listen.
+public enum BoundAddress: Sendable, Hashable, CustomStringConvertible {
+    case tcp(address: IPAddress, port: UInt16, isTLS: Bool)
+    case unix(path: String)
+
+    /// `http://127.0.0.1:8080`, or `unix:PATH`.
+    public var description: String {
+        switch self {
+        case .tcp(let address, let port, let isTLS): "\(isTLS ? "https" : "http")://\(address.urlHost):\(port)"
+        case .unix(let path): "unix:\(path)"
+        }
+    }
+
+    /// The port, for TCP.
+    public var port: UInt16? {
+        if case .tcp(_, let port, _) = self { port } else { nil }
+    }
+}

@@ -1,0 +1,49 @@
+/// How a server listens, whom it believes, and how long it waits.
+public struct ServerConfiguration: Sendable {
+    /// Certificate and key of TLS listeners, in PEM files.
+    public struct TLSFiles: Sendable, Hashable {
+        /// The certificate and those that signed it, in that order.
+        public var certificate: String
+        /// The private key, not encrypted.
+        public var key: String
+
+        /// The paths of two PEM files.
+        public init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
+    }
+
+    /// Where to listen.
+    public var listeners: [Listener] = [.tcp(address: "127.0.0.1", port: 0)]
+    /// Threads that serve connections; nil means one for each core.
+    public var workers: Int?
+    /// What `Host` may say besides the names of this machine's own loopback and the addresses listened on, which rebinding a
+    /// foreign name to us (a page reading from us as if from its own host) cannot do. Names without ports; `*` allows all.
+    public var allowedHosts: [String] = []
+    /// Whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are believed.
+    public var trustedProxies: [AddressRange] = []
+    /// For listeners with TLS.
+    public var tls: TLSFiles?
+    /// From the first byte of a request (or the connection's start) to the end of its header.
+    public var headerDeadline: Duration = .seconds(10)
+    /// A body may take this long and then one second more for each `minimumBodyRate` bytes.
+    public var bodyDeadline: Duration = .seconds(30)
+    /// Bytes in a second.
+    public var minimumBodyRate = 4096
+    /// How long a client may take no bytes of a response, as a paused player does.
+    public var stalledWriter: Duration = .seconds(120)
+    /// How long a connection may wait for its next request.
+    public var keepAlive: Duration = .seconds(75)
+    /// The longest exchange, from the first byte of the request to the last of the response.
+    public var exchangeDeadline: Duration = .seconds(4 * 3600)
+    /// More connections than this are closed as they come.
+    public var maximumConnections = 20000
+    /// Bytes that a connection keeps for a request's line and header fields (and while it is idle).
+    public var maximumHeaderBytes = 12 * 1024
+    /// How much of a body that nobody wants is read, so that the client sees the answer, before the connection is cut.
+    public var discardedBody = 1 << 20
+
+    /// The defaults: any free port of 127.0.0.1.
+    public init() {}
+}

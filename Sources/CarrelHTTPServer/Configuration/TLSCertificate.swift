@@ -1,0 +1,57 @@
+import Glibc
+
+/// A certificate chain and its key as PEM text, wiped when let go of.
+@safe
+final class TLSCertificate {
+    /// TLS 1.2 and 1.3 only; the rest is GnuTLS's choice of what is safe today.
+    private static let priorities = "SECURE128:%SERVER_PRECEDENCE:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+    private let key: UnsafeMutableBufferPointer<CChar>
+    private let chain: UnsafeMutableBufferPointer<CChar>
+
+    init(_ files: ServerConfiguration.TLSFiles) throws(HTTPServerError) {
+        let chain = unsafe try Self.read(files.certificate)
+        do {
+            unsafe key = try Self.read(files.key)
+        } catch {
+            unsafe chain.deallocate()
+            throw error
+        }
+        unsafe self.chain = chain
+    }
+
+    deinit {
+        if let start = unsafe key.baseAddress { unsafe explicit_bzero(start, key.count) }
+        unsafe key.deallocate()
+        unsafe chain.deallocate()
+    }
+
+    /// Lends key, chain and priorities for the call.
+    func withCStrings<Result>(
+        _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
+    ) -> Result {
+        unsafe Self.priorities.withCString { unsafe body(key.baseAddress, chain.baseAddress, $0) }
+    }
+
+    /// The file's text with a NUL at its end.
+    private static func read(_ path: String) throws(HTTPServerError) -> UnsafeMutableBufferPointer<CChar> {
+        let limit = 1 << 20
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw HTTPServerError(.tls, "\(path) cannot be opened (error \(errno))") }
+        defer { close(descriptor) }
+        let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: limit + 1)
+        unsafe buffer.initialize(repeating: 0)
+        var count = 0
+        while count < limit {
+            let got = unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, limit - count)
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { break }
+            count += got
+        }
+        guard count > 0, count < limit else {
+            unsafe buffer.deallocate()
+            throw HTTPServerError(.tls, "\(path) is empty, too large or not a file")
+        }
+        return unsafe buffer
+    }
+}

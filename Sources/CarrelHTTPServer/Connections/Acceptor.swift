@@ -1,0 +1,73 @@
+import CLinux
+internal import CarrelThreads
+import Glibc
+import Synchronization
+
+/// The thread that accepts connections and deals them out in turn, so that no worker has them all.
+final class Acceptor: Sendable {
+    private let sockets: Locked<[ListeningSocket]>
+    private let epoll: Int32
+    private let wake: Int32
+    private let isStopped = Atomic(false)
+    private let ended = Atomic(false)
+
+    init(_ sockets: [ListeningSocket]) throws(HTTPServerError) {
+        self.sockets = Locked(sockets)
+        epoll = clinux_epoll()
+        wake = clinux_eventfd()
+        var isReady = epoll >= 0 && wake >= 0 && clinux_epoll_add(epoll, wake, 1, UInt64.max) == 0
+        for (i, socket) in sockets.enumerated() where isReady {
+            isReady = clinux_epoll_add(epoll, socket.descriptor, 1, UInt64(i)) == 0
+        }
+        guard isReady else { throw HTTPServerError(.resources, "the system refused descriptors (error \(errno))") }
+    }
+
+    deinit {
+        close(wake)
+        close(epoll)
+    }
+
+    /// Starts the thread; `take` is given each accepted socket and answers for closing it.
+    func start(_ take: @escaping @Sendable (Int32, ListeningSocket) -> Void) {
+        let sockets = sockets.withLock { $0 }
+        startThread(name: "http-accept") { [self] in
+            var tags = [UInt64](repeating: 0, count: 64)
+            while !isStopped.load(ordering: .sequentiallyConsistent) {
+                let found = unsafe clinux_epoll_wait(epoll, &tags, 64, -1)
+                for tag in tags.prefix(Int(found)) where tag < UInt64(sockets.count) {
+                    accept(from: sockets[Int(tag)], take)
+                }
+            }
+            ended.store(true, ordering: .sequentiallyConsistent)
+        }
+    }
+
+    private func accept(from socket: ListeningSocket, _ take: (Int32, ListeningSocket) -> Void) {
+        // Not for ever from one socket: the others and the wish to stop get their turn.
+        for _ in 0..<256 {
+            let descriptor = clinux_accept(socket.descriptor)
+            if descriptor >= 0 {
+                if socket.admits(descriptor) { take(descriptor, socket) } else { close(descriptor) }
+                continue
+            }
+            switch -descriptor {
+            case EINTR, ECONNABORTED: continue
+            case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                usleep(50_000)  // nothing to take it with; others may end
+                return
+            default: return
+            }
+        }
+    }
+
+    /// Accepts nothing more and closes the listening sockets; returns when the thread has ended.
+    func stop() async {
+        isStopped.store(true, ordering: .sequentiallyConsistent)
+        clinux_eventfd_signal(wake)
+        while !ended.load(ordering: .sequentiallyConsistent) {
+            try? await Task.sleep(for: .milliseconds(1))
+            if Task.isCancelled { await Task.yield() }
+        }
+        sockets.withLock { $0 = [] }
+    }
+}

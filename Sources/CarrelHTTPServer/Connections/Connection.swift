@@ -1,0 +1,75 @@
+import CLinux
+import CarrelHTTP
+internal import CarrelThreads
+import Synchronization
+
+/// One accepted connection: who it is, how far it is, and until when it may stay there.
+final class Connection: Sendable {
+    /// Where a connection is in its present exchange.
+    enum Phase: UInt8, AtomicRepresentable {
+        /// Nothing of the next request has come, or of the first.
+        case idle
+        /// The request's line has come.
+        case head
+        case body
+        case handling
+        case writing
+    }
+
+    let id: UInt64
+    let descriptor: Int32
+    let peer: Peer
+    let isTLS: Bool
+    let phase = Atomic(Phase.idle)
+    /// In milliseconds of ``Monotonic``; past it the connection is cut.
+    let deadline: Atomic<Int64>
+    /// Set once when the peer was seen to hang up.
+    let hasHungUp = Atomic(false)
+    private let waiting = Locked<Waiting?>(nil)
+    private let isWatched = Atomic(false)
+
+    init(id: UInt64, descriptor: Int32, isTLS: Bool, deadline: Int64) {
+        self.id = id
+        self.descriptor = descriptor
+        self.isTLS = isTLS
+        self.deadline = Atomic(deadline)
+        var address = clinux_address()
+        if unsafe clinux_socket_address(descriptor, 0, &address) == 0, let ip = IPAddress(address) {
+            peer = .network(address: ip.description, port: address.port)
+        } else {
+            let user = clinux_peer_user(descriptor)
+            peer = user >= 0 ? .local(userID: UInt32(user)) : .network(address: "unknown", port: 0)
+        }
+    }
+
+    /// Enters a phase that may last until `deadline`.
+    func enter(_ next: Phase, until deadline: Int64) {
+        self.deadline.store(deadline, ordering: .relaxed)
+        phase.store(next, ordering: .relaxed)
+    }
+
+    /// The address the connection came in by.
+    var localAddress: IPAddress? {
+        var address = clinux_address()
+        return unsafe clinux_socket_address(descriptor, 1, &address) == 0 ? IPAddress(address) : nil
+    }
+
+    /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true when that has happened already.
+    func watch(_ waiting: Waiting, _ watch: ConnectionWatch) -> Bool {
+        self.waiting.withLock { $0 = waiting }
+        if !isWatched.exchange(true, ordering: .relaxed) { watch.add(self) }
+        return hasHungUp.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Ends that.
+    func unwatch() {
+        guard isWatched.load(ordering: .relaxed) else { return }
+        waiting.withLock { $0 = nil }
+    }
+
+    /// The peer has hung up, or the server is going down: what waits is let go.
+    func hangUp() {
+        hasHungUp.store(true, ordering: .sequentiallyConsistent)
+        waiting.withLock { $0 }?.abandon()
+    }
+}

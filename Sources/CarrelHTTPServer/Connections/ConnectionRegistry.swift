@@ -1,0 +1,75 @@
+import CLinux
+internal import CarrelThreads
+import Glibc
+import Synchronization
+
+/// The open connections, and the sweep that cuts those that are past a deadline.
+final class ConnectionRegistry: Sendable {
+    private struct Entry {
+        let connection: Connection
+        /// What the kernel said last about bytes taken, and when that changed.
+        var progress: UInt64 = 0
+        var progressAt: Int64 = 0
+    }
+
+    private let entries = Locked<[UInt64: Entry]>([:])
+
+    func add(_ connection: Connection) {
+        entries.withLock { $0[connection.id] = Entry(connection: connection) }
+    }
+
+    /// After this nothing here touches the connection's socket, so that it can be closed.
+    func remove(_ connection: Connection) {
+        _ = entries.withLock { $0.removeValue(forKey: connection.id) }
+    }
+
+    subscript(id: UInt64) -> Connection? {
+        entries.withLock { $0[id]?.connection }
+    }
+
+    var count: Int { entries.withLock { $0.count } }
+
+    var all: [Connection] { entries.withLock { $0.values.map(\.connection) } }
+
+    /// Cuts what is past its deadline, and writers whose client has taken nothing for `stalledWriter` milliseconds.
+    ///
+    /// - Parameters:
+    ///   - now: milliseconds of ``Monotonic``.
+    ///   - stalledWriter: milliseconds.
+    /// - Returns: how many were cut.
+    func sweep(now: Int64, stalledWriter: Int64) -> Int {
+        entries.withLock { entries in
+            var cut = 0
+            for i in entries.values.indices {
+                let connection = entries.values[i].connection
+                var isOver = connection.deadline.load(ordering: .relaxed) <= now
+                if connection.phase.load(ordering: .relaxed) == .writing {
+                    let progress = clinux_send_progress(connection.descriptor)
+                    if entries.values[i].progressAt == 0 || progress != entries.values[i].progress {
+                        entries.values[i].progress = progress
+                        entries.values[i].progressAt = now
+                    }
+                    if now - entries.values[i].progressAt >= stalledWriter { isOver = true }
+                } else {
+                    entries.values[i].progressAt = 0
+                }
+                if isOver {
+                    cut += 1
+                    connection.hasHungUp.store(true, ordering: .sequentiallyConsistent)
+                    shutdown(connection.descriptor, Int32(SHUT_RDWR))
+                }
+            }
+            return cut
+        }
+    }
+
+    /// Cuts the connections that are between requests.
+    func cutIdle() {
+        entries.withLock { entries in
+            for entry in entries.values {
+                let phase = entry.connection.phase.load(ordering: .relaxed)
+                if phase == .idle || phase == .head { shutdown(entry.connection.descriptor, Int32(SHUT_RDWR)) }
+            }
+        }
+    }
+}

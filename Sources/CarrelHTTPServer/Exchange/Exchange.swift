@@ -1,0 +1,253 @@
+import CMicroHTTPD
+import CarrelBytes
+import CarrelHTTP
+import Synchronization
+
+/// One request and its response, from the request's line to the last byte.
+///
+/// The connection's thread drives it through libmicrohttpd's callbacks; the handler's task, the watch and a body's reader or
+/// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
+/// looks at the condition again; the one that changes it first changes it, then looks whether somebody waits. One of them always
+/// sees the other, so no wake-up is lost, and only one of them resumes.
+final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
+    private enum Stage {
+        case head, upload, waiting, answered
+    }
+
+    let worker: Worker
+    let connection: Connection
+    let started = Monotonic.nanoseconds()
+    private let handle: MHDConnection
+    private let target: String
+
+    private var stage = Stage.head
+    /// As in ``HTTPRequest``; known of a refused request too.
+    private(set) var method = ""
+    private(set) var id = ""
+    private(set) var peer: Peer
+    /// Nil when the request was refused before its target was believed.
+    private(set) var request: HTTPRequest?
+    private(set) var match: RouteMatch?
+    private var upload: UploadBody?
+    private var task: Task<Void, Never>?
+    private var received = 0
+    private var discarded = 0
+    private var bodyStarted: Int64 = 0
+    private var isPaused = false
+    private var pausedAt: Int64 = 0
+    /// What was answered; nil before.
+    private(set) var reply: Reply?
+
+    private var response: HTTPResponse?
+    private let isFinished = Atomic(false)
+    private let isAbandoned = Atomic(false)
+    private let isSuspended = Atomic(false)
+
+    init(_ worker: Worker, _ connection: Connection, _ handle: MHDConnection, target: String) {
+        self.worker = worker
+        self.connection = connection
+        self.handle = handle
+        self.target = target
+        peer = connection.peer
+        connection.enter(.head, until: started / 1_000_000 + worker.core.limits.header)
+    }
+
+    // MARK: the connection's thread
+
+    /// The access callback: the header has come (no bytes), bytes of the body, the body's end (no bytes), or a resumption.
+    /// Whoever sets `count` to 0 has taken the bytes.
+    func proceed(method: String, version: String, bytes: UnsafeRawBufferPointer, count: inout Int) -> MHD_Result {
+        switch stage {
+        case .head: return begin(method: method, version: version)
+        case .upload where bytes.count > 0: return unsafe receive(bytes, &count)
+        case .upload:
+            upload?.finish()
+            if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
+            stage = .waiting
+            connection.enter(.handling, until: started / 1_000_000 + worker.core.limits.exchange)
+            return answer()
+        case .waiting: return answer()
+        case .answered: return .NO
+        }
+    }
+
+    private func begin(method: String, version: String) -> MHD_Result {
+        let core = worker.core
+        let headers = handle.headers()
+        id = worker.ids.next()
+        self.method = method
+        do throws(HTTPError) {
+            let framing = try RequestGuard.check(method: method, version: version, headers: headers)
+            var scheme = connection.isTLS ? "https" : "http"
+            var authority = headers["Host"] ?? "localhost"
+            if core.forwarding.trusts(peer) {
+                peer = core.forwarding.client(headers) ?? peer
+                scheme = core.forwarding.scheme(headers) ?? scheme
+                authority = core.forwarding.authority(headers) ?? authority
+                if let given = headers["X-Request-Id"], RequestIDs.isWellFormed(given) { id = given }
+            }
+            guard HostPolicy.isWellFormed(authority) else { throw HTTPError(.badRequest, "http.host", "the host is not a host") }
+            guard core.hosts.allows(authority, local: connection.localAddress) else {
+                throw HTTPError(
+                    .misdirectedRequest,
+                    "http.host",
+                    "this host is not served here; see the allowed hosts in the settings"
+                )
+            }
+            let body: RequestBody
+            switch framing {
+            case .none: body = RequestBody()
+            case .length(let length): body = uploadBody(length)
+            case .chunked: body = uploadBody(nil)
+            }
+            let request = try HTTPRequest(
+                method: HTTPMethod(rawValue: method),
+                parsing: target,
+                headers: headers,
+                scheme: scheme,
+                authority: authority,
+                peer: peer,
+                id: id,
+                body: body
+            )
+            self.request = request
+            let match = core.router.match(request)
+            self.match = match
+            return start(request, match, framing)
+        } catch {
+            return send(error.response(requestID: id), closing: true)
+        }
+    }
+
+    private func uploadBody(_ length: Int?) -> RequestBody {
+        let upload = UploadBody { [self] in wake() }
+        self.upload = upload
+        return RequestBody(length: length, source: upload)
+    }
+
+    private func start(_ request: HTTPRequest, _ match: RouteMatch, _ framing: RequestGuard.Framing) -> MHD_Result {
+        let limits = worker.core.limits
+        if upload == nil {
+            stage = .waiting
+            connection.enter(.handling, until: started / 1_000_000 + limits.exchange)
+        } else {
+            stage = .upload
+            bodyStarted = started / 1_000_000
+            connection.enter(.body, until: bodyStarted + limits.body)
+        }
+        let router = worker.core.router
+        let task = Task.immediate {
+            finish(Compression.apply(to: await router.respond(to: request, match), for: request))
+        }
+        guard !isFinished.load(ordering: .sequentiallyConsistent) else {
+            // Answered without the body. A client that waits for 100 or sends much is told at once, and the connection ends.
+            let waits = request.headers["Expect"] != nil
+            let isLong = if case .length(let length) = framing { length > limits.discarded } else { false }
+            return upload != nil && (waits || isLong) ? answer(closing: true) : .YES
+        }
+        self.task = task
+        return .YES
+    }
+
+    /// Takes bytes of the body, or throws them away when the answer is ready.
+    private func receive(_ bytes: UnsafeRawBufferPointer, _ count: inout Int) -> MHD_Result {
+        let limits = worker.core.limits
+        let now = Monotonic.milliseconds()
+        if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
+        if isPaused {
+            isPaused = false
+            bodyStarted += now - pausedAt
+        }
+        if let upload, upload.isFull, !isFinished.load(ordering: .sequentiallyConsistent) {
+            // The bytes stay with the library: taking them, it would go on to the next ones although it is suspended.
+            isPaused = true
+            pausedAt = now
+            connection.enter(.body, until: started / 1_000_000 + limits.exchange)
+            suspend { [self] in !upload.isFull || isOver }
+            return .YES
+        }
+        count = 0
+        received += bytes.count
+        connection.enter(
+            .body,
+            until: min(bodyStarted + limits.body + Int64(received) * 1000 / limits.bodyRate, now + limits.exchange)
+        )
+        guard let upload, !isFinished.load(ordering: .sequentiallyConsistent) else {
+            discarded += bytes.count
+            return discarded > limits.discarded ? .NO : .YES
+        }
+        unsafe upload.append(Array(bytes))
+        return .YES
+    }
+
+    /// Whether there is nothing to wait for any more.
+    private var isOver: Bool {
+        isFinished.load(ordering: .sequentiallyConsistent) || isAbandoned.load(ordering: .sequentiallyConsistent)
+    }
+
+    private func answer(closing: Bool = false) -> MHD_Result {
+        if isFinished.load(ordering: .sequentiallyConsistent), let response {
+            self.response = nil
+            return send(response, closing: closing)
+        }
+        if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
+        suspend { [self] in isOver }
+        return .YES
+    }
+
+    private func send(_ response: HTTPResponse, closing: Bool) -> MHD_Result {
+        stage = .answered
+        connection.enter(.writing, until: started / 1_000_000 + worker.core.limits.exchange)
+        let reply = Reply(response, exchange: self, closing: closing || worker.core.isDraining.load(ordering: .relaxed))
+        self.reply = reply
+        return unsafe reply.queue(on: handle.raw)
+    }
+
+    /// Suspends the connection until ``wake()``, at once if `isReady`. Only inside a callback.
+    func suspend(until isReady: () -> Bool) {
+        handle.suspend()
+        let waiting = Waiting(exchange: self, task: task, upload: upload, stream: reply?.stream)
+        if connection.watch(waiting, worker.core.watch) { abandon() }
+        isSuspended.store(true, ordering: .sequentiallyConsistent)
+        if isReady() { wake() }
+    }
+
+    /// The peer is gone.
+    private func abandon() {
+        Waiting(exchange: self, task: task, upload: upload, stream: reply?.stream).abandon()
+    }
+
+    /// The last callback of the request: everything was sent, or it never will be.
+    func complete(_ code: MHD_RequestTerminationCode) {
+        connection.unwatch()
+        if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
+        upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
+        connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
+        worker.core.record(self, wasSent: code == .REQUEST_TERMINATED_COMPLETED_OK)
+        // What refers to us goes, so that we can.
+        reply?.release()
+        request = nil
+        upload = nil
+    }
+
+    // MARK: any thread
+
+    /// The handler's answer.
+    private func finish(_ response: HTTPResponse) {
+        self.response = response
+        isFinished.store(true, ordering: .sequentiallyConsistent)
+        wake()
+    }
+
+    /// Notes that nobody waits for the answer any more; false when that is known.
+    func markAbandoned() -> Bool {
+        !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
+    }
+
+    /// Resumes the connection if it is suspended.
+    func wake() {
+        if isSuspended.compareExchange(expected: true, desired: false, ordering: .sequentiallyConsistent).exchanged {
+            handle.resume()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+public import CarrelHTTP
+internal import CarrelThreads
+import Glibc
+import Synchronization
+
+/// Serves a router over HTTP/1.1.
+///
+/// One thread accepts connections and deals them out in turn to the workers, one thread for each core; a handler starts at once
+/// on its connection's thread and leaves it at its first real `await`. Another thread watches for hang-ups and deadlines.
+public final class HTTPServer: Sendable {
+    private struct Running {
+        let core: ServerCore
+        let acceptor: Acceptor
+        let workers: [Worker]
+    }
+
+    private let configuration: ServerConfiguration
+    private let router: Router
+    private let log: (@Sendable (AccessRecord) -> Void)?
+    private let metrics: MetricsRegistry
+    private let running = Locked<Running?>(nil)
+
+    /// A server that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: how to listen, whom to believe, how long to wait.
+    ///   - router: what to serve.
+    ///   - log: told of every request when it is over, on its connection's thread: it must not wait.
+    ///   - metrics: where to count.
+    public init(
+        configuration: ServerConfiguration,
+        router: Router,
+        log: (@Sendable (AccessRecord) -> Void)? = nil,
+        metrics: MetricsRegistry = MetricsRegistry()
+    ) {
+        self.configuration = configuration
+        self.router = router
+        self.log = log
+        self.metrics = metrics
+    }
+
+    /// Listens and serves; returns where, in the order of the listeners. Once.
+    public func start() throws(HTTPServerError) -> [BoundAddress] {
+        signal(SIGPIPE, SIG_IGN)  // a client that hangs up is no reason to die
+        var sockets: [ListeningSocket] = []
+        for listener in configuration.listeners { sockets.append(try ListeningSocket(listener)) }
+        let bound = sockets.map(\.address)
+        let core = try ServerCore(configuration, router: router, bound: bound, log: log, metrics: metrics)
+        let count = max(1, configuration.workers ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        var plain: [Worker] = []
+        var secure: [Worker] = []
+        do throws(HTTPServerError) {
+            if sockets.contains(where: { !$0.isTLS }) {
+                for _ in 0..<count { plain.append(try Worker(core, configuration, certificate: nil)) }
+            }
+            if sockets.contains(where: { $0.isTLS }) {
+                guard let files = configuration.tls else {
+                    throw HTTPServerError(.tls, "a listener wants TLS but no certificate is configured")
+                }
+                let certificate = try TLSCertificate(files)
+                for _ in 0..<count { secure.append(try Worker(core, configuration, certificate: certificate)) }
+            }
+            let acceptor = try Acceptor(sockets)
+            core.metrics.gauges(for: core)
+            let deadlines = [
+                configuration.headerDeadline, configuration.bodyDeadline, configuration.stalledWriter, configuration.keepAlive,
+                configuration.exchangeDeadline,
+            ]
+            let interval = min(1000, max(10, (deadlines.map(\.milliseconds).min() ?? 4000) / 4))
+            let cut = core.metrics.cut
+            core.watch.start(interval: interval, stalledWriter: configuration.stalledWriter.milliseconds) {
+                cut.add(UInt64($0))
+            }
+            acceptor.start(Dealer(core, plain, secure, limit: configuration.maximumConnections).take)
+            running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: plain + secure) }
+        } catch {
+            for worker in plain + secure { worker.stop() }
+            throw error
+        }
+        return bound
+    }
+
+    /// Stops listening, lets requests that have begun end within `grace`, then cuts what is left. Returns when all is quiet.
+    public func shutdown(grace: Duration) async {
+        guard let running = running.withLock({ $0.take() }) else { return }
+        let core = running.core
+        await running.acceptor.stop()
+        core.isDraining.store(true, ordering: .sequentiallyConsistent)
+        let end = Monotonic.milliseconds() + grace.milliseconds
+        while core.inFlight.load(ordering: .relaxed) > 0, Monotonic.milliseconds() < end {
+            core.registry.cutIdle()
+            try? await Task.sleep(for: .milliseconds(5))
+            if Task.isCancelled { break }
+        }
+        // A suspended connection must be resumed before its daemon stops; the flag keeps it from being suspended again.
+        for connection in core.registry.all { connection.hangUp() }
+        await withCheckedContinuation { continuation in
+            startThread(name: "http-stop") {
+                for worker in running.workers { worker.stop() }
+                core.watch.stop()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// Deals accepted connections out in turn, on the accepting thread.
+private final class Dealer: @unchecked Sendable {  // used by the accepting thread alone
+    private let core: ServerCore
+    private let plain: [Worker]
+    private let secure: [Worker]
+    private let limit: Int
+    private var turn = 0
+
+    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], limit: Int) {
+        self.core = core
+        self.plain = plain
+        self.secure = secure
+        self.limit = limit
+    }
+
+    func take(_ descriptor: Int32, from socket: ListeningSocket) {
+        guard core.connections.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+            core.connections.wrappingSubtract(1, ordering: .relaxed)
+            core.metrics.refused.add(1)
+            close(descriptor)
+            return
+        }
+        let workers = socket.isTLS ? secure : plain
+        turn &+= 1
+        workers[turn % workers.count].add(descriptor)
+    }
+}

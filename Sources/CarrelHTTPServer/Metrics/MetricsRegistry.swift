@@ -1,0 +1,139 @@
+internal import CarrelThreads
+
+/// Numbers about a running process, in the text form that Prometheus reads.
+public final class MetricsRegistry: Sendable {
+    /// Names and values that tell the series of one metric apart.
+    public typealias Labels = [(name: String, value: String)]
+
+    private enum Series: Sendable {
+        case counter(Counter)
+        case gauge(Gauge)
+        case computed(@Sendable () -> Double)
+        case histogram(Histogram)
+
+        var kind: String {
+            switch self {
+            case .counter: "counter"
+            case .gauge, .computed: "gauge"
+            case .histogram: "histogram"
+            }
+        }
+    }
+
+    private struct Family: Sendable {
+        let help: String
+        let kind: String
+        var series: [(labels: String, series: Series)] = []
+    }
+
+    private struct State: Sendable {
+        var order: [String] = []
+        var families: [String: Family] = [:]
+    }
+
+    private let state = Locked(State())
+
+    public init() {}
+
+    /// The counter of that name and those labels, made when it is not there. By custom the name ends in `_total`.
+    public func counter(_ name: String, _ help: String, _ labels: Labels = []) -> Counter {
+        guard case .counter(let counter) = find(name, help, labels, { .counter(Counter()) }) else { preconditionFailure(name) }
+        return counter
+    }
+
+    /// The gauge of that name and those labels, made when it is not there.
+    public func gauge(_ name: String, _ help: String, _ labels: Labels = []) -> Gauge {
+        guard case .gauge(let gauge) = find(name, help, labels, { .gauge(Gauge()) }) else { preconditionFailure(name) }
+        return gauge
+    }
+
+    /// A gauge that is computed when it is read.
+    public func gauge(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Double) {
+        _ = find(name, help, labels, replacing: true) { .computed(read) }
+    }
+
+    /// The histogram of that name and those labels, made when it is not there. By custom the name ends in `_seconds`.
+    public func histogram(
+        _ name: String,
+        _ help: String,
+        _ labels: Labels = [],
+        bounds: [Double] = Histogram.latencyBounds
+    ) -> Histogram {
+        guard case .histogram(let histogram) = find(name, help, labels, { .histogram(Histogram(bounds: bounds)) })
+        else { preconditionFailure(name) }
+        return histogram
+    }
+
+    /// All of it in Prometheus' text exposition format 0.0.4, to be sent as ``contentType``.
+    public func text() -> String {
+        let state = state.withLock { $0 }
+        var out = ""
+        for name in state.order {
+            guard let family = state.families[name] else { continue }
+            out += "# HELP \(name) \(Self.escaped(family.help, quotes: false))\n# TYPE \(name) \(family.kind)\n"
+            for (labels, series) in family.series {
+                switch series {
+                case .counter(let counter): out += "\(name)\(Self.braced(labels)) \(counter.value)\n"
+                case .gauge(let gauge): out += "\(name)\(Self.braced(labels)) \(Self.number(gauge.value))\n"
+                case .computed(let read): out += "\(name)\(Self.braced(labels)) \(Self.number(read()))\n"
+                case .histogram(let histogram):
+                    let (counts, sum) = histogram.snapshot
+                    let comma = labels.isEmpty ? "" : ","
+                    for (bound, count) in zip(histogram.bounds.map(Self.number) + ["+Inf"], counts) {
+                        out += "\(name)_bucket{\(labels)\(comma)le=\"\(bound)\"} \(count)\n"
+                    }
+                    out += "\(name)_sum\(Self.braced(labels)) \(Self.number(sum))\n"
+                    out += "\(name)_count\(Self.braced(labels)) \(counts.last ?? 0)\n"
+                }
+            }
+        }
+        return out
+    }
+
+    /// The media type of ``text()``.
+    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    private func find(
+        _ name: String,
+        _ help: String,
+        _ labels: Labels,
+        replacing: Bool = false,
+        _ make: () -> Series
+    ) -> Series {
+        let text = labels.map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }.joined(separator: ",")
+        return state.withLock { state in
+            if let i = state.families[name]?.series.firstIndex(where: { $0.labels == text }), !replacing {
+                return state.families[name]?.series[i].series ?? make()
+            }
+            let series = make()
+            if state.families[name] == nil {
+                state.order.append(name)
+                state.families[name] = Family(help: help, kind: series.kind)
+            }
+            precondition(state.families[name]?.kind == series.kind, "\(name) is another kind of metric")
+            if replacing { state.families[name]?.series.removeAll { $0.labels == text } }
+            state.families[name]?.series.append((text, series))
+            return series
+        }
+    }
+
+    private static func braced(_ labels: String) -> String { labels.isEmpty ? "" : "{\(labels)}" }
+
+    private static func number(_ value: Double) -> String {
+        if let whole = Int64(exactly: value) { return String(whole) }
+        return value.isNaN ? "NaN" : value.isInfinite ? (value < 0 ? "-Inf" : "+Inf") : String(value)
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var out = ""
+        for c in text {
+            switch c {
+            case "\\": out += "\\\\"
+            case "\n": out += "\\n"
+            case "\"" where quotes: out += "\\\""
+            default: out.append(c)
+            }
+        }
+        return out
+    }
+}

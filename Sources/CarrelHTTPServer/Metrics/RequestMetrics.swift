@@ -1,0 +1,48 @@
+/// One worker's way to the counters of requests, so that it looks each of them up once.
+final class RequestMetrics {
+    private struct Key: Hashable {
+        let route: String
+        let method: String
+        let status: Int
+    }
+
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]
+
+    private let metrics: ServerMetrics
+    private var known: [Key: (count: Counter, time: Histogram)] = [:]
+    /// The last one, which is often the next.
+    private var last: (key: Key, count: Counter, time: Histogram)?
+
+    init(_ metrics: ServerMetrics) {
+        self.metrics = metrics
+    }
+
+    func record(route: String?, method: String, status: Int, _ nanoseconds: Int64, _ bytes: Int) {
+        let key = Key(route: route ?? "-", method: Self.methods.contains(method) ? method : "-", status: status)
+        let (count, time) = find(key)
+        count.add(1)
+        time.observe(nanoseconds: nanoseconds)
+        metrics.sent.add(UInt64(max(0, bytes)))
+    }
+
+    private func find(_ key: Key) -> (Counter, Histogram) {
+        if let last, last.key == key { return (last.count, last.time) }
+        let found =
+            known[key]
+            ?? (
+                metrics.registry.counter(
+                    "carrel_http_requests_total",
+                    "Requests by route, method and status.",
+                    [("route", key.route), ("method", key.method), ("status", String(key.status))]
+                ),
+                metrics.registry.histogram(
+                    "carrel_http_request_duration_seconds",
+                    "From the request's line to the last byte handed to the kernel, by route.",
+                    [("route", key.route)]
+                )
+            )
+        known[key] = found
+        last = (key, found.0, found.1)
+        return found
+    }
+}

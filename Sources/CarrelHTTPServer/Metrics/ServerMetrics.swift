@@ -1,0 +1,29 @@
+import Synchronization
+
+/// What the server counts.
+final class ServerMetrics: Sendable {
+    let registry: MetricsRegistry
+    /// Connections closed because there were too many.
+    let refused: Counter
+    /// Connections cut at a deadline.
+    let cut: Counter
+    /// Bytes of bodies.
+    let sent: Counter
+
+    init(_ registry: MetricsRegistry) {
+        self.registry = registry
+        refused = registry.counter("carrel_http_connections_refused_total", "Connections closed because there were too many.")
+        cut = registry.counter("carrel_http_connections_cut_total", "Connections cut at a deadline.")
+        sent = registry.counter("carrel_http_response_body_bytes_total", "Bytes of response bodies.")
+    }
+
+    /// Adds what is read from the server itself.
+    func gauges(for core: ServerCore) {
+        registry.gauge("carrel_http_connections", "Open connections.") { [weak core] in
+            Double(core?.connections.load(ordering: .relaxed) ?? 0)
+        }
+        registry.gauge("carrel_http_requests_in_flight", "Requests whose response is not sent yet.") { [weak core] in
+            Double(core?.inFlight.load(ordering: .relaxed) ?? 0)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import CMicroHTTPD
+import CarrelHTTP
+
+/// What libmicrohttpd asks for the next bytes of a body, on the connection's thread.
+class BodyReader {
+    /// No more bytes: the end of a body whose length nobody knew.
+    static let end = -1
+    /// No more bytes although there should be: the connection is cut, so that the client sees it.
+    static let failure = -2
+
+    /// Copies bytes into the buffer and returns how many; 0 after suspending the connection; ``end`` or ``failure``.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int { Self.failure }
+}
+
+/// Blocks of a source.
+final class PulledBody: BodyReader {
+    private let source: any BodySource
+    private unowned let reply: Reply
+    private let length: Int?
+
+    init(_ source: any BodySource, reply: Reply, length: Int?) {
+        self.source = source
+        self.reply = reply
+        self.length = length
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var out = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+        do {
+            try source.read(into: &out)
+        } catch {
+            return Self.failure
+        }
+        let count = unsafe out.finalize(for: buffer)
+        reply.sent += count
+        if count == 0 { return length == nil ? Self.end : Self.failure }
+        return count
+    }
+}
+
+/// Chunks of an asynchronous producer.
+final class StreamReader: BodyReader {
+    private let stream: StreamedBody
+    private unowned let exchange: Exchange
+    private unowned let reply: Reply
+    private var isStarted = false
+
+    init(_ stream: StreamedBody, exchange: Exchange, reply: Reply) {
+        self.stream = stream
+        self.exchange = exchange
+        self.reply = reply
+    }
+
+    deinit {
+        stream.close()
+    }
+
+    override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if !isStarted {
+            isStarted = true
+            stream.start()
+        }
+        switch unsafe stream.read(into: buffer) {
+        case .bytes(let count):
+            reply.sent += count
+            return count
+        case .end: return Self.end
+        case .failed: return Self.failure
+        case .wait:
+            exchange.suspend { stream.isReady }
+            return 0
+        }
+    }
+}
+
+/// A range of a file in blocks.
+final class FileSource: BodySource, @unchecked Sendable {  // read by one thread
+    private let file: OpenFile
+    private var rest: Range<Int64>
+
+    init(_ file: OpenFile, _ range: Range<Int64>) {
+        self.file = file
+        rest = range
+    }
+
+    func read(into out: inout OutputRawSpan) throws {
+        let before = out.byteCount
+        try file.read(rest, into: &out)
+        rest = rest.lowerBound + Int64(out.byteCount - before)..<rest.upperBound
+    }
+}
+
+/// A source ended before the length it had announced.
+enum BodyError: Error {
+    case short
+}
+
+/// The storage of an array, held in place.
+@safe
+final class HeldBytes {
+    private let bytes: [UInt8]
+    let start: UnsafeMutableRawPointer?
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        unsafe start = bytes.withUnsafeBytes { unsafe UnsafeMutableRawPointer(mutating: $0.baseAddress) }
+    }
+}
+
+func readBody(_ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ room: Int) -> Int
+{
+    guard let context = unsafe context, let buffer = unsafe buffer else { return BodyReader.failure }
+    let reader = unsafe Unmanaged<BodyReader>.fromOpaque(context).takeUnretainedValue()
+    return unsafe reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: room))
+}
+
+func readNothing(_ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ room: Int)
+    -> Int
+{
+    BodyReader.failure
+}
+
+func releaseBody(_ context: UnsafeMutableRawPointer?) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<BodyReader>.fromOpaque(context).release()
+}
+
+func releaseHeldBytes(_ context: UnsafeMutableRawPointer?) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<HeldBytes>.fromOpaque(context).release()
+}
+
+func giveBufferBack(_ context: UnsafeMutableRawPointer?) {
+    guard let context = unsafe context else { return }
+    unsafe Unmanaged<WriteBuffers.Buffer>.fromOpaque(context).takeRetainedValue().giveBack()
+}

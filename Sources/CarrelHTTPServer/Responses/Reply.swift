@@ -1,0 +1,175 @@
+import CMicroHTTPD
+import CarrelHTTP
+import Glibc
+
+/// A response on its way out, as libmicrohttpd sends it.
+final class Reply {
+    var status: HTTPStatus { response.status }
+    /// Bytes of the body that were made or given to the kernel.
+    var sent = 0
+    private unowned let exchange: Exchange
+    private var response: HTTPResponse
+    private let isHead: Bool
+    private let closing: Bool
+    /// Where the body comes from, when a task makes it.
+    private(set) var stream: StreamedBody?
+
+    init(_ response: HTTPResponse, exchange: Exchange, closing: Bool) {
+        self.response = response
+        self.exchange = exchange
+        self.closing = closing
+        isHead = exchange.method == "HEAD"
+    }
+
+    /// Hands the response to libmicrohttpd, on the connection's thread.
+    func queue(on connection: OpaquePointer) -> MHD_Result {
+        guard let made = unsafe make() else { return .NO }
+        defer { unsafe MHD_destroy_response(made) }
+        guard unsafe addHeaders(to: made) else {
+            response = HTTPError(.internalServerError, "http.internal").response(requestID: exchange.id)
+            return .NO
+        }
+        return unsafe MHD_queue_response(connection, UInt32(response.status.rawValue), made)
+    }
+
+    /// Lets go of what refers back to the exchange.
+    func release() {
+        stream = nil
+    }
+
+    // MARK: bodies
+
+    private func make() -> OpaquePointer? {
+        if isHead || response.status.forbidsBody { return unsafe makeUnread() }
+        switch response.body {
+        case .empty: return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        case .bytes(let bytes): return unsafe make(bytes)
+        case .file(let file, let range): return unsafe make(file, range)
+        case .pull(let length?, let source) where length <= WriteBuffers.size: return unsafe make(length, source)
+        case .pull(let length, let source):
+            return unsafe make(length, reader: PulledBody(source, reply: self, length: length))
+        case .stream(let length, let produce):
+            let exchange = exchange
+            let stream = StreamedBody(produce) { exchange.wake() }
+            self.stream = stream
+            return unsafe make(length, reader: StreamReader(stream, exchange: exchange, reply: self))
+        }
+    }
+
+    /// A response whose body is never sent: only its length counts.
+    private func makeUnread() -> OpaquePointer? {
+        guard !response.status.forbidsBody, let length = response.body.length, length > 0 else {
+            if response.body.length == nil, !response.status.forbidsBody {
+                return unsafe MHD_create_response_from_callback(UInt64.max, 1024, readNothing, nil, nil)
+            }
+            return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        }
+        return unsafe MHD_create_response_from_callback(UInt64(length), 1024, readNothing, nil, nil)
+    }
+
+    private func make(_ bytes: [UInt8]) -> OpaquePointer? {
+        sent = bytes.count
+        if bytes.count <= 4096 {
+            return unsafe bytes.withUnsafeBytes { bytes in
+                let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+                return unsafe MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
+            }
+        }
+        // The array's storage stays where it is while the box holds the only use of it, and nobody changes it.
+        let box = unsafe Unmanaged.passRetained(HeldBytes(bytes))
+        let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
+        guard
+            let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
+                bytes.count,
+                start,
+                releaseHeldBytes,
+                box.toOpaque()
+            )
+        else {
+            unsafe box.release()
+            return nil
+        }
+        return unsafe made
+    }
+
+    /// `sendfile`; with TLS that would read through small buffers, so large blocks are read instead.
+    private func make(_ file: OpenFile, _ range: Range<Int64>) -> OpaquePointer? {
+        guard !range.isEmpty else { return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
+        guard !exchange.connection.isTLS else {
+            return unsafe make(range.count, reader: PulledBody(FileSource(file, range), reply: self, length: range.count))
+        }
+        let copy = fcntl(file.fd, F_DUPFD_CLOEXEC, 0)  // libmicrohttpd closes it
+        guard copy >= 0 else { return nil }
+        sent = range.count
+        let made = unsafe MHD_create_response_from_fd_at_offset64(UInt64(range.count), copy, UInt64(range.lowerBound))
+        if unsafe made == nil { close(copy) }
+        return unsafe made
+    }
+
+    /// A body that fits a buffer is made at once, so that header and body leave in one call, and so that a source that fails
+    /// still gives an error that can be understood.
+    private func make(_ length: Int, _ source: any BodySource) -> OpaquePointer? {
+        let buffer = exchange.worker.buffers.take()
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<length])
+        do {
+            var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+            while out.freeCapacity > 0 {
+                let before = out.byteCount
+                try source.read(into: &out)
+                if out.byteCount == before { break }
+            }
+            guard unsafe out.finalize(for: room) == length else { throw BodyError.short }
+        } catch {
+            buffer.giveBack()
+            let core = exchange.worker.core
+            if let request = exchange.request { core.router.unexpectedError?(error, request) }
+            response = HTTPError(.internalServerError, "http.internal", "the body could not be made")
+                .response(requestID: exchange.id)
+            guard case .bytes(let bytes) = response.body else { return nil }
+            return unsafe make(bytes)
+        }
+        sent = length
+        let held = unsafe Unmanaged.passRetained(buffer).toOpaque()
+        return unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, room.baseAddress, giveBufferBack, held)
+    }
+
+    private func make(_ length: Int?, reader: BodyReader) -> OpaquePointer? {
+        let context = unsafe Unmanaged.passRetained(reader)
+        let size = length.map(UInt64.init) ?? UInt64.max
+        let block = min(length ?? WriteBuffers.size, WriteBuffers.size)
+        guard
+            let made = unsafe MHD_create_response_from_callback(size, max(1, block), readBody, context.toOpaque(), releaseBody)
+        else {
+            unsafe context.release()
+            return nil
+        }
+        return unsafe made
+    }
+
+    // MARK: header
+
+    /// False when a field cannot be sent: a line break in a value would begin another field.
+    private func addHeaders(to made: OpaquePointer) -> Bool {
+        var hasOptions = false
+        var hasPolicy = false
+        for field in response.headers {
+            switch field.name.utf8.count {
+            case 4, 10, 14, 17:
+                // Date, Connection, Content-Length and Transfer-Encoding are the server's own.
+                if ["date", "connection", "content-length", "transfer-encoding"].contains(field.name.lowercased()) { continue }
+            case 15: if field.name.lowercased() == "referrer-policy" { hasPolicy = true }
+            case 22: if field.name.lowercased() == "x-content-type-options" { hasOptions = true }
+            default: break
+            }
+            guard unsafe MHD_add_response_header(made, field.name, field.value) == .YES else {
+                exchange.worker.core.refusedField(field.name, exchange.request)
+                return false
+            }
+        }
+        if !hasOptions { unsafe MHD_add_response_header(made, "X-Content-Type-Options", "nosniff") }
+        if !hasPolicy { unsafe MHD_add_response_header(made, "Referrer-Policy", "no-referrer") }
+        unsafe MHD_add_response_header(made, "X-Request-Id", exchange.id)
+        if closing { unsafe MHD_add_response_header(made, "Connection", "close") }
+        return true
+    }
+}

@@ -1,0 +1,44 @@
+internal import CarrelThreads
+
+/// Buffers for bodies that are made at once, kept so that each response does not pay for fresh pages.
+final class WriteBuffers: Sendable {
+    /// Bytes of one buffer, and of a block of a longer body: a ten-second segment fits.
+    static let size = 128 * 1024
+    /// Buffers kept while nobody uses them.
+    private static let kept = 16
+
+    /// A buffer that libmicrohttpd holds until its response is sent.
+    @safe
+    final class Buffer: @unchecked Sendable {  // one holder at a time
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: WriteBuffers.size, alignment: 64)
+        private let owner: WriteBuffers
+
+        fileprivate init(_ owner: WriteBuffers) {
+            self.owner = owner
+        }
+
+        deinit {
+            unsafe bytes.deallocate()
+        }
+
+        /// Whoever had it is done with it.
+        func giveBack() {
+            owner.give(self)
+        }
+    }
+
+    private let free = Locked<[Buffer]>([])
+
+    func take() -> Buffer {
+        free.withLock { $0.popLast() } ?? Buffer(self)
+    }
+
+    /// Lets go of the buffers that are kept, which refer to this.
+    func clear() {
+        free.withLock { $0 = [] }
+    }
+
+    private func give(_ buffer: Buffer) {
+        free.withLock { if $0.count < Self.kept { $0.append(buffer) } }
+    }
+}

@@ -1,0 +1,97 @@
+import CarrelBytes
+import CarrelHTTP
+import Synchronization
+
+/// What all workers of a server share.
+final class ServerCore: Sendable {
+    /// The configuration's times, in milliseconds, and sizes.
+    struct Limits: Sendable {
+        let header: Int64
+        let body: Int64
+        let bodyRate: Int64
+        let keepAlive: Int64
+        let exchange: Int64
+        let discarded: Int
+
+        init(_ configuration: ServerConfiguration) {
+            header = configuration.headerDeadline.milliseconds
+            body = configuration.bodyDeadline.milliseconds
+            bodyRate = Int64(max(1, configuration.minimumBodyRate))
+            keepAlive = configuration.keepAlive.milliseconds
+            exchange = configuration.exchangeDeadline.milliseconds
+            discarded = configuration.discardedBody
+        }
+    }
+
+    let router: Router
+    let limits: Limits
+    let hosts: HostPolicy
+    let forwarding: Forwarding
+    let registry: ConnectionRegistry
+    let watch: ConnectionWatch
+    let metrics: ServerMetrics
+    let isDraining = Atomic(false)
+    /// Requests between their line and their last byte.
+    let inFlight = Atomic(0)
+    let connections = Atomic(0)
+    private let connectionIDs = Atomic<UInt64>(1)
+    private let log: (@Sendable (AccessRecord) -> Void)?
+
+    init(
+        _ configuration: ServerConfiguration,
+        router: Router,
+        bound: [BoundAddress],
+        log: (@Sendable (AccessRecord) -> Void)?,
+        metrics: MetricsRegistry
+    ) throws(HTTPServerError) {
+        self.router = router
+        self.log = log
+        limits = Limits(configuration)
+        hosts = HostPolicy(allowed: configuration.allowedHosts, bound: bound)
+        forwarding = Forwarding(trusted: configuration.trustedProxies)
+        registry = ConnectionRegistry()
+        watch = try ConnectionWatch(registry)
+        self.metrics = ServerMetrics(metrics)
+    }
+
+    func nextConnectionID() -> UInt64 {
+        connectionIDs.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// Counts and logs an exchange that is over.
+    func record(_ exchange: Exchange, wasSent: Bool) {
+        let nanoseconds = Monotonic.nanoseconds() - exchange.started
+        let status = exchange.reply?.status ?? (exchange.request == nil ? .badRequest : .clientClosedRequest)
+        let bytes = exchange.method == "HEAD" ? 0 : exchange.reply?.sent ?? 0
+        let route = exchange.match?.route
+        exchange.worker.requests.record(
+            route: route?.pattern,
+            method: exchange.method,
+            status: status.rawValue,
+            nanoseconds,
+            bytes
+        )
+        guard let log else { return }
+        let duration = Duration.nanoseconds(nanoseconds)
+        log(
+            AccessRecord(
+                time: .now() - duration,
+                id: exchange.id,
+                peer: exchange.peer,
+                method: exchange.method,
+                route: route?.pattern,
+                path: exchange.request.flatMap { request in exchange.match?.loggedPath(of: request) } ?? "-",
+                status: status,
+                bytes: bytes,
+                duration: duration,
+                isWhole: wasSent
+            )
+        )
+    }
+
+    /// A handler's header field that would break the header apart.
+    func refusedField(_ name: String, _ request: HTTPRequest?) {
+        let error = HTTPError(.internalServerError, "http.responseField", "the field \(name) cannot be sent")
+        if let request { router.unexpectedError?(error, request) }
+    }
+}

@@ -1,0 +1,152 @@
+import CMicroHTTPD
+import CarrelHTTP
+import Synchronization
+
+/// One thread of libmicrohttpd with its connections.
+@safe
+final class Worker: @unchecked Sendable {  // `ids` and `requests` are the daemon's thread's
+    let core: ServerCore
+    let isTLS: Bool
+    let buffers = WriteBuffers()
+    var ids = RequestIDs()
+    let requests: RequestMetrics
+    private var daemon: OpaquePointer?
+
+    /// - Parameters:
+    ///   - core: shared with the other workers.
+    ///   - configuration: the limits.
+    ///   - certificate: the PEM text of certificate and key, for TLS.
+    /// - Throws: when the library does not start.
+    init(
+        _ core: ServerCore,
+        _ configuration: ServerConfiguration,
+        certificate: TLSCertificate?
+    ) throws(HTTPServerError) {
+        self.core = core
+        isTLS = certificate != nil
+        requests = RequestMetrics(core.metrics)
+        var settings = unsafe cmhd_settings(
+            context: Unmanaged.passUnretained(self).toOpaque(),
+            access: accessCallback,
+            completed: completedCallback,
+            connection: connectionCallback,
+            target: targetCallback,
+            connection_memory: max(4096, configuration.maximumHeaderBytes),
+            connection_limit: UInt32(clamping: configuration.maximumConnections + 64),
+            tls_key: nil,
+            tls_certificate: nil,
+            tls_priorities: nil
+        )
+        unsafe daemon =
+            if let certificate {
+                unsafe certificate.withCStrings { key, chain, priorities in
+                    unsafe settings.tls_key = key
+                    unsafe settings.tls_certificate = chain
+                    unsafe settings.tls_priorities = priorities
+                    return unsafe cmhd_start(&settings)
+                }
+            } else {
+                unsafe cmhd_start(&settings)
+            }
+        guard unsafe daemon != nil else {
+            throw certificate == nil
+                ? HTTPServerError(.resources, "the system refused a thread or a descriptor")
+                : HTTPServerError(.tls, "the certificate and the key do not belong together or cannot be read")
+        }
+    }
+
+    /// Takes a connection over.
+    func add(_ descriptor: Int32) {
+        guard let daemon = unsafe daemon else { return }
+        _ = unsafe cmhd_add(daemon, descriptor)
+    }
+
+    /// Cuts what is left and waits for the thread to end. No connection may be suspended.
+    func stop() {
+        guard let daemon = unsafe daemon else { return }
+        unsafe self.daemon = nil
+        unsafe MHD_stop_daemon(daemon)
+        buffers.clear()
+    }
+}
+
+// What libmicrohttpd calls, on the worker's thread. The worker outlives its daemon.
+
+private func targetCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ target: UnsafePointer<CChar>?,
+    _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    guard let context = unsafe context, let target = unsafe target, let connection = unsafe connection,
+        let stored = unsafe cmhd_context(connection)
+    else { return nil }
+    let worker = unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue()
+    let known = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
+    worker.core.inFlight.wrappingAdd(1, ordering: .relaxed)
+    let exchange = unsafe Exchange(worker, known, MHDConnection(connection), target: String(cString: target))
+    return unsafe Unmanaged.passRetained(exchange).toOpaque()
+}
+
+private func accessCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ path: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?,
+    _ version: UnsafePointer<CChar>?,
+    _ bytes: UnsafePointer<CChar>?,
+    _ count: UnsafeMutablePointer<Int>?,
+    _ stored: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let pointer = unsafe stored?.pointee, let method = unsafe method, let version = unsafe version, let count = unsafe count
+    else { return .NO }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+    let upload = unsafe UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
+    return unsafe exchange.proceed(
+        method: String(cString: method),
+        version: String(cString: version),
+        bytes: upload,
+        count: &count.pointee
+    )
+}
+
+private func completedCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ stored: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ code: MHD_RequestTerminationCode
+) {
+    guard let pointer = unsafe stored?.pointee else { return }
+    unsafe stored?.pointee = nil
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue()
+    exchange.complete(code)
+    exchange.worker.core.inFlight.wrappingSubtract(1, ordering: .relaxed)
+}
+
+private func connectionCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ connection: OpaquePointer?,
+    _ stored: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ code: MHD_ConnectionNotificationCode
+) {
+    guard let context = unsafe context, let connection = unsafe connection else { return }
+    let worker = unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue()
+    let core = worker.core
+    switch code {
+    case .CONNECTION_NOTIFY_STARTED:
+        let known = unsafe Connection(
+            id: core.nextConnectionID(),
+            descriptor: cmhd_descriptor(connection),
+            isTLS: worker.isTLS,
+            deadline: Monotonic.milliseconds() + core.limits.header
+        )
+        core.registry.add(known)
+        unsafe stored?.pointee = Unmanaged.passRetained(known).toOpaque()
+    case .CONNECTION_NOTIFY_CLOSED:
+        guard let pointer = unsafe stored?.pointee else { return }
+        unsafe stored?.pointee = nil
+        let known = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
+        core.registry.remove(known)
+        core.connections.wrappingSubtract(1, ordering: .relaxed)
+    @unknown default: break
+    }
+}
