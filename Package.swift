@@ -72,6 +72,7 @@ let package = Package(
         library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
+        library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
         library(
             "CarrelHTTPServer",
@@ -115,6 +116,7 @@ let package = Package(
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
+        tests("CarrelSettingsTests", ["CarrelCommandLine", "CarrelJSON", "CarrelSettings", "CarrelTesting"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),

@@ -119,4 +119,28 @@ struct `Command line` {
         #expect(UsageError(.badValue, "one") != UsageError(.missingValue, "one"))
         #expect(UsageError.Code.unknownOption.rawValue == "usage.unknown-option")
     }
+
+    @Test func `the tables are sound`() {
+        #expect(Shelf.program.description.problems == [])
+        #expect(
+            Program(Unsound.self, version: "1").description.problems == [
+                "unsound: '-p' is there twice", "unsound: '--h' is not the name of an option", "unsound: '-h' is taken",
+                "unsound: <all> leaves nothing to the next", "unsound: <one> must be there and <all> before it need not",
+                "unsound: the help of -p is not a sentence", "unsound: the abstract is not a sentence",
+            ]
+        )
+    }
+
+    private struct Unsound: Command {
+        var flag = false
+        var text = ""
+        var texts: [String] = []
+        static let name = "unsound"
+        static let abstract = "is unsound"
+        static let parameters: [Parameter<Self>] = [
+            .flag(\.flag, "-p", help: "A flag"), .option(\.text, "--port", "-p", help: "Text."),
+            .option(\.text, "--h", "-h", help: "Text."), .positional(\.texts, "all", help: "All."),
+            .positional(\.text, "one", help: "One."),
+        ]
+    }
 }

@@ -52,10 +52,10 @@ struct ArgumentParser<C: Command> {
         let about = parameters[index].description
         guard about.takesValue else {
             guard value == nil else { throw UsageError(.unexpectedValue, "\(name) takes no value") }
-            return try store(index, isInverse(about, name) ? .off : .on, as: name)
+            return try store(index, isInverse(about, name) ? "false" : "true", as: name)
         }
         let text = if let value { value } else { try next(&rest, for: name, about) }
-        try store(index, .value(text), as: name)
+        try store(index, text, as: name)
     }
 
     private mutating func takeCluster(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
@@ -65,12 +65,12 @@ struct ArgumentParser<C: Command> {
             guard let index = find(name) else { throw unknown(name, in: word) }
             let about = parameters[index].description
             guard about.takesValue else {
-                try store(index, .on, as: name)
+                try store(index, "true", as: name)
                 continue
             }
             if letters.first == "=" { letters.removeFirst() }
             let value = letters.isEmpty && !word.hasSuffix("=") ? try next(&rest, for: name, about) : String(letters)
-            return try store(index, .value(value), as: name)
+            return try store(index, value, as: name)
         }
     }
 
@@ -95,11 +95,11 @@ struct ArgumentParser<C: Command> {
         return value
     }
 
-    private mutating func store(_ index: Int, _ occurrence: Occurrence, as name: String) throws(UsageError) {
+    private mutating func store(_ index: Int, _ text: String, as name: String) throws(UsageError) {
         guard seen.insert(index).inserted || parameters[index].description.isRepeated else {
             throw UsageError(.repeatedOption, "\(name) is written twice")
         }
-        try apply(index, occurrence, called: name)
+        try apply(index, text, called: name)
     }
 
     private mutating func takeArgument(_ word: String) throws(UsageError) {
@@ -110,17 +110,14 @@ struct ArgumentParser<C: Command> {
         let index = places[min(arguments, places.count - 1)]
         arguments += 1
         seen.insert(index)
-        try apply(index, .value(word), called: parameters[index].description.title)
+        try apply(index, word, called: parameters[index].description.title)
     }
 
-    private mutating func apply(_ index: Int, _ occurrence: Occurrence, called name: String) throws(UsageError) {
+    private mutating func apply(_ index: Int, _ text: String, called name: String) throws(UsageError) {
         do {
-            try parameters[index].apply(&command, occurrence)
+            try parameters[index].apply(&command, text)
         } catch {
-            if case .value(let text) = occurrence {
-                throw UsageError(.badValue, "\(name): '\(text)' \(error.reason)", hint: error.hint)
-            }
-            throw UsageError(.badValue, "\(name) \(error.reason)", hint: error.hint)
+            throw UsageError(.badValue, "\(name): '\(text)' \(error.reason)", hint: error.hint)
         }
     }
 
@@ -130,7 +127,7 @@ struct ArgumentParser<C: Command> {
                 continue
             }
             seen.insert(index)
-            try apply(index, .value(text), called: "\(name) (environment)")
+            try apply(index, text, called: "\(name) (environment)")
         }
     }
 

@@ -1,26 +1,35 @@
-/// One time that a parameter was written.
-enum Occurrence: Sendable {
-    case value(String)
-    case on
-    case off
-}
-
 /// One row of a command's table: a property of `Root`, how it is written and how it is explained.
 public struct Parameter<Root>: Sendable {
     /// All but the effect.
     public internal(set) var description: ParameterDescription
-    /// The effect: stores one occurrence.
-    let apply: @Sendable (inout Root, Occurrence) throws(BadValue) -> Void
+    /// The effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
+    let apply: @Sendable (inout Root, String) throws(BadValue) -> Void
     /// The property's value as it would be written; nil when there is none.
     let current: @Sendable (Root) -> String?
 
-    /// The same parameter of a property of `Outer`.
+    /// A row whose effect is more than to fill a property.
+    ///
+    /// - Parameters:
+    ///   - description: all but the effect.
+    ///   - apply: the effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
+    ///   - current: the value as it would be written; nil when there is none.
+    public init(
+        description: ParameterDescription,
+        apply: @escaping @Sendable (inout Root, String) throws(BadValue) -> Void,
+        current: @escaping @Sendable (Root) -> String?
+    ) {
+        self.description = description
+        self.apply = apply
+        self.current = current
+    }
+
+    /// The same row for a property of `Outer`.
     public func lifted<Outer>(to path: any WritableKeyPath<Outer, Root> & Sendable) -> Parameter<Outer> {
         let apply = apply
         let current = current
         return Parameter<Outer>(
             description: description,
-            apply: { (root, occurrence) throws(BadValue) in try apply(&root[keyPath: path], occurrence) },
+            apply: { (root, text) throws(BadValue) in try apply(&root[keyPath: path], text) },
             current: { current($0[keyPath: path]) }
         )
     }
@@ -55,7 +64,7 @@ extension Parameter {
         about.isRequired = required
         return Parameter(
             description: about,
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
             current: { required ? nil : $0[keyPath: path].written }
         )
     }
@@ -73,7 +82,7 @@ extension Parameter {
     ) -> Parameter {
         Parameter(
             description: describe(Value.self, .option, names, value, help, group, allowed, environment, completion),
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
             current: { $0[keyPath: path]?.written }
         )
     }
@@ -94,7 +103,7 @@ extension Parameter {
         about.isRepeated = true
         return Parameter(
             description: about,
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path].append(try read(occurrence, allowed)) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path].append(try read(text, allowed)) },
             current: { _ in nil }
         )
     }
@@ -119,8 +128,8 @@ extension Parameter {
         let opposite = inverse ? long.map { "--no-\($0.dropFirst(2))" } : nil
         return Parameter(
             description: ParameterDescription(kind: .flag(inverse: opposite), names: names, help: help, group: group),
-            apply: { (root, occurrence) throws(BadValue) in
-                if case .off = occurrence { root[keyPath: path] = false } else { root[keyPath: path] = true }
+            apply: { (root, text) throws(BadValue) in
+                root[keyPath: path] = try Bool(written: text)
             },
             current: { inverse ? ($0[keyPath: path] ? "on" : "off") : nil }
         )
@@ -138,7 +147,7 @@ extension Parameter {
         about.isRequired = true
         return Parameter(
             description: about,
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
             current: { _ in nil }
         )
     }
@@ -153,7 +162,7 @@ extension Parameter {
     ) -> Parameter {
         Parameter(
             description: describe(Value.self, .positional, [name], name, help, nil, allowed, nil, completion),
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path] = try read(occurrence, allowed) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
             current: { _ in nil }
         )
     }
@@ -172,7 +181,7 @@ extension Parameter {
         about.isRepeated = true
         return Parameter(
             description: about,
-            apply: { (root, occurrence) throws(BadValue) in root[keyPath: path].append(try read(occurrence, allowed)) },
+            apply: { (root, text) throws(BadValue) in root[keyPath: path].append(try read(text, allowed)) },
             current: { _ in nil }
         )
     }
@@ -188,20 +197,14 @@ extension Parameter {
         _ environment: String?,
         _ completion: ParameterDescription.Completion?
     ) -> ParameterDescription {
-        ParameterDescription(
-            kind: kind,
-            names: names,
-            valueName: value ?? type.valueName,
-            help: help,
-            group: group,
-            allowed: allowed.explanation,
-            environment: environment,
-            completion: completion ?? (type.choices.isEmpty ? .nothing : .words(type.choices))
-        )
+        var about = ParameterDescription(kind: kind, names: names, valueName: value ?? type.valueName, help: help, group: group)
+        about.allowed = allowed.explanation
+        about.environment = environment
+        about.completion = completion ?? (type.choices.isEmpty ? .nothing : .words(type.choices))
+        return about
     }
 
-    private static func read<Value: TextValue>(_ occurrence: Occurrence, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
-        guard case .value(let text) = occurrence else { throw BadValue("is missing") }
+    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
         let value = try Value(written: text)
         try allowed.check(value)
         return value

@@ -36,6 +36,20 @@ public struct ParameterDescription: Sendable, Equatable {
     public var environment: String?
     public var completion = Completion.nothing
 
+    /// - Parameters:
+    ///   - kind: how it is written.
+    ///   - names: `--port`, `-p`; for a positional its one name without brackets.
+    ///   - valueName: stands for the value in help; empty for a flag.
+    ///   - help: what it is for, as one sentence.
+    ///   - group: the heading it stands under; nil for the common one.
+    public init(kind: Kind, names: [String], valueName: String = "", help: String, group: String? = nil) {
+        self.kind = kind
+        self.names = names
+        self.valueName = valueName
+        self.help = help
+        self.group = group
+    }
+
     /// The name to speak of it by: the first long one.
     public var title: String {
         kind == .positional ? "<\(names.first ?? "")>" : names.first { $0.hasPrefix("--") } ?? names.first ?? ""

@@ -1,0 +1,43 @@
+/// Settings with where each came from. A flag counts before the environment, that before the file, that before the default.
+public struct LoadedSettings<Table: SettingsTable>: Sendable {
+    /// Every setting as it is in force.
+    public let values: Table
+    /// What is probably not as it was meant, as sentences.
+    public let warnings: [String]
+    private let origins: [String: SettingOrigin]
+
+    /// Reads the settings from everywhere.
+    ///
+    /// - Parameters:
+    ///   - file: the settings file, where there is one.
+    ///   - environment: the process's variables. One that begins with `CARREL_` must name a setting, be listed by the table, or
+    ///     look like those with which Kubernetes tells of a service; an empty one is as good as none.
+    ///   - overrides: what was written on the command line.
+    /// - Throws: everything that is wrong, at once.
+    public init(
+        file: SettingsFile? = nil,
+        environment: [String: String] = [:],
+        overrides: SettingOverrides<Table> = SettingOverrides()
+    ) throws(SettingsError) {
+        var reader = SettingsReader<Table>()
+        if let file { reader.take(file) }
+        reader.take(environment)
+        reader.take(overrides)
+        self = try reader.finish()
+    }
+
+    init(values: Table, warnings: [String], origins: [String: SettingOrigin]) {
+        self.values = values
+        self.warnings = warnings
+        self.origins = origins
+    }
+
+    /// Where the value of a setting was written.
+    public func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
+
+    /// Every setting with its value and where that came from, in the table's order. Secrets are not shown.
+    public func explain() -> [SettingExplanation] {
+        let defaults = Table()
+        return Table.settings.map { SettingExplanation($0, values, defaults, origin($0.name)) }
+    }
+}

@@ -1,0 +1,152 @@
+public import CarrelCommandLine
+
+/// One row of a settings table: a property of `Root`, its names and what it is for.
+///
+/// ```swift
+/// Setting(\.port, "http.port", flags: ["--port", "-p"], allowed: .range(0...65_535), help: "The port to listen on.")
+/// ```
+public struct Setting<Root>: Sendable {
+    /// As the file says it: lower-case words parted by dots, the first one the part of the product, such as `http.port`.
+    public let name: String
+    /// What it is for, as one sentence.
+    public let help: String
+    /// What stands for the value in help.
+    public let valueName: String
+    /// Every way to write the value, when there are few.
+    public let choices: [String]
+    /// What values are allowed, in words.
+    public let allowed: String?
+    /// Whether its value is never shown and never taken from the command line, where others could read it.
+    public let isSecret: Bool
+    /// Whether it holds several values, parted by commas.
+    public let isList: Bool
+    /// How a command line says it, the derived form first; none for a secret.
+    public let flags: [String]
+    /// Whether the value is true or false.
+    let isSwitch: Bool
+    /// Stores what was written, one text a value.
+    let read: @Sendable (inout Root, [String]) throws(BadValue) -> Void
+    /// The values as they would be written; nil when there is none.
+    let written: @Sendable (Root) -> [String]?
+
+    /// A setting with one value.
+    ///
+    /// - Parameters:
+    ///   - path: the property; its value in `Root()` is the default.
+    ///   - name: as the file says it.
+    ///   - flags: other ways to say it on a command line than `--http-port`.
+    ///   - value: what stands for the value in help; by default the type's own name for it.
+    ///   - allowed: which values of the type are taken.
+    ///   - isSecret: whether the value is never shown.
+    ///   - help: what it is for, as one sentence.
+    public init<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value> & Sendable,
+        _ name: String,
+        flags: [String] = [],
+        value: String? = nil,
+        allowed: Allowed<Value> = .everything,
+        isSecret: Bool = false,
+        help: String
+    ) {
+        self.init(
+            name,
+            Value.self,
+            flags,
+            value,
+            allowed,
+            isSecret,
+            isList: false,
+            help,
+            read: { (root, texts) throws(BadValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
+            written: { [$0[keyPath: path].written] }
+        )
+    }
+
+    /// A setting that may be absent: its property is nil then.
+    public init<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, Value?> & Sendable,
+        _ name: String,
+        flags: [String] = [],
+        value: String? = nil,
+        allowed: Allowed<Value> = .everything,
+        isSecret: Bool = false,
+        help: String
+    ) {
+        self.init(
+            name,
+            Value.self,
+            flags,
+            value,
+            allowed,
+            isSecret,
+            isList: false,
+            help,
+            read: { (root, texts) throws(BadValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
+            written: { $0[keyPath: path].map { [$0.written] } }
+        )
+    }
+
+    /// A setting with several values, parted by commas. What is written replaces the default; `""` means none.
+    public init<Value: TextValue>(
+        _ path: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ name: String,
+        flags: [String] = [],
+        value: String? = nil,
+        allowed: Allowed<Value> = .everything,
+        isSecret: Bool = false,
+        help: String
+    ) {
+        self.init(
+            name,
+            Value.self,
+            flags,
+            value,
+            allowed,
+            isSecret,
+            isList: true,
+            help,
+            read: { (root, texts) throws(BadValue) in
+                var values: [Value] = []
+                for text in texts { values.append(try Setting.read(text, allowed)) }
+                root[keyPath: path] = values
+            },
+            written: { $0[keyPath: path].map(\.written) }
+        )
+    }
+
+    private init<Value: TextValue>(
+        _ name: String,
+        _ type: Value.Type,
+        _ flags: [String],
+        _ value: String?,
+        _ allowed: Allowed<Value>,
+        _ isSecret: Bool,
+        isList: Bool,
+        _ help: String,
+        read: @escaping @Sendable (inout Root, [String]) throws(BadValue) -> Void,
+        written: @escaping @Sendable (Root) -> [String]?
+    ) {
+        self.name = name
+        self.help = help
+        valueName = value ?? type.valueName
+        choices = type.choices
+        self.allowed = allowed.explanation
+        self.isSecret = isSecret
+        self.isList = isList
+        self.flags = isSecret ? [] : ["--\(name.map { $0 == "." ? "-" : "\($0)" }.joined())"] + flags
+        isSwitch = type == Bool.self && !isList
+        self.read = read
+        self.written = written
+    }
+
+    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
+        let value = try Value(written: text)
+        try allowed.check(value)
+        return value
+    }
+
+    /// As the environment says it, such as `CARREL_HTTP_PORT`.
+    public var environmentName: String {
+        "CARREL_\(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : "\($0)" }.joined())"
+    }
+}

@@ -1,0 +1,67 @@
+public import CarrelCommandLine
+public import CarrelJSON
+
+/// One setting as it is in force.
+public struct SettingExplanation: Sendable, Equatable {
+    /// As the file says it.
+    public let name: String
+    /// As it would be written; nil when it is not set. A secret is never here.
+    public let value: String?
+    /// Whether its value is never shown.
+    public let isSecret: Bool
+    /// Where its value was written.
+    public let origin: SettingOrigin
+    /// The value without anything written; nil when there is none.
+    public let builtIn: String?
+    /// What it is for, as one sentence.
+    public let help: String
+    /// As the environment says it.
+    public let environmentName: String
+    /// How a command line says it.
+    public let flags: [String]
+
+    init<Root>(_ setting: Setting<Root>, _ values: Root, _ defaults: Root, _ origin: SettingOrigin) {
+        name = setting.name
+        value = setting.isSecret ? nil : setting.written(values)?.joined(separator: ", ")
+        isSecret = setting.isSecret
+        self.origin = origin
+        builtIn = setting.isSecret ? nil : setting.written(defaults)?.joined(separator: ", ")
+        help = setting.help
+        environmentName = setting.environmentName
+        flags = setting.flags
+    }
+
+    /// The value for a reader: `(secret)` and `(not set)` where there is none to show.
+    public var shown: String {
+        if isSecret { return origin == .builtIn ? "(not set)" : "(secret)" }
+        guard let value else { return "(not set)" }
+        return value.isEmpty ? "\"\"" : value
+    }
+}
+
+extension LoadedSettings {
+    /// Every setting in a table: name, value, where it came from.
+    public var table: TextTable {
+        var table = TextTable([.init("setting"), .init("value", canShrink: true), .init("from")])
+        for row in explain() { table.add([row.name, row.shown, row.origin.description]) }
+        return table
+    }
+
+    /// Every setting for a machine, by its name. Secrets have no value.
+    public var json: JSON {
+        .object(
+            JSONObject(
+                explain().map { row in
+                    let value: JSON = row.value.map { .string($0) } ?? .null
+                    return (
+                        row.name,
+                        [
+                            "value": value, "from": .string(row.origin.description), "secret": .bool(row.isSecret),
+                            "help": .string(row.help),
+                        ]
+                    )
+                }
+            )
+        )
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+
+/// A settings file as it was written: which keys, in which lines, with which values still in quotes.
+///
+/// A line is `key = value`, empty, or a comment that begins with `#`; a comment may also follow a value after a blank. A value is
+/// bare (`http.port = 8080`) or in double quotes, where `\"`, `\\`, `\n` and `\t` mean what they do elsewhere. Several values
+/// are parted by commas. The text is UTF-8; `\r\n` ends a line too.
+public struct SettingsFile: Sendable {
+    /// One line that says something.
+    struct Entry: Sendable, Equatable {
+        let line: Int
+        let key: String
+        /// After the equals sign, without blanks around it.
+        let value: String
+    }
+
+    /// How it is named in messages.
+    public let path: String
+    /// Whether users other than its owner may read it.
+    public let isReadableByOthers: Bool
+    let entries: [Entry]
+    let problems: [SettingsError.Problem]
+
+    /// Reads settings from the bytes of a file. What is wrong with them is told by ``LoadedSettings``, with all else that is.
+    ///
+    /// - Parameters:
+    ///   - bytes: all of the file.
+    ///   - path: how it is named in messages.
+    ///   - isReadableByOthers: whether users other than its owner may read it.
+    public init(_ bytes: [UInt8], path: String, isReadableByOthers: Bool = false) {
+        self.path = path
+        self.isReadableByOthers = isReadableByOthers
+        var entries: [Entry] = []
+        var problems: [SettingsError.Problem] = []
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        let text = bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes[...]
+        for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let number = index + 1
+            do throws(BadLine) {
+                guard let (key, value) = try SettingsLine.read(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) else {
+                    continue
+                }
+                entries.append(Entry(line: number, key: key, value: value))
+            } catch {
+                problems.append(
+                    .init(code: .syntax, origin: .file(path: path, line: number), message: error.message, hint: error.hint)
+                )
+            }
+        }
+        self.entries = entries
+        self.problems = problems
+    }
+
+    /// The file at `path`; nil when there is none.
+    ///
+    /// - Parameters:
+    ///   - path: of the file; it is named so in messages.
+    ///   - limit: how many bytes it may have.
+    /// - Returns: what it says, right or wrong.
+    /// - Throws: `settings.unreadable` when it is there and cannot be read, or is too large.
+    public static func read(_ path: String, limit: Int = 1 << 20) throws(SettingsError) -> SettingsFile? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0, errno == ENOENT { return nil }
+        guard descriptor >= 0 else { throw unreadable(path, errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw unreadable(path, errno) }
+        var bytes: [UInt8] = []
+        while true {
+            var part = [UInt8](repeating: 0, count: 65536)
+            let count = unsafe Glibc.read(descriptor, &part, part.count)
+            guard count >= 0 else { throw unreadable(path, errno) }
+            if count == 0 { break }
+            bytes += part.prefix(count)
+            guard bytes.count <= limit else { throw unreadable(path, EFBIG) }
+        }
+        return SettingsFile(bytes, path: path, isReadableByOthers: status.st_mode & 0o077 != 0)
+    }
+
+    private static func unreadable(_ path: String, _ code: Int32) -> SettingsError {
+        let reason = unsafe String(cString: strerror(code))
+        return SettingsError(problems: [
+            .init(code: .unreadable, origin: .builtIn, message: "\(path) cannot be read: \(reason)", hint: nil)
+        ])
+    }
+}

@@ -1,0 +1,42 @@
+extension SettingsTable {
+    /// A settings file that changes nothing: every setting with its help and default, commented out.
+    public static var sampleFile: String {
+        let defaults = Self()
+        var lines = [
+            "# Settings of Carrel. A line is `name = value`; what is commented out is the default.",
+            "# An environment variable (CARREL_HTTP_PORT for http.port) counts before this file, a flag (--http-port) before both.",
+        ]
+        var part: Substring = ""
+        for setting in settings {
+            let first = setting.name.prefix { $0 != "." }
+            lines.append("")
+            if first != part { lines += ["#", "# \(first)", "#", ""] }
+            part = first
+            let facts = [setting.choices.isEmpty ? nil : "one of \(setting.choices.joined(separator: ", "))", setting.allowed]
+                .compactMap(\.self)
+            lines.append("# \(setting.help)\(facts.isEmpty ? "" : " (\(facts.joined(separator: "; ")))")")
+            let values = setting.isSecret ? nil : setting.written(defaults)
+            lines.append("# \(setting.name) = \(values.map { written($0, setting.isList) } ?? "<\(setting.valueName)>")")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func written(_ values: [String], _ isList: Bool) -> String {
+        if values.isEmpty { return "\"\"" }
+        return values.map { value in
+            let needsQuotes =
+                value.isEmpty || value.contains { "\"\\#\n\t".contains($0) || isList && $0 == "," } || value.first == " "
+                || value.last == " "
+            guard needsQuotes else { return value }
+            let escaped = value.map { character in
+                switch character {
+                case "\"", "\\": "\\\(character)"
+                case "\n": "\\n"
+                case "\t": "\\t"
+                default: "\(character)"
+                }
+            }
+            return "\"\(escaped.joined())\""
+        }.joined(separator: ", ")
+    }
+}
