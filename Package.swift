@@ -62,6 +62,7 @@ let package = Package(
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
         .target(name: "CLinux", path: "Sources/C/CLinux"),
         system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -80,6 +81,7 @@ let package = Package(
             ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CLinux", "CMicroHTTPD", "CZlib"]
         ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
+        library("CarrelHTTPClient", bytes: true, ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CCurl"]),
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
@@ -119,6 +121,10 @@ let package = Package(
         tests("CarrelSettingsTests", ["CarrelCommandLine", "CarrelJSON", "CarrelSettings", "CarrelTesting"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
         tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelTesting", "CarrelThreads"]),
+        tests(
+            "CarrelHTTPClientTests",
+            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
+        ),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(

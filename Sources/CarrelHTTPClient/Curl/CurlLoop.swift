@@ -1,0 +1,134 @@
+import CCurl
+import CarrelThreads
+import Glibc
+
+/// The one thread on which all transfers of a client happen.
+@safe
+final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, but for wakeups under the lock while it is open
+    private enum Command: Sendable {
+        case add(Transfer)
+        case cancel(Transfer)
+        case resume(Transfer)
+    }
+
+    private struct Inbox: Sendable {
+        var commands: [Command] = []
+        var isClosed = false
+    }
+
+    private let inbox = Locked(Inbox())
+    private let multi: UnsafeMutableRawPointer
+    private let spare = Locked<[EasyHandle]>([])
+    private var active: [ObjectIdentifier: Transfer] = [:]
+
+    init(maxConnectionsPerHost: Int, maxConnections: Int) {
+        guard EasyHandle.initialized, let multi = unsafe curl_multi_init() else {
+            preconditionFailure("libcurl cannot be initialized")
+        }
+        unsafe self.multi = unsafe multi
+        unsafe ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, maxConnectionsPerHost)
+        unsafe ccurl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, maxConnections)
+        unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maxConnections)
+        startThread(name: "http client") { [self] in run() }
+    }
+
+    // MARK: - from any thread
+
+    func easyHandle() -> EasyHandle? {
+        spare.withLock { $0.popLast() } ?? EasyHandle()
+    }
+
+    func add(_ transfer: Transfer) {
+        if !send(.add(transfer)) { transfer.finish(.failure(HTTPClientError(.cancelled, "the client is closed"))) }
+    }
+
+    /// Ends the transfer, wherever it is.
+    func cancel(_ transfer: Transfer) {
+        send(.cancel(transfer))
+    }
+
+    /// Goes on with a transfer that waited for its consumer or for its body.
+    func resume(_ transfer: Transfer) {
+        send(.resume(transfer))
+    }
+
+    /// Ends the thread, and every transfer.
+    func close() {
+        inbox.withLock { inbox in
+            inbox.isClosed = true
+            unsafe curl_multi_wakeup(multi)
+        }
+    }
+
+    @discardableResult
+    private func send(_ command: Command) -> Bool {
+        inbox.withLock { inbox in
+            guard !inbox.isClosed else { return false }
+            if inbox.commands.isEmpty { unsafe curl_multi_wakeup(multi) }
+            inbox.commands.append(command)
+            return true
+        }
+    }
+
+    // MARK: - on the thread
+
+    private func run() {
+        blockSIGPIPE()
+        while true {
+            let (commands, isClosed) = inbox.withLock { inbox in
+                defer { inbox.commands.removeAll(keepingCapacity: true) }
+                return (inbox.commands, inbox.isClosed)
+            }
+            for command in commands { perform(command) }
+            if isClosed { break }
+            var running: Int32 = 0
+            unsafe curl_multi_perform(multi, &running)
+            finishDone()
+            unsafe curl_multi_poll(multi, nil, 0, 60_000, nil)
+        }
+        for transfer in active.values { end(transfer, .failure(HTTPClientError(.cancelled, "the client was closed"))) }
+        // nobody wakes it up any more: isClosed was seen under the lock
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    private func perform(_ command: Command) {
+        switch command {
+        case .add(let transfer):
+            active[ObjectIdentifier(transfer)] = transfer
+            let result = unsafe curl_multi_add_handle(multi, transfer.easy.raw)
+            if result != CURLM_OK { end(transfer, .failure(HTTPClientError(.failed, "libcurl cannot take another request"))) }
+        case .cancel(let transfer):
+            guard active[ObjectIdentifier(transfer)] != nil else { return }
+            end(transfer, .failure(HTTPClientError(.cancelled, "the request was cancelled")))
+        case .resume(let transfer):
+            guard active[ObjectIdentifier(transfer)] != nil else { return }
+            unsafe curl_easy_pause(transfer.easy.raw, CURLPAUSE_CONT)
+        }
+    }
+
+    private func finishDone() {
+        var result = CURLE_OK
+        while let easy = unsafe ccurl_multi_next_done(multi, &result) {
+            guard let context = unsafe ccurl_get_private(easy) else { continue }
+            let transfer = unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+            end(transfer, transfer.outcome(of: result))
+        }
+    }
+
+    private func end(_ transfer: Transfer, _ outcome: Result<Void, HTTPClientError>) {
+        unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+        active[ObjectIdentifier(transfer)] = nil
+        transfer.finish(outcome)
+        let easy = transfer.easy
+        easy.reset()
+        spare.withLock { if $0.count < 64 { $0.append(easy) } }
+    }
+}
+
+/// A write to a connection or pipe that nobody reads then answers `EPIPE` in this thread.
+private func blockSIGPIPE() {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGPIPE)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+}

@@ -1,0 +1,91 @@
+import CCurl
+
+/// A libcurl easy handle: one request at a time. Its owner configures it, then it is the loop's until it is finished.
+@safe
+final class EasyHandle: @unchecked Sendable {  // handed from the request's task to the loop and back, never used by both
+    static let initialized: Bool = curl_global_init(Int(ccurl_global_default)) == CURLE_OK
+
+    let raw: UnsafeMutableRawPointer
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    private let errorBuffer: UnsafeMutablePointer<CChar>
+
+    init?() {
+        guard Self.initialized, let raw = unsafe curl_easy_init() else { return nil }
+        unsafe self.raw = unsafe raw
+        unsafe fields = nil
+        unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(raw)
+        unsafe curl_slist_free_all(fields)
+        unsafe errorBuffer.deallocate()
+    }
+
+    /// Back to how it was made, for the next request.
+    func reset() {
+        unsafe curl_easy_reset(raw)
+        unsafe curl_slist_free_all(fields)
+        unsafe fields = nil
+        unsafe errorBuffer.pointee = 0
+    }
+
+    func set(_ option: CURLoption, _ value: Int) {
+        let result = unsafe ccurl_set_long(raw, option, value)
+        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue)")
+    }
+
+    func set(_ option: CURLoption, _ value: Bool) {
+        set(option, value ? 1 : 0)
+    }
+
+    func set(_ option: CURLoption, size value: Int64) {
+        let result = unsafe ccurl_set_offset(raw, option, curl_off_t(value))
+        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue)")
+    }
+
+    /// False when libcurl refuses the text.
+    @discardableResult
+    func set(_ option: CURLoption, _ value: String?) -> Bool {
+        if let value { return unsafe ccurl_set_text(raw, option, value) == CURLE_OK }
+        return unsafe ccurl_set_text(raw, option, nil) == CURLE_OK
+    }
+
+    /// Adds a line to what is sent after the ones libcurl makes itself.
+    func addField(line: String) -> Bool {
+        guard let longer = unsafe curl_slist_append(fields, line) else { return false }
+        unsafe fields = unsafe longer
+        return true
+    }
+
+    /// Sends the lines, and sends everything that happens to `transfer`, which must outlive the handle's use.
+    func connect(to transfer: Transfer) {
+        unsafe ccurl_set_pointer(raw, CURLOPT_HTTPHEADER, fields)
+        unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer)
+        unsafe ccurl_set_callbacks(
+            raw,
+            Unmanaged.passUnretained(transfer).toOpaque(),
+            receiveHeadLine,
+            receiveBody,
+            provideBody,
+            rewindBody,
+            openSocket
+        )
+    }
+
+    /// What libcurl says about the last failure. It may hold parts of the URL, so it is not for errors in general.
+    var errorText: String { unsafe String(cString: errorBuffer) }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        unsafe ccurl_get_long(raw, info, &value)
+        return value
+    }
+
+    func size(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        unsafe ccurl_get_offset(raw, info, &value)
+        return Int64(value)
+    }
+}

@@ -1,0 +1,233 @@
+import CCurl
+import CarrelBytes
+import CarrelHTTP
+import CarrelThreads
+import Glibc
+
+/// One request on its way: what libcurl's callbacks do, and what the request's task waits for.
+@safe
+final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` are the loop's until the outcome is set
+    /// Where the body goes.
+    enum Sink: Sendable {
+        case collect
+        case stream
+        /// Into a regular file from this offset, if the response is the wanted one.
+        case file(Int32, offset: Int64)
+    }
+
+    enum Receipt {
+        case took
+        case pause
+        case stop
+    }
+
+    /// What waits for the task.
+    struct State: Sendable {
+        var response: ClientResponse?
+        var buffer: [UInt8] = []
+        var received: Int64 = 0
+        /// Whether libcurl holds back until the buffer is taken.
+        var isPaused = false
+        var outcome: Result<Void, HTTPClientError>?
+        fileprivate var changes = 0
+        fileprivate var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    /// Bytes a stream holds for its consumer before it makes the server wait.
+    static let highWater = 256 << 10
+    /// Bytes kept of a body that is not what was wanted: a refusal's words, a redirect's page.
+    static let asideLimit = 64 << 10
+
+    let easy: EasyHandle
+    let upload: Upload
+    private let request: ClientRequest
+    private let sink: Sink
+    private let addresses: AddressRule
+    private let state = Locked(State())
+
+    private var head = ResponseHead()
+    private var isAside = false
+    private var isCutShort = false
+    private var refused = false
+    private var error: HTTPClientError?
+    private let started = ContinuousClock.now
+
+    private var isStream: Bool { if case .stream = sink { true } else { false } }
+
+    init(_ request: ClientRequest, sink: Sink, easy: EasyHandle, addresses: AddressRule) {
+        self.request = request
+        self.sink = sink
+        self.easy = easy
+        self.addresses = addresses
+        upload = Upload(request.body)
+    }
+
+    // MARK: - on the loop's thread
+
+    func mayConnect(to address: [UInt8]) -> Bool {
+        if case .publicOnly = addresses, !AddressRule.isPublic(address) {
+            refused = true
+            return false
+        }
+        return true
+    }
+
+    func receiveHeadLine(_ line: RawSpan) -> Bool {
+        do throws(HTTPClientError) {
+            if try head.take(line) { try begin() }
+            return true
+        } catch {
+            self.error = error
+            return false
+        }
+    }
+
+    /// The head is there: decide where the body goes.
+    private func begin() throws(HTTPClientError) {
+        guard let status = head.status else { throw HTTPClientError(.head, "the response has no status") }
+        isAside = request.maxRedirects > 0 && Redirect.leads(status, head.fields)
+        if case .file(_, let offset) = sink, !isAside {
+            if (200..<300).contains(status.rawValue) {
+                if offset > 0 { try checkRange(startsAt: offset, status) }
+            } else {
+                isAside = true
+            }
+        }
+        if !isAside, request.method != .head, head.fields["Content-Encoding"] == nil,
+            let length = head.fields["Content-Length"].flatMap({ Int64($0) }), length > request.maxResponseBytes
+        {
+            throw tooLarge
+        }
+        let url = try request.urlWithoutCredentials
+        let response = ClientResponse(status: status, headers: head.fields, url: url, version: head.version)
+        change(wakes: isStream) { $0.response = response }
+    }
+
+    private func checkRange(startsAt offset: Int64, _ status: HTTPStatus) throws(HTTPClientError) {
+        let answered = head.fields["Content-Range"] ?? ""
+        guard status == .partialContent, answered.hasPrefix("bytes \(offset)-") else {
+            throw HTTPClientError(.range, "the server did not answer with the bytes from \(offset) on")
+        }
+    }
+
+    private var tooLarge: HTTPClientError {
+        HTTPClientError(.tooLarge, "the response is longer than \(request.maxResponseBytes) bytes")
+    }
+
+    func receiveBody(_ part: UnsafeRawBufferPointer) -> Receipt {
+        if isAside { return unsafe receiveAside(part) }
+        switch sink {
+        case .collect:
+            return state.withLock { state in unsafe append(part, &state) }
+        case .stream:
+            let receipt: Receipt = state.withLock { state in
+                if state.buffer.count >= Self.highWater {
+                    state.isPaused = true
+                    return .pause
+                }
+                return unsafe append(part, &state)
+            }
+            if case .took = receipt { change(wakes: true) { _ in } }
+            return receipt
+        case .file(let descriptor, let offset):
+            return unsafe write(part, descriptor, offset)
+        }
+    }
+
+    private func append(_ part: UnsafeRawBufferPointer, _ state: inout State) -> Receipt {
+        state.received += Int64(part.count)
+        guard state.received <= request.maxResponseBytes else {
+            error = tooLarge
+            return .stop
+        }
+        unsafe state.buffer.append(contentsOf: part)
+        return .took
+    }
+
+    /// Keeps the beginning of a body that is not what was wanted, and does not wait for more than that.
+    private func receiveAside(_ part: UnsafeRawBufferPointer) -> Receipt {
+        let limit = min(Int64(Self.asideLimit), request.maxResponseBytes)
+        isCutShort = state.withLock { state in
+            let room = Int(limit) - state.buffer.count
+            unsafe state.buffer.append(contentsOf: part.prefix(room))
+            state.received += Int64(min(room, part.count))
+            return part.count > room
+        }
+        return isCutShort ? .stop : .took
+    }
+
+    private func write(_ part: UnsafeRawBufferPointer, _ descriptor: Int32, _ offset: Int64) -> Receipt {
+        let received = state.withLock { $0.received }
+        guard received + Int64(part.count) <= request.maxResponseBytes else {
+            error = tooLarge
+            return .stop
+        }
+        var written = 0
+        while written < part.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: part[written...])
+            let count = unsafe pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + received) + off_t(written))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let reason = unsafe String(cString: strerror(errno))
+                error = HTTPClientError(.write, "the response cannot be written to the file: \(reason)")
+                return .stop
+            }
+            written += count
+        }
+        state.withLock { $0.received = received + Int64(written) }
+        return .took
+    }
+
+    /// What libcurl's result means.
+    func outcome(of result: CURLcode) -> Result<Void, HTTPClientError> {
+        if let error { return .failure(error) }
+        if upload.failed { return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said")) }
+        if result == CURLE_OK || isCutShort {
+            guard head.isComplete else { return .failure(HTTPClientError(.head, "the response has no head")) }
+            return .success(())
+        }
+        if refused, result == CURLE_COULDNT_CONNECT {
+            return .failure(HTTPClientError(.address, "the host's address is none that may be connected to"))
+        }
+        return .failure(HTTPClientError(result, easy, request, started))
+    }
+
+    func finish(_ outcome: Result<Void, HTTPClientError>) {
+        change(wakes: true) { $0.outcome = outcome }
+    }
+
+    private func change(wakes: Bool, _ body: (inout State) -> Void) {
+        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
+            body(&state)
+            guard wakes else { return nil }
+            state.changes += 1
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    // MARK: - in the request's task
+
+    /// Waits until `take` returns something; it is asked now and after every change. Cancelling the task calls `cancel`.
+    func wait<Taken: Sendable>(
+        cancel: @escaping @Sendable () -> Void,
+        _ take: @Sendable (inout State) -> Taken?
+    ) async -> Taken {
+        await withTaskCancellationHandler {
+            while true {
+                let (taken, seen) = state.withLock { (take(&$0), $0.changes) }
+                if let taken { return taken }
+                await withCheckedContinuation { continuation in
+                    let hasChanged = state.withLock { state in
+                        if state.changes == seen { state.waiter = continuation }
+                        return state.changes != seen
+                    }
+                    if hasChanged { continuation.resume() }
+                }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import CarrelBytes
+
+/// An HTTP client: HTTP/1.1, HTTP/2 on encrypted connections, connections kept, certificates always checked, all on one thread.
+///
+/// Every request has time limits and a longest response. Cancelling the task ends a request within milliseconds.
+public final class HTTPClient: Sendable {
+    private let configuration: HTTPClientConfiguration
+    private let loop: CurlLoop
+
+    public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
+        self.configuration = configuration
+        loop = CurlLoop(
+            maxConnectionsPerHost: configuration.maxConnectionsPerHost,
+            maxConnections: configuration.maxConnections
+        )
+    }
+
+    deinit {
+        loop.close()
+    }
+
+    /// Sends a request and collects the response. Any status is a response, not an error.
+    public func send(_ request: ClientRequest) async throws(HTTPClientError) -> ClientResponse {
+        try await follow(request) { request throws(HTTPClientError) in
+            let response = try await start(request, .collect).end()
+            return (response, response)
+        }
+    }
+
+    /// Sends a request and returns when the response's head is there; the caller takes the body chunk by chunk.
+    public func open(_ request: ClientRequest) async throws(HTTPClientError) -> ClientStream {
+        try await follow(request) { request throws(HTTPClientError) in
+            let exchange = try start(request, .stream)
+            let response = try await exchange.head()
+            return (response, ClientStream(response, exchange))
+        }
+    }
+
+    /// Sends a request and hands the body over chunk by chunk as it arrives; a slow consumer makes the server wait.
+    ///
+    /// - Parameters:
+    ///   - request: what to send.
+    ///   - onHead: gets the response's status and fields before the first chunk; throwing ends the transfer.
+    ///   - onChunk: gets the bytes in order, at most about 256 KiB at a time; throwing ends the transfer.
+    /// - Returns: the response, without a body.
+    /// - Throws: ``HTTPClientError``, or what a closure throws.
+    @discardableResult
+    public func stream(
+        _ request: ClientRequest,
+        onHead: (ClientResponse) async throws -> Void = { _ in },
+        onChunk: (RawSpan) async throws -> Void
+    ) async throws -> ClientResponse {
+        let stream = try await open(request)
+        try await onHead(stream.response)
+        var response = stream.response
+        while let chunk = try await stream.next() {
+            response.bytesReceived += Int64(chunk.count)
+            try await onChunk(chunk.rawSpan)
+        }
+        return response
+    }
+
+    /// Sends a request and writes the body of a successful response (2xx) into a regular file as it arrives, which costs least.
+    ///
+    /// With an offset the download goes on from there: the request asks for the bytes from the offset on, and another answer
+    /// than those (`client.range`) writes nothing. Send `If-Range` along when the file may have changed. The body of an unsuccessful
+    /// response, its first 64 KiB, is in the response and not in the file.
+    /// - Parameters:
+    ///   - request: what to send.
+    ///   - descriptor: open for writing; borrowed until the call returns.
+    ///   - offset: where in the file the first byte goes.
+    /// - Returns: the response; `bytesReceived` tells how much was written.
+    /// - Throws: `client.write` when the file takes no more; what arrived before any error is in the file.
+    public func download(
+        _ request: ClientRequest,
+        to descriptor: Int32,
+        resumingAt offset: Int64 = 0
+    ) async throws(HTTPClientError) -> ClientResponse {
+        var request = request
+        if offset > 0 { request.range = .from(offset) }
+        return try await follow(request) { request throws(HTTPClientError) in
+            let response = try await start(request, .file(descriptor, offset: offset)).end()
+            return (response, response)
+        }
+    }
+
+    /// Makes the request, and those that redirects lead to, within the total time.
+    private func follow<Made>(
+        _ request: ClientRequest,
+        _ make: (ClientRequest) async throws(HTTPClientError) -> (ClientResponse, Made)
+    ) async throws(HTTPClientError) -> Made {
+        let deadline = ContinuousClock.now + request.timeouts.total
+        var request = request
+        let mayFollow = request.maxRedirects > 0
+        while true {
+            let (response, made) = try await make(request)
+            guard mayFollow, Redirect.leads(response.status, response.headers) else { return made }
+            guard request.maxRedirects > 0 else { throw HTTPClientError(.redirect, "there are too many redirects") }
+            request = try Redirect.next(request, after: response)
+            request.timeouts.total = ContinuousClock.now.duration(to: deadline)
+            guard request.timeouts.total > .zero else { throw HTTPClientError(.timeout, "the redirects took too long") }
+        }
+    }
+
+    private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
+        guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
+        try easy.configure(request, configuration)
+        let transfer = Transfer(request, sink: sink, easy: easy, addresses: configuration.addresses)
+        easy.connect(to: transfer)
+        return Exchange(transfer, loop)
+    }
+}

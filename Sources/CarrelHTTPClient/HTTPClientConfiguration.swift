@@ -1,0 +1,37 @@
+/// What all requests of one client share.
+public struct HTTPClientConfiguration: Sendable {
+    /// Where connections may lead. Default: anywhere, which is right for addresses that the operator configured. For addresses
+    /// that come from outside (a manifest, a license, a caller) it must be ``AddressRule/publicOnly``.
+    public var addresses: AddressRule
+    /// A PEM file of the certificate authorities to trust instead of the system's.
+    public var certificateAuthorities: String?
+    /// Whether HTTP/2 is offered on encrypted connections. Default: yes.
+    public var allowsHTTP2: Bool
+    /// Connections to one host at a time; further requests wait. Default: 32.
+    public var maxConnectionsPerHost: Int
+    /// Connections in all at a time, and as many idle ones kept. Default: 256.
+    public var maxConnections: Int
+    /// Whether `http_proxy`, `https_proxy` and `no_proxy` of the environment count. Never for loopback hosts, and not with
+    /// ``AddressRule/publicOnly``, which cannot see through a proxy. Default: no.
+    public var usesEnvironmentProxy: Bool
+    /// The `User-Agent` of requests that bring none of their own. Default: `carrel`.
+    public var userAgent: String
+
+    public init(
+        addresses: AddressRule = .any,
+        certificateAuthorities: String? = nil,
+        allowsHTTP2: Bool = true,
+        maxConnectionsPerHost: Int = 32,
+        maxConnections: Int = 256,
+        usesEnvironmentProxy: Bool = false,
+        userAgent: String = "carrel"
+    ) {
+        self.addresses = addresses
+        self.certificateAuthorities = certificateAuthorities
+        self.allowsHTTP2 = allowsHTTP2
+        self.maxConnectionsPerHost = maxConnectionsPerHost
+        self.maxConnections = maxConnections
+        self.usesEnvironmentProxy = usesEnvironmentProxy
+        self.userAgent = userAgent
+    }
+}

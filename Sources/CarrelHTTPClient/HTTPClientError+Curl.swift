@@ -1,0 +1,43 @@
+import CCurl
+import CarrelHTTP
+
+extension HTTPClientError {
+    /// What a result of libcurl means for the one who asked.
+    init(_ result: CURLcode, _ easy: EasyHandle, _ request: ClientRequest, _ started: ContinuousClock.Instant) {
+        switch result {
+        case CURLE_URL_MALFORMAT:
+            self.init(.url, "the URL is not an absolute http or https URL")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            self.init(.resolve, "the host has no address")
+        case CURLE_COULDNT_CONNECT:
+            self.init(.refused, "no connection could be made")
+        case CURLE_OPERATION_TIMEDOUT:
+            self.init(.timeout, Self.timeoutText(easy, request, started))
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+            // libcurl's words name the host and the reason, no more
+            self.init(.tls, "no trusted connection: \(easy.errorText)")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+            // the URL's scheme was checked before, so it is the server's words that are not understood
+            self.init(.head, "the response does not begin as HTTP does")
+        case CURLE_BAD_CONTENT_ENCODING:
+            self.init(.interrupted, "the response's compression is damaged")
+        case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+            CURLE_SSL_SHUTDOWN_FAILED, CURLE_SEND_FAIL_REWIND:
+            self.init(.interrupted, "the connection broke in the middle")
+        default:
+            let words = unsafe String(cString: curl_easy_strerror(result))
+            self.init(.failed, "libcurl failed with \(result.rawValue) (\(words))")
+        }
+    }
+
+    private static func timeoutText(
+        _ easy: EasyHandle,
+        _ request: ClientRequest,
+        _ started: ContinuousClock.Instant
+    ) -> String {
+        if started.duration(to: .now) >= request.timeouts.total { return "no whole response within \(request.timeouts.total)" }
+        if easy.size(CURLINFO_PRETRANSFER_TIME_T) == 0 { return "no connection within \(request.timeouts.connect)" }
+        return "no progress within \(request.timeouts.stall)"
+    }
+}

@@ -1,0 +1,70 @@
+public import CarrelHTTP
+
+/// A request to send.
+public struct ClientRequest: Sendable {
+    /// 16 MiB.
+    public static let defaultMaxResponseBytes: Int64 = 16 << 20
+
+    public var method: HTTPMethod
+    /// Absolute, http or https. Dots in the path and percent-encoding go out as they are. A user name and password in it are
+    /// sent as Basic authentication.
+    public var url: String
+    /// `Content-Length` and `Transfer-Encoding` are the client's to write.
+    public var headers: HTTPFields
+    public var body: ClientRequestBody
+    public var timeouts: ClientTimeouts
+    /// A longer response, after decompression, is an error (`client.tooLarge`), as soon as that is known.
+    public var maxResponseBytes: Int64
+    /// How many redirects to follow. Default: none, the redirect is the response. Fields that may be secret do not go to another
+    /// origin, and https does not become http.
+    public var maxRedirects: Int
+    /// The range of bytes to ask for. The status tells whether the server heeded it.
+    public var range: ClientRange?
+    /// Whether a compressed response is asked for, and decompressed. Not together with a range. Default: no.
+    public var acceptsCompression: Bool
+    /// The path of a Unix socket to connect to instead of the URL's host.
+    public var unixSocketPath: String?
+
+    /// - Parameters:
+    ///   - method: as it goes out.
+    ///   - url: absolute, http or https.
+    ///   - headers: in this order.
+    ///   - body: what to send.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
+    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    public init(
+        _ method: HTTPMethod,
+        _ url: String,
+        headers: HTTPFields = [:],
+        body: ClientRequestBody = .none,
+        timeouts: ClientTimeouts = ClientTimeouts(),
+        maxResponseBytes: Int64 = defaultMaxResponseBytes
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeouts = timeouts
+        self.maxResponseBytes = maxResponseBytes
+        maxRedirects = 0
+        range = nil
+        acceptsCompression = false
+        unixSocketPath = nil
+    }
+
+    /// A GET request.
+    ///
+    /// - Parameters:
+    ///   - url: absolute, http or https.
+    ///   - headers: in this order.
+    ///   - timeouts: 10 s to connect, 60 s in all and 30 s without progress unless told otherwise.
+    ///   - maxResponseBytes: 16 MiB unless told otherwise.
+    public init(
+        _ url: String,
+        headers: HTTPFields = [:],
+        timeouts: ClientTimeouts = ClientTimeouts(),
+        maxResponseBytes: Int64 = defaultMaxResponseBytes
+    ) {
+        self.init(.get, url, headers: headers, timeouts: timeouts, maxResponseBytes: maxResponseBytes)
+    }
+}

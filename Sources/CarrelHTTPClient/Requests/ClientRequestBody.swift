@@ -1,0 +1,12 @@
+public import CarrelHTTP
+
+/// What a request sends.
+public enum ClientRequestBody: Sendable {
+    case none
+    case bytes([UInt8])
+    /// A part of a file, read as it is sent.
+    case file(OpenFile, Range<Int64>)
+    /// Chunks as they come, each asked for when the one before is sent; nil is the end. Without a length it goes out chunked.
+    /// It can be sent only once: not after a redirect that keeps the method.
+    case stream(length: Int64?, @Sendable () async throws -> [UInt8]?)
+}

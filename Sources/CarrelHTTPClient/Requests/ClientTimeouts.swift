@@ -1,0 +1,15 @@
+/// How long a request may take. There is no "for ever".
+public struct ClientTimeouts: Sendable {
+    /// To resolve, connect and shake hands.
+    public var connect: Duration
+    /// From start to end, redirects included, while a stream's consumer makes it wait, too.
+    public var total: Duration
+    /// Without a byte a second in either direction, while it is not a consumer or a body that makes it wait. Whole seconds.
+    public var stall: Duration
+
+    public init(connect: Duration = .seconds(10), total: Duration = .seconds(60), stall: Duration = .seconds(30)) {
+        self.connect = connect
+        self.total = total
+        self.stall = stall
+    }
+}

@@ -1,0 +1,25 @@
+/// A response whose body is taken chunk by chunk. What is not taken makes the server wait; releasing the value cancels the rest.
+public final class ClientStream: Sendable {
+    /// Status and fields; its body is empty.
+    public let response: ClientResponse
+    private let exchange: Exchange
+
+    init(_ response: ClientResponse, _ exchange: Exchange) {
+        self.response = response
+        self.exchange = exchange
+    }
+
+    deinit {
+        exchange.cancel()
+    }
+
+    /// The next bytes, at most about 256 KiB; nil at the end. One caller at a time.
+    public func next() async throws(HTTPClientError) -> [UInt8]? {
+        try await exchange.chunk()
+    }
+
+    /// Ends the transfer; a waiting `next()` throws `client.cancelled`.
+    public func cancel() {
+        exchange.cancel()
+    }
+}

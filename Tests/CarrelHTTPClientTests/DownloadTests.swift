@@ -1,0 +1,131 @@
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelTesting
+import Glibc
+import Testing
+
+/// A file to write to.
+final class OutputFile: Sendable {
+    let descriptor: Int32
+
+    init(_ path: String) {
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
+
+extension HTTPClient {
+    func save(
+        _ request: ClientRequest,
+        to file: OutputFile,
+        resumingAt offset: Int64 = 0
+    ) async throws(HTTPClientError) -> ClientResponse {
+        defer { withExtendedLifetime(file) {} }
+        return try await download(request, to: file.descriptor, resumingAt: offset)
+    }
+}
+
+/// A server of these bytes that heeds `Range: bytes=N-`, unless it is told to ignore it.
+private func rangeServer(_ bytes: [UInt8], ignoresRange: Bool = false) -> LoopbackServer {
+    LoopbackServer { connection in
+        while let request = connection.readRequest() {
+            let first = request["Range"].flatMap { Int($0.dropFirst(6).dropLast(1)) }
+            switch first {
+            case .some(let first) where !ignoresRange && first >= bytes.count:
+                connection.respond(416, ["Content-Range: bytes */\(bytes.count)"], body: Array("no such range".utf8))
+            case .some(let first) where !ignoresRange:
+                let field = "Content-Range: bytes \(first)-\(bytes.count - 1)/\(bytes.count)"
+                connection.respond(206, [field], body: Array(bytes[first...]))
+            default:
+                connection.respond(200, [], body: bytes)
+            }
+        }
+    }
+}
+
+struct `A download` {
+    let client = HTTPClient()
+    let directory = TemporaryDirectory()
+    let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 13) }
+
+    private func request(_ server: LoopbackServer, limit: Int64 = 2_000_000) -> ClientRequest {
+        ClientRequest("http://127.0.0.1:\(server.port)/", maxResponseBytes: limit)
+    }
+
+    @Test func `goes straight into the file`() async throws {
+        let server = rangeServer(bytes)
+        let response = try await client.save(request(server), to: OutputFile(directory.file("f")))
+        #expect(response.status == .ok)
+        #expect(response.bytesReceived == 1_000_000)
+        #expect(response.body.isEmpty)
+        let isWhole = directory.read("f") == bytes
+        #expect(isWhole)
+    }
+
+    @Test func `goes on where it was broken off`() async throws {
+        let server = rangeServer(bytes)
+        directory.write("f", Array(bytes[..<400_000]))
+        let file = OutputFile(directory.file("f"))
+        let response = try await client.save(request(server), to: file, resumingAt: 400_000)
+        #expect(response.status == .partialContent)
+        #expect(response.bytesReceived == 600_000)
+        let isWhole = directory.read("f") == bytes
+        #expect(isWhole)
+    }
+
+    @Test func `writes nothing when the server begins anew instead of going on`() async throws {
+        let server = rangeServer(bytes, ignoresRange: true)
+        let path = directory.write("f", "begun")
+        await #expect(throws: HTTPClientError(.range)) {
+            try await client.save(request(server), to: OutputFile(path), resumingAt: 5)
+        }
+        #expect(directory.read("f") == Array("begun".utf8))
+    }
+
+    @Test func `writes nothing when the server answers with other bytes`() async throws {
+        let server = rawServer("HTTP/1.1 206 OK\r\nContent-Range: bytes 4-9/10\r\nContent-Length: 6\r\n\r\n456789")
+        let path = directory.write("f", "begun")
+        await #expect(throws: HTTPClientError(.range)) {
+            try await client.save(request(server), to: OutputFile(path), resumingAt: 5)
+        }
+        #expect(directory.read("f") == Array("begun".utf8))
+    }
+
+    @Test func `that has nothing left to get is told so`() async throws {
+        let server = rangeServer(bytes)
+        let path = directory.write("f", bytes)
+        let response = try await client.save(request(server), to: OutputFile(path), resumingAt: 1_000_000)
+        #expect(response.status == .rangeNotSatisfiable)
+        #expect(response.headers["Content-Range"] == "bytes */1000000")
+    }
+
+    @Test func `keeps a refusal's words out of the file, and their beginning in the response`() async throws {
+        let words = [UInt8](repeating: UInt8(ascii: "n"), count: 100_000)
+        let server = LoopbackServer { connection in
+            while connection.readRequest() != nil { connection.respond(403, [], body: words) }
+        }
+        let response = try await client.save(request(server), to: OutputFile(directory.file("f")))
+        #expect(response.status == .forbidden)
+        #expect(response.body.count == 64 << 10)
+        #expect(directory.read("f")?.isEmpty == true)
+    }
+
+    @Test func `is refused when it is longer than the limit`() async throws {
+        let server = rangeServer(bytes)
+        let file = OutputFile(directory.file("f"))
+        await #expect(throws: HTTPClientError(.tooLarge)) {
+            try await client.save(request(server, limit: 999_999), to: file)
+        }
+    }
+
+    @Test func `says so when the disk is full`() async throws {
+        let server = rangeServer(bytes)
+        var caught: HTTPClientError?
+        do { _ = try await client.save(request(server), to: OutputFile("/dev/full")) } catch { caught = error }
+        #expect(caught == HTTPClientError(.write))
+        #expect(caught?.description.contains("No space left") == true)
+    }
+}
