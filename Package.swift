@@ -63,6 +63,7 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/C/CLinux"),
         system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -96,6 +97,7 @@ let package = Package(
         ),
 
         // runs
+        library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
 
         // tools
 
@@ -126,6 +128,7 @@ let package = Package(
             ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
         ),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
+        tests("CarrelWebTests", ["CarrelWeb"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(
             "StoreCrashWriter",

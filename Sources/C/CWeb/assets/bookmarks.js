@@ -1,0 +1,114 @@
+// Bookmarks: places worth finding again, each with a note.
+
+import { getJSON, send } from './api.js';
+import { byId, icon, make, setText } from './dom.js';
+import { clock, spoken, when } from './format.js';
+import { openSheet, prepareSheet } from './sheet.js';
+
+/**
+ * @typedef {{id: string, seconds: number, note: string|null, createdAt: string}} Bookmark
+ */
+
+export class Bookmarks {
+  #player;
+  #path;
+  #announce;
+  #panel = byId('panel-bookmarks');
+  /** @type {Bookmark[]|null} */
+  #list = null;
+  #place = 0;
+
+  /**
+   * @param {import('./player.js').Player} player
+   * @param {string} order
+   * @param {(text: string) => void} announce
+   */
+  constructor(player, order, announce) {
+    this.#player = player;
+    this.#path = `/v1/shelf/${order}/bookmarks`;
+    this.#announce = announce;
+    prepareSheet(byId('bookmark-sheet'));
+    byId('bookmark-open').addEventListener('click', () => this.ask());
+    byId('bookmark-form').addEventListener('submit', () => this.#keep());
+  }
+
+  /** Opens the sheet for the place that plays now. */
+  ask() {
+    this.#place = this.#player.time;
+    const chapter = this.#player.chapters[this.#player.chapterAt()]?.title;
+    setText(byId('bookmark-place'), chapter ? `${clock(this.#place)} · ${chapter}` : clock(this.#place));
+    /** @type {HTMLTextAreaElement} */ (byId('bookmark-note')).value = '';
+    openSheet(byId('bookmark-sheet'));
+    byId('bookmark-note').focus();
+  }
+
+  async load() {
+    try {
+      this.#list = (await getJSON(this.#path)).bookmarks;
+      this.#show();
+    } catch {
+      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be fetched.' }), this.#again());
+    }
+  }
+
+  #again() {
+    return make('p', { class: 'empty' }, make('button', { type: 'button', class: 'button button-quiet', text: 'Try again', onclick: () => this.load() }));
+  }
+
+  async #keep() {
+    const note = /** @type {HTMLTextAreaElement} */ (byId('bookmark-note')).value.trim();
+    await this.#add(this.#place, note || null, `Bookmark kept at ${spoken(this.#place)}`);
+  }
+
+  /** @param {number} seconds @param {string|null} note @param {string} said */
+  async #add(seconds, note, said) {
+    try {
+      const added = await send('POST', this.#path, { seconds: Math.round(seconds * 1000) / 1000, note });
+      this.#list = [...(this.#list ?? []), added];
+      this.#show();
+      this.#announce(said);
+      setText(byId('status'), '');
+    } catch {
+      setText(byId('status'), 'The bookmark could not be saved. Try again.');
+    }
+  }
+
+  /** @param {Bookmark} bookmark */
+  async #remove(bookmark) {
+    try {
+      await send('DELETE', `${this.#path}/${encodeURIComponent(bookmark.id)}`);
+    } catch {
+      setText(byId('status'), 'The bookmark could not be removed. Try again.');
+      return;
+    }
+    this.#list = (this.#list ?? []).filter((other) => other !== bookmark);
+    this.#show(bookmark);
+    this.#announce('Bookmark removed');
+  }
+
+  /** @param {Bookmark|null} [removed] the one to offer back */
+  #show(removed = null) {
+    const list = [...(this.#list ?? [])].sort((a, b) => a.seconds - b.seconds);
+    const undo = removed && make('p', { class: 'undo' }, 'Bookmark removed. ', make('button', {
+      type: 'button', class: 'link', text: 'Put it back',
+      onclick: () => this.#add(removed.seconds, removed.note, 'Bookmark put back'),
+    }));
+    const rows = list.map((bookmark) => make('li', { class: 'row-pair' },
+      make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.jump(bookmark.seconds) },
+        make('span', { class: 'row-title', text: bookmark.note ?? this.#chapter(bookmark.seconds) }),
+        make('span', { class: 'row-sub', text: [clock(bookmark.seconds), bookmark.note ? this.#chapter(bookmark.seconds) : '', when(new Date(bookmark.createdAt))].filter(Boolean).join(' · ') })),
+      make('button', { type: 'button', class: 'round', 'aria-label': `Remove the bookmark at ${spoken(bookmark.seconds)}`, onclick: () => this.#remove(bookmark) }, icon('trash'))));
+    this.#panel.replaceChildren(...[
+      undo,
+      rows.length > 0 ? make('ul', { class: 'rows' }, ...rows) : null,
+      rows.length === 0 && !undo ? make('p', { class: 'empty', text: 'No bookmarks yet. Keep a place with the Bookmark button, or press B.' }) : null,
+    ].filter((node) => node !== null));
+    const undoButton = undo?.querySelector('button');
+    if (undoButton instanceof HTMLElement) undoButton.focus();
+  }
+
+  /** @param {number} seconds */
+  #chapter(seconds) {
+    return this.#player.chapters[this.#player.chapterAt(seconds)]?.title ?? 'Bookmark';
+  }
+}

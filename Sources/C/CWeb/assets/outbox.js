@@ -1,0 +1,84 @@
+// Intervals on their way to the server. They stay in the browser's storage until the server has them, so that neither a tunnel
+// nor a closed lid loses a place. Sending one twice does no harm: the server keeps one.
+
+import { RequestError, send } from './api.js';
+import { randomHex, recall, remember, remembered } from './store.js';
+
+const shelf = 'outbox.';
+/** Intervals in one request: well under the 64 kB that a closing page may still send. */
+const batch = 100;
+/** Kept at most: two weeks of listening without a network. */
+const capacity = 20_000;
+
+export class Outbox {
+  #key = shelf + randomHex(6);
+  /** @type {import('./positions.js').Interval[]} */
+  #waiting = [];
+  /** @type {Promise<void>|null} */
+  #sending = null;
+  #retry = 0;
+  #delay = 5;
+
+  constructor() {
+    // Each tab has its own box; what an earlier visit left behind is taken over.
+    for (const key of remembered(shelf)) {
+      const left = recall(key);
+      if (Array.isArray(left)) this.#waiting.push(...left);
+      remember(key, null);
+    }
+    this.#save();
+    addEventListener('online', () => this.flush());
+  }
+
+  get isEmpty() {
+    return this.#waiting.length === 0;
+  }
+
+  /** @param {import('./positions.js').Interval} interval */
+  add(interval) {
+    this.#waiting.push(interval);
+    if (this.#waiting.length > capacity) this.#waiting.splice(0, this.#waiting.length - capacity);
+    this.#save();
+  }
+
+  /** Sends what waits; resolves when the server has it or did not answer. */
+  flush() {
+    clearTimeout(this.#retry);
+    this.#sending ??= this.#drain().finally(() => { this.#sending = null; });
+    return this.#sending;
+  }
+
+  /** Sends the newest intervals while the page is going away. */
+  flushOnLeave() {
+    if (!this.isEmpty) send('POST', '/v2/states/', this.#waiting.slice(-batch), { keepalive: true }).catch(() => {});
+  }
+
+  async #drain() {
+    while (!this.isEmpty) {
+      const sent = this.#waiting.slice(0, batch);
+      try {
+        await send('POST', '/v2/states/', sent);
+      } catch (error) {
+        // A batch that the server will never take would block all others.
+        if (!(error instanceof RequestError) || error.kind !== 'other') {
+          this.#later();
+          return;
+        }
+      }
+      // Accepted, known already, or refused one by one: the server has spoken about each.
+      const done = new Set(sent);
+      this.#waiting = this.#waiting.filter((interval) => !done.has(interval));
+      this.#save();
+      this.#delay = 5;
+    }
+  }
+
+  #later() {
+    this.#retry = setTimeout(() => this.flush(), this.#delay * 1000);
+    this.#delay = Math.min(this.#delay * 2, 120);
+  }
+
+  #save() {
+    remember(this.#key, this.isEmpty ? null : this.#waiting);
+  }
+}

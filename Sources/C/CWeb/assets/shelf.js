@@ -1,0 +1,158 @@
+// The bookshelf: what may be heard now, the last one first; what has ended, below.
+
+import { getJSON } from './api.js';
+import { coverOf } from './cover.js';
+import { byId, icon, make, setText } from './dom.js';
+import { length, list, until, when } from './format.js';
+import { hideNotice, showNotice } from './notice.js';
+import { noticeForError } from './refusals.js';
+
+/** With more titles than this the shelf can be searched. */
+const few = 8;
+
+/** @typedef {any} Item of `GET /v1/shelf` */
+
+/** @param {Item} item @param {Date} now */
+const isPast = (item, now) => ['expired', 'revoked', 'returned', 'cancelled'].includes(item.state)
+  || (item.endsAt !== null && new Date(item.endsAt) <= now);
+/** @param {Item} item @param {Date} now */
+const isFuture = (item, now) => item.startsAt !== null && new Date(item.startsAt) > now;
+/** @param {Item} item */
+const lastHeard = (item) => (item.position ? Date.parse(item.position.lastUpdated) : 0);
+
+async function load() {
+  try {
+    const { account, items } = await getJSON('/v1/shelf');
+    hideNotice();
+    show(account, items);
+  } catch (error) {
+    byId('items').replaceChildren();
+    byId('titles').hidden = true;
+    showNotice(noticeForError(error, null), () => location.reload());
+  } finally {
+    byId('shelf').removeAttribute('aria-busy');
+  }
+}
+
+/** @param {{name: string}} account @param {Item[]} items */
+function show(account, items) {
+  const now = new Date();
+  byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), account.name);
+  const present = items.filter((item) => !isPast(item, now));
+  const past = items.filter((item) => isPast(item, now));
+  present.sort((a, b) => Number(isFuture(a, now)) - Number(isFuture(b, now)) || lastHeard(b) - lastHeard(a) || a.title.title.localeCompare(b.title.title));
+
+  const first = present.find((item) => item.position && !isFinished(item) && !isFuture(item, now));
+  byId('continue').hidden = !first;
+  if (first) byId('continue-item').replaceChildren(hero(first, now));
+  const rest = present.filter((item) => item !== first);
+  byId('items').replaceChildren(...rest.map((item) => card(item, now)));
+  byId('titles').hidden = rest.length === 0 && Boolean(first);
+  setText(byId('titles-heading'), first ? 'Also on your shelf' : 'On your shelf');
+  if (items.length === 0) byId('items').replaceChildren(empty());
+  connectFind(rest.length);
+
+  byId('past').hidden = past.length === 0;
+  setText(byId('past-count'), String(past.length));
+  byId('past-items').replaceChildren(...past.map((item) => card(item, now)));
+}
+
+function empty() {
+  return make('li', { class: 'empty-shelf' },
+    make('p', { class: 'empty-title', text: 'Your shelf is empty' }),
+    make('p', { text: 'Titles that your library lends you or your shop sells you appear here.' }));
+}
+
+/** @param {Item} item */
+const isFinished = (item) => item.position !== null && item.title.duration - item.position.seconds < 5;
+
+/** @param {Item} item */
+const share = (item) => Math.min(1, (item.position?.seconds ?? 0) / item.title.duration);
+
+/** @param {Item} item */
+function progress(item) {
+  const bar = make('span', { class: 'meter', 'aria-hidden': 'true' }, make('span', {}));
+  bar.style.setProperty('--fill', `${share(item) * 100}%`);
+  return bar;
+}
+
+/** @param {Item} item */
+function remaining(item) {
+  if (isFinished(item)) return 'Finished';
+  if (!item.position) return length(item.title.duration);
+  return `${length(item.title.duration - item.position.seconds)} left`;
+}
+
+/** What to know about the order, in a few words. @param {Item} item @param {Date} now */
+function term(item, now) {
+  const starts = item.startsAt && new Date(item.startsAt);
+  const ends = item.endsAt && new Date(item.endsAt);
+  const loan = item.kind === 'loan';
+  switch (item.state) {
+    case 'revoked': return { text: 'Withdrawn', tone: 'over' };
+    case 'returned': return { text: 'Returned', tone: 'over' };
+    case 'cancelled': return { text: 'Cancelled', tone: 'over' };
+    default:
+  }
+  if (item.state === 'expired' || (ends && ends <= now)) return { text: `${loan ? 'Loan ended' : 'Ended'}${ends ? ` ${when(ends, now)}` : ''}`, tone: 'over' };
+  if (starts && starts > now) return { text: `Begins ${when(starts, now)}`, tone: 'soon' };
+  if (ends) return { text: `Loan ends ${until(ends, now)}`, tone: ends.getTime() - now.getTime() < 3 * 86_400_000 ? 'soon' : 'calm' };
+  return null;
+}
+
+/** @param {Item} item @param {Date} now */
+function badge(item, now) {
+  const words = term(item, now);
+  return words && make('p', { class: `badge badge-${words.tone}`, text: words.text });
+}
+
+/** @param {Item} item */
+const address = (item) => `/listen/${encodeURIComponent(item.order)}`;
+
+/** @param {Item} item @param {Date} now */
+function card(item, now) {
+  const { title } = item;
+  return make('li', { class: isPast(item, now) ? 'card card-over' : 'card', 'data-find': `${title.title} ${title.subtitle ?? ''} ${title.authors.join(' ')} ${title.narrators.join(' ')}`.toLowerCase() },
+    coverOf(title),
+    item.position && !isPast(item, now) ? progress(item) : make('span', { class: 'meter-space' }),
+    make('h3', { lang: title.language }, make('a', { href: address(item), text: title.title })),
+    make('p', { class: 'card-author', text: list(title.authors) }),
+    make('p', { class: 'card-length', text: isPast(item, now) ? '' : remaining(item) }),
+    badge(item, now));
+}
+
+/** @param {Item} item @param {Date} now */
+function hero(item, now) {
+  const { title } = item;
+  return make('article', { class: 'hero' },
+    coverOf(title, { eager: true }),
+    make('div', { class: 'hero-text' },
+      make('h3', { lang: title.language }, make('a', { href: address(item), text: title.title })),
+      make('p', { class: 'card-author', text: list(title.authors) }),
+      make('div', { class: 'hero-progress' }, progress(item), make('p', { class: 'card-length', text: `${Math.round(share(item) * 100)}% · ${remaining(item)}` })),
+      make('p', { class: 'hero-actions' },
+        make('a', { class: 'button', href: `${address(item)}#play` }, icon('play'), 'Continue'),
+        make('span', { class: 'quiet', text: `Last heard ${when(new Date(item.position.lastUpdated), now)}` })),
+      badge(item, now)));
+}
+
+/** @param {number} count */
+function connectFind(count) {
+  byId('find-box').hidden = count <= few;
+  const find = /** @type {HTMLInputElement} */ (byId('find'));
+  find.addEventListener('input', () => {
+    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let found = 0;
+    for (const entry of byId('items').children) {
+      const text = entry.getAttribute('data-find') ?? '';
+      const matches = words.every((word) => text.includes(word));
+      /** @type {HTMLElement} */ (entry).hidden = !matches;
+      if (matches) found += 1;
+    }
+    setText(byId('found'), words.length === 0 ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
+  });
+}
+
+load();
+// A shelf that comes back from the browser's memory may have new places on it.
+addEventListener('pageshow', (event) => { if (event.persisted) load(); });

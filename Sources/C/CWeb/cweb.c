@@ -1,0 +1,219 @@
+// Each file of assets/ as an array, with C23 #embed: the compiler rebuilds this file when one of them changes.
+#include "cweb.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+#define HTML "text/html; charset=utf-8"
+#define CSS "text/css; charset=utf-8"
+#define JAVASCRIPT "text/javascript; charset=utf-8"
+#define SVG "image/svg+xml"
+
+static const unsigned char about_js[] = {
+#embed "assets/about.js"
+};
+static const unsigned char aes_js[] = {
+#embed "assets/aes.js"
+};
+static const unsigned char api_js[] = {
+#embed "assets/api.js"
+};
+static const unsigned char bookmarks_js[] = {
+#embed "assets/bookmarks.js"
+};
+static const unsigned char chapters_js[] = {
+#embed "assets/chapters.js"
+};
+static const unsigned char cover_js[] = {
+#embed "assets/cover.js"
+};
+static const unsigned char decrypt_js[] = {
+#embed "assets/decrypt.js"
+};
+static const unsigned char device_js[] = {
+#embed "assets/device.js"
+};
+static const unsigned char dom_js[] = {
+#embed "assets/dom.js"
+};
+static const unsigned char engines_js[] = {
+#embed "assets/engines.js"
+};
+static const unsigned char format_js[] = {
+#embed "assets/format.js"
+};
+static const unsigned char frames_js[] = {
+#embed "assets/frames.js"
+};
+static const unsigned char history_js[] = {
+#embed "assets/history.js"
+};
+static const unsigned char icons_svg[] = {
+#embed "assets/icons.svg"
+};
+static const unsigned char link_ended_html[] = {
+#embed "assets/link-ended.html"
+};
+static const unsigned char listen_css[] = {
+#embed "assets/listen.css"
+};
+static const unsigned char listen_html[] = {
+#embed "assets/listen.html"
+};
+static const unsigned char listen_js[] = {
+#embed "assets/listen.js"
+};
+static const unsigned char listening_js[] = {
+#embed "assets/listening.js"
+};
+static const unsigned char mark_svg[] = {
+#embed "assets/mark.svg"
+};
+static const unsigned char media_session_js[] = {
+#embed "assets/media-session.js"
+};
+static const unsigned char mse_engine_js[] = {
+#embed "assets/mse-engine.js"
+};
+static const unsigned char mux_fmp4_js[] = {
+#embed "assets/mux-fmp4.js"
+};
+static const unsigned char native_engine_js[] = {
+#embed "assets/native-engine.js"
+};
+static const unsigned char not_found_html[] = {
+#embed "assets/not-found.html"
+};
+static const unsigned char notice_js[] = {
+#embed "assets/notice.js"
+};
+static const unsigned char outbox_js[] = {
+#embed "assets/outbox.js"
+};
+static const unsigned char player_js[] = {
+#embed "assets/player.js"
+};
+static const unsigned char playlist_js[] = {
+#embed "assets/playlist.js"
+};
+static const unsigned char positions_js[] = {
+#embed "assets/positions.js"
+};
+static const unsigned char refusals_js[] = {
+#embed "assets/refusals.js"
+};
+static const unsigned char resume_sheet_js[] = {
+#embed "assets/resume-sheet.js"
+};
+static const unsigned char resume_js[] = {
+#embed "assets/resume.js"
+};
+static const unsigned char segments_js[] = {
+#embed "assets/segments.js"
+};
+static const unsigned char sheet_js[] = {
+#embed "assets/sheet.js"
+};
+static const unsigned char shelf_css[] = {
+#embed "assets/shelf.css"
+};
+static const unsigned char shelf_html[] = {
+#embed "assets/shelf.html"
+};
+static const unsigned char shelf_js[] = {
+#embed "assets/shelf.js"
+};
+static const unsigned char shortcuts_js[] = {
+#embed "assets/shortcuts.js"
+};
+static const unsigned char sign_in_html[] = {
+#embed "assets/sign-in.html"
+};
+static const unsigned char sleep_sheet_js[] = {
+#embed "assets/sleep-sheet.js"
+};
+static const unsigned char sleep_js[] = {
+#embed "assets/sleep.js"
+};
+static const unsigned char slider_js[] = {
+#embed "assets/slider.js"
+};
+static const unsigned char speed_sheet_js[] = {
+#embed "assets/speed-sheet.js"
+};
+static const unsigned char status_js[] = {
+#embed "assets/status.js"
+};
+static const unsigned char store_js[] = {
+#embed "assets/store.js"
+};
+static const unsigned char style_css[] = {
+#embed "assets/style.css"
+};
+static const unsigned char tabs_js[] = {
+#embed "assets/tabs.js"
+};
+static const unsigned char transport_js[] = {
+#embed "assets/transport.js"
+};
+static const unsigned char volume_sheet_js[] = {
+#embed "assets/volume-sheet.js"
+};
+
+#define ASSET(symbol, name, type) { name, type, symbol, sizeof symbol }
+
+static const struct cweb_asset table[] = {
+    ASSET(about_js, "about.js", JAVASCRIPT),
+    ASSET(aes_js, "aes.js", JAVASCRIPT),
+    ASSET(api_js, "api.js", JAVASCRIPT),
+    ASSET(bookmarks_js, "bookmarks.js", JAVASCRIPT),
+    ASSET(chapters_js, "chapters.js", JAVASCRIPT),
+    ASSET(cover_js, "cover.js", JAVASCRIPT),
+    ASSET(decrypt_js, "decrypt.js", JAVASCRIPT),
+    ASSET(device_js, "device.js", JAVASCRIPT),
+    ASSET(dom_js, "dom.js", JAVASCRIPT),
+    ASSET(engines_js, "engines.js", JAVASCRIPT),
+    ASSET(format_js, "format.js", JAVASCRIPT),
+    ASSET(frames_js, "frames.js", JAVASCRIPT),
+    ASSET(history_js, "history.js", JAVASCRIPT),
+    ASSET(icons_svg, "icons.svg", SVG),
+    ASSET(link_ended_html, "link-ended.html", HTML),
+    ASSET(listen_css, "listen.css", CSS),
+    ASSET(listen_html, "listen.html", HTML),
+    ASSET(listen_js, "listen.js", JAVASCRIPT),
+    ASSET(listening_js, "listening.js", JAVASCRIPT),
+    ASSET(mark_svg, "mark.svg", SVG),
+    ASSET(media_session_js, "media-session.js", JAVASCRIPT),
+    ASSET(mse_engine_js, "mse-engine.js", JAVASCRIPT),
+    ASSET(mux_fmp4_js, "mux-fmp4.js", JAVASCRIPT),
+    ASSET(native_engine_js, "native-engine.js", JAVASCRIPT),
+    ASSET(not_found_html, "not-found.html", HTML),
+    ASSET(notice_js, "notice.js", JAVASCRIPT),
+    ASSET(outbox_js, "outbox.js", JAVASCRIPT),
+    ASSET(player_js, "player.js", JAVASCRIPT),
+    ASSET(playlist_js, "playlist.js", JAVASCRIPT),
+    ASSET(positions_js, "positions.js", JAVASCRIPT),
+    ASSET(refusals_js, "refusals.js", JAVASCRIPT),
+    ASSET(resume_sheet_js, "resume-sheet.js", JAVASCRIPT),
+    ASSET(resume_js, "resume.js", JAVASCRIPT),
+    ASSET(segments_js, "segments.js", JAVASCRIPT),
+    ASSET(sheet_js, "sheet.js", JAVASCRIPT),
+    ASSET(shelf_css, "shelf.css", CSS),
+    ASSET(shelf_html, "shelf.html", HTML),
+    ASSET(shelf_js, "shelf.js", JAVASCRIPT),
+    ASSET(shortcuts_js, "shortcuts.js", JAVASCRIPT),
+    ASSET(sign_in_html, "sign-in.html", HTML),
+    ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),
+    ASSET(sleep_js, "sleep.js", JAVASCRIPT),
+    ASSET(slider_js, "slider.js", JAVASCRIPT),
+    ASSET(speed_sheet_js, "speed-sheet.js", JAVASCRIPT),
+    ASSET(status_js, "status.js", JAVASCRIPT),
+    ASSET(store_js, "store.js", JAVASCRIPT),
+    ASSET(style_css, "style.css", CSS),
+    ASSET(tabs_js, "tabs.js", JAVASCRIPT),
+    ASSET(transport_js, "transport.js", JAVASCRIPT),
+    ASSET(volume_sheet_js, "volume-sheet.js", JAVASCRIPT),
+};
+
+size_t cweb_count(void) { return sizeof table / sizeof table[0]; }
+
+struct cweb_asset cweb_at(size_t index) { return table[index]; }
