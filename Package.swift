@@ -91,15 +91,36 @@ let package = Package(
 
         // domain
         library(
+            "CarrelIngest",
+            bytes: true,
+            ["CLinux", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelPackager", "CarrelStore"]
+        ),
+        library(
             "CarrelPackager",
             bytes: true,
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelThreads", "CarrelTS"]
         ),
 
         // runs
+        library(
+            "CarrelServer",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer", "CarrelIngest",
+                "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
 
         // tools
+        executable(
+            "carrel",
+            [
+                "CLinux", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelIngest",
+                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelThreads",
+            ]
+        ),
 
         // tests (CarrelTesting: what they share, not shipped)
         .target(
@@ -126,6 +147,13 @@ let package = Package(
         tests(
             "CarrelHTTPClientTests",
             ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
+        ),
+        tests(
+            "CarrelServerTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelServer",
+                "CarrelStore", "CarrelTesting", "CarrelThreads",
+            ]
         ),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelWeb"]),

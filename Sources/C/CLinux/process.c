@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ int clinux_spawn(int *pid, char *const *argv, char *const *environment, const ch
 }
 
 int clinux_pipe(int *ends) { return pipe2(ends, O_CLOEXEC) ? errno : 0; }
+
+int clinux_memory_file(void) { return memfd_create("carrel", MFD_CLOEXEC); }
 
 int clinux_pidfd(int pid) { return pidfd_open(pid, 0); }
 

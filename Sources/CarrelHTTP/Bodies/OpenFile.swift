@@ -11,7 +11,7 @@ public final class OpenFile: Sendable {
     public let modified: Instant
 
     /// Opens the regular file at `path`; throws 404 when there is none.
-    public init(path: String) throws(HTTPError) {
+    public convenience init(path: String) throws(HTTPError) {
         let fd = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard fd >= 0 else {
             let missing = errno == ENOENT || errno == ENOTDIR
@@ -19,6 +19,17 @@ public final class OpenFile: Sendable {
                 ? HTTPError(.notFound, "http.notFound", "there is no such file")
                 : HTTPError(.internalServerError, "http.file", "the file cannot be opened (error \(errno))")
         }
+        try self.init(adopting: fd)
+    }
+
+    /// The same file as an open descriptor, which stays its owner's.
+    public convenience init(duplicating descriptor: Int32) throws(HTTPError) {
+        let fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard fd >= 0 else { throw HTTPError(.internalServerError, "http.file", "the file cannot be opened (error \(errno))") }
+        try self.init(adopting: fd)
+    }
+
+    private init(adopting fd: Int32) throws(HTTPError) {
         var info = stat()
         guard unsafe fstat(fd, &info) == 0, info.st_mode & S_IFMT == S_IFREG else {
             close(fd)

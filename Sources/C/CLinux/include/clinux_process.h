@@ -10,6 +10,9 @@ int clinux_spawn(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *
 /// A pipe whose two ends (read, write) close on exec. Returns 0 or an errno value.
 int clinux_pipe(int *_Nonnull ends);
 
+/// A file in memory without a name that closes on exec, or -1 with errno.
+int clinux_memory_file(void);
+
 /// A descriptor that polls readable once the child has ended, or -1 with errno.
 int clinux_pidfd(int pid);
 

@@ -1,0 +1,14 @@
+// What a process that serves asks of the system.
+#ifndef CLINUX_SERVICE_H
+#define CLINUX_SERVICE_H
+
+/// Leaves no core dump and lets no other process of the user read this one's memory.
+void clinux_forbid_dumps(void);
+
+/// From here on the first SIGTERM or SIGINT only makes `clinux_wait_for_stop` return, and the second ends the process.
+void clinux_catch_stop(void);
+
+/// Waits for the first SIGTERM or SIGINT.
+void clinux_wait_for_stop(void);
+
+#endif

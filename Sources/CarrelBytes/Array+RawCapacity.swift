@@ -1,0 +1,20 @@
+extension Array where Element == UInt8 {
+    /// The bytes that `body` appends.
+    ///
+    /// - Parameters:
+    ///   - capacity: room for at most this many bytes.
+    ///   - body: appends to the span it is given.
+    @inlinable
+    public init<Failure: Error>(
+        rawCapacity capacity: Int, _ body: (inout OutputRawSpan) throws(Failure) -> Void
+    ) throws(Failure) {
+        var failure: Failure?
+        self = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            var out = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
+            do throws(Failure) { try body(&out) } catch { failure = error }
+            count = unsafe out.finalize(for: raw)
+        }
+        if let failure { throw failure }
+    }
+}

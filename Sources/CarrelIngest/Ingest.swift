@@ -1,0 +1,124 @@
+import CarrelAudio
+import CarrelBytes
+import CarrelCrypto
+import CarrelPackager
+package import CarrelStore
+import Glibc
+
+/// Takes sound files into the store: reads what they say of themselves, cleans the sound to frames back to back, indexes it,
+/// and cuts a sample.
+///
+/// Everything here blocks: run it on a thread of its own. What it made is in the blob store when it returns; the catalog entry is
+/// the caller's. When it throws, nothing is left behind but blobs that the next sweep removes.
+package struct Ingest {
+    let blobs: any BlobStore
+    /// A folder for what archives unpack to.
+    let scratch: String
+    let options: IngestOptions
+    let progress: (IngestProgress) throws -> Void
+
+    /// - Parameters:
+    ///   - blobs: where media, cover and sample go.
+    ///   - scratch: a folder for temporary files, made when it is missing; removed again.
+    ///   - options: what the operator decided.
+    ///   - progress: called every megabyte or so; throwing stops the ingest.
+    package init(
+        blobs: any BlobStore,
+        scratch: String,
+        options: IngestOptions,
+        progress: @escaping (IngestProgress) throws -> Void
+    ) {
+        self.blobs = blobs
+        self.scratch = scratch
+        self.options = options
+        self.progress = progress
+    }
+
+    /// SHA-256 over a file, or over the names and contents of a folder's files in order.
+    package func sourceHash(_ path: String) throws -> [UInt8] {
+        let parts =
+            try Self.isFolder(path)
+            ? SourceParts(folder: path, name: path) : SourceParts(file: SourceFile(path: path, name: path))
+        let total = parts.files.reduce(0) { $0 + $1.size }
+        var done: Int64 = 0
+        var hashes: [UInt8] = []
+        for file in parts.files {
+            var hash = SHA256.Stream()
+            try file.forEachWindow { window in
+                hash.update(window)
+                done += Int64(window.byteCount)
+                try progress(IngestProgress(phase: .hashing, done: done, total: total))
+            }
+            let digest = hash.finish()
+            if parts.files.count == 1, !Self.isFolder(path) { return digest }
+            hashes += Array("\(file.name)\n".utf8) + digest
+        }
+        return SHA256.hash(hashes.rawSpan)
+    }
+
+    /// Takes the file, folder or ZIP archive at `path`.
+    package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedTitle {
+        let name = SourceParts.stem(path)
+        if Self.isFolder(path) { return try take(SourceParts(folder: path, name: name), sourceHash) }
+        let file = try SourceFile(path: path, name: path)
+        guard file.size > 0 else { throw IngestError(.empty, path, "is empty") }
+        guard try file.read(0..<4) == [0x50, 0x4b, 0x03, 0x04] else { return try take(SourceParts(file: file), sourceHash) }
+        let folder = try ArchiveUnpacking.makeFolder(in: scratch)
+        defer { ArchiveUnpacking.remove(folder) }
+        try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
+        return try take(SourceParts(folder: folder, name: name), sourceHash)
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private func take(_ parts: SourceParts, _ sourceHash: [UInt8]) throws -> IngestedTitle {
+        let recording = try Recording.make(of: parts, ingest: self)
+        var warnings = recording.warnings
+        var metadata = recording.metadata(named: parts.name)
+        metadata.apply(options.overrides)
+        let cover = try cover(of: recording, parts, &warnings)
+        let sample = try SampleCut(blobs: blobs, scratch: scratch, progress: progress).make(
+            of: recording.index,
+            media: recording.media,
+            chapters: metadata.chapters,
+            seconds: options.sampleSeconds,
+            warnings: &warnings
+        )
+        return IngestedTitle(
+            metadata: metadata,
+            sourceHash: sourceHash,
+            media: recording.media,
+            index: recording.index,
+            cover: cover,
+            sample: sample,
+            warnings: warnings
+        )
+    }
+
+    private func cover(
+        of recording: Recording,
+        _ parts: SourceParts,
+        _ warnings: inout [String]
+    ) throws -> (blob: BlobID, mediaType: String)? {
+        var cover = recording.tags.lazy.compactMap(\.cover).first
+        if let path = options.overrides.coverPath {
+            cover = try Self.picture(path)
+            if cover == nil { throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB") }
+        } else if let path = parts.coverPath, let beside = try? Self.picture(path) {
+            cover = beside
+        }
+        guard let cover, cover.mediaType != "image/bmp" else { return nil }
+        let writer = try blobs.writer()
+        try writer.append(cover.bytes.rawSpan)
+        return (try writer.finish(), cover.mediaType)
+    }
+
+    private static func picture(_ path: String) throws -> AudioTags.Cover? {
+        let file = try SourceFile(path: path, name: path)
+        guard file.size <= Int64(AudioTags.Cover.limit) else { return nil }
+        return AudioTags.Cover(try file.read(0..<file.size))
+    }
+}

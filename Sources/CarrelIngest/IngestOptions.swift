@@ -1,0 +1,52 @@
+/// What an operator decides about one ingest.
+package struct IngestOptions: Sendable {
+    /// What the source says of itself is overridden by what is set here.
+    package var overrides = Overrides()
+    /// Seconds that a segment should last; it ends on the nearest frame.
+    package var segmentSeconds: Double = 10
+    /// The longest sample in seconds; 0 makes none.
+    package var sampleSeconds: Double = 60
+    /// Whether a file whose end is missing is taken as far as it goes.
+    package var allowTruncated = false
+    /// Bytes that an archive may unpack to.
+    package var archiveLimit: Int64 = 16 << 30
+
+    package struct Overrides: Sendable {
+        package var title: String?
+        package var subtitle: String?
+        package var authors: [String] = []
+        package var narrators: [String] = []
+        package var publisher: String?
+        package var language: String?
+        package var description: String?
+        package var isbn: ISBN?
+        /// A JPEG, PNG, GIF or WebP file.
+        package var coverPath: String?
+
+        package init() {}
+
+        package var isEmpty: Bool {
+            title == nil && subtitle == nil && authors.isEmpty && narrators.isEmpty && publisher == nil && language == nil
+                && description == nil && isbn == nil
+        }
+    }
+
+    package init() {}
+}
+
+/// How far an ingest has come.
+package struct IngestProgress: Sendable {
+    package enum Phase: String, Sendable {
+        case hashing
+        case unpacking
+        case indexing
+        case transcoding
+        case sampling
+    }
+
+    package let phase: Phase
+    /// Bytes of the source done in this phase.
+    package let done: Int64
+    /// Bytes of the source in all; 0 when unknown.
+    package let total: Int64
+}

@@ -1,0 +1,20 @@
+package import CarrelPackager
+package import CarrelStore
+
+/// What an ingest made: blobs in the store, and what the catalog needs to know.
+package struct IngestedTitle: Sendable {
+    package let metadata: TitleMetadata
+    /// SHA-256 over the source.
+    package let sourceHash: [UInt8]
+    /// The elementary stream: MP3 frames or ADTS frames back to back.
+    package let media: BlobID
+    package let index: SegmentIndex
+    package let cover: (blob: BlobID, mediaType: String)?
+    /// An MP3 file and how long it plays.
+    package let sample: (blob: BlobID, durationMS: Int64)?
+    /// What an operator should know, in sentences.
+    package let warnings: [String]
+
+    /// Playing time in milliseconds, without encoder delay and padding.
+    package var durationMS: Int64 { Int64((index.duration * 1000).rounded()) }
+}

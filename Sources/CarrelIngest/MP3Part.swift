@@ -1,0 +1,100 @@
+import CarrelAudio
+import CarrelBytes
+
+/// Reads one MP3 file: its frames into the stream, its tags.
+struct MP3Part {
+    let file: SourceFile
+    let summary: MP3Summary
+    let tags: AudioTags
+
+    /// The format of the first frame, or nil when the file is not MP3.
+    static func sniff(_ file: SourceFile) throws -> AudioFormat? {
+        var scanner = MP3Scanner(searchLimit: 1 << 20)
+        var format: AudioFormat?
+        var at: Int64 = 0
+        while format == nil, at < file.size, !scanner.isDone {
+            let bytes = try file.read(at..<min(at + 65_536, file.size))
+            at += Int64(bytes.count)
+            // A tag with a picture is passed over unread.
+            if bytes.isEmpty { break }
+            scanner.feed(bytes.rawSpan) { frames, _ in
+                if format == nil { format = MP3FrameHeader.parse(frames.u32(at: 0))?.format }
+            }
+        }
+        if format == nil {
+            scanner.end { frames, _ in
+                if format == nil { format = MP3FrameHeader.parse(frames.u32(at: 0))?.format }
+            }
+        }
+        return format
+    }
+
+    /// Reads the whole file; `frames` gets whole frames and how many.
+    init(
+        _ file: SourceFile,
+        progress: (Int) throws -> Void,
+        frames: (RawSpan, Int) throws -> Void
+    ) throws {
+        self.file = file
+        var scanner = MP3Scanner()
+        try file.forEachWindow { window in
+            try scanner.feed(window, frames)
+            try progress(window.byteCount)
+        }
+        try scanner.end(frames)
+        do {
+            summary = try scanner.summary()
+        } catch {
+            throw IngestError(.notAudio, file.name, "\(error)")
+        }
+        tags = try Self.tags(of: file, summary.tags)
+    }
+
+    /// Bytes of one tag that are read: a picture and some text.
+    private static let tagLimit: Int64 = 20 << 20
+
+    private static func tags(of file: SourceFile, _ found: [MP3Tag]) throws -> AudioTags {
+        var tags = AudioTags()
+        for tag in found where tag.range.upperBound - tag.range.lowerBound <= tagLimit {
+            let bytes = try file.read(tag.range)
+            switch tag.kind {
+            case .id3v2: if let read = try? ID3.parse(bytes.rawSpan) { tags = tags.filled(from: read) }
+            case .id3v1: if let read = try? ID3.parseV1(bytes.rawSpan) { tags = tags.filled(from: read) }
+            case .ape: if let read = try? APETag.parse(bytes.rawSpan) { tags = tags.filled(from: read) }
+            default: continue
+            }
+        }
+        return tags
+    }
+
+    /// Refuses a file whose end is missing, or says so where that is allowed.
+    func checkWhole(allowTruncated: Bool, warnings: inout [String]) throws(IngestError) {
+        if summary.junk.byteCount > 0, let at = summary.junk.firstOffset {
+            warnings.append(
+                "\(file.name): \(summary.junk.byteCount) bytes between frames are not sound (the first at byte \(at)); left out"
+            )
+        }
+        let missing = summary.missingFrames
+        guard summary.truncatedAt != nil || missing > 0 else { return }
+        let usable = Double(summary.sampleCount) / Double(summary.format.sampleRate)
+        let place =
+            summary.truncatedAt.map { "cut off at byte \($0)" }
+            ?? "\(missing) of \(summary.declaredFrames ?? 0) frames are missing"
+        guard allowTruncated else {
+            throw IngestError(
+                .truncated,
+                file.name,
+                "\(place); \(Self.time(usable)) are usable",
+                hint: "--allow-truncated takes what is usable"
+            )
+        }
+        warnings.append("\(file.name): \(place); took the usable \(Self.time(usable))")
+    }
+
+    /// `h:mm:ss`.
+    static func time(_ seconds: Double) -> String {
+        let whole = Int(seconds)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(whole / 3600):\(two(whole / 60 % 60)):\(two(whole % 60))"
+    }
+}

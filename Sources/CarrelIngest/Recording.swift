@@ -1,0 +1,137 @@
+import CarrelAudio
+import CarrelBytes
+import CarrelPackager
+import CarrelStore
+
+/// The sound of a title in the store, with what its parts said of themselves.
+struct Recording {
+    let media: BlobID
+    let index: SegmentIndex
+    /// Of each part, in playing order.
+    let tags: [AudioTags]
+    /// Chapters of the whole, in milliseconds from the start of the title.
+    let chapters: [TitleMetadata.Chapter]
+    var warnings: [String]
+
+    /// What is known of a part once its frames are in the stream.
+    struct Part {
+        var name: String
+        var tags: AudioTags
+        /// Samples of the stream before this part.
+        var startSample: Int64
+        /// Samples at the part's start that its encoder added.
+        var delay: Int
+        /// Samples at the part's end that its encoder added.
+        var padding: Int
+    }
+
+    /// Cleans, joins and indexes the parts: as they are where they share one format, transcoded to AAC where they do not or
+    /// where Carrel does not read them itself.
+    static func make(of parts: SourceParts, ingest: Ingest) throws -> Recording {
+        var kinds: [SourceKind] = []
+        for file in parts.files { kinds.append(try SourceKind.of(file)) }
+        let formats = Set(kinds.map(\.format))
+        if formats.count == 1, let format = formats.first ?? nil {
+            do {
+                return try record(parts, kinds, format, ingest)
+            } catch is FormatChange {
+                // A later frame has another sample rate or number of channels: only transcoding makes one stream of it.
+            }
+        }
+        let rates = kinds.compactMap { $0.format?.sampleRate }
+        let channels = kinds.map { $0.channels }.max() ?? 2
+        guard
+            let target = AudioFormat(codec: .aac(.lc), sampleRate: min(48_000, rates.max() ?? 44_100), channels: min(2, channels))
+        else {
+            throw IngestError(.malformed, parts.name, "has a sample rate that AAC does not have")
+        }
+        return try record(parts, kinds.map { .foreign($0.channels) }, target, ingest)
+    }
+
+    /// A part's format changes on the way.
+    struct FormatChange: Error {}
+
+    private static func record(
+        _ parts: SourceParts,
+        _ kinds: [SourceKind],
+        _ format: AudioFormat,
+        _ ingest: Ingest
+    ) throws -> Recording {
+        let stream = try ElementaryStream(
+            format: format,
+            segmentSeconds: ingest.options.segmentSeconds,
+            blobs: ingest.blobs
+        )
+        let total = parts.files.reduce(0) { $0 + $1.size }
+        var done: Int64 = 0
+        var made: [Part] = []
+        var warnings: [String] = []
+        for (file, kind) in zip(parts.files, kinds) {
+            var inPart: Int64 = 0
+            let phase: IngestProgress.Phase = if case .foreign = kind { .transcoding } else { .indexing }
+            func advance(_ bytes: Int) throws {
+                inPart = min(file.size, inPart + Int64(bytes))
+                try ingest.progress(IngestProgress(phase: phase, done: done + inPart, total: total))
+            }
+            made.append(
+                try kind.read(
+                    file,
+                    into: stream,
+                    allowTruncated: ingest.options.allowTruncated,
+                    warnings: &warnings,
+                    progress: advance
+                )
+            )
+            done += file.size
+        }
+        guard let first = made.first, let last = made.last,
+            let (media, index) = try stream.finish(encoderDelay: first.delay, padding: last.padding)
+        else { throw IngestError(.notAudio, parts.name, "holds no sound") }
+        let rate = Double(format.sampleRate)
+        let end = Int64((index.duration * 1000).rounded())
+        return Recording(
+            media: media,
+            index: index,
+            tags: made.map(\.tags),
+            chapters: Self.chapters(of: made, rate: rate, firstDelay: first.delay).filter { $0.startMS < end },
+            warnings: warnings
+        )
+    }
+
+    /// The chapters that the parts name themselves, or else one for each of several parts.
+    private static func chapters(of parts: [Part], rate: Double, firstDelay: Int) -> [TitleMetadata.Chapter] {
+        var chapters: [TitleMetadata.Chapter] = []
+        for (number, part) in parts.enumerated() {
+            let start = Double(part.startSample + Int64(part.delay - firstDelay)) / rate * 1000
+            if part.tags.chapters.isEmpty {
+                guard parts.count > 1 else { continue }
+                let title = part.tags.title ?? SourceParts.stem(part.name)
+                chapters.append(.init(title: title, startMS: max(0, Int64(start.rounded()))))
+            } else {
+                for (index, chapter) in part.tags.chapters.enumerated() {
+                    let title = chapter.title.isEmpty ? "Chapter \(number + index + 1)" : chapter.title
+                    chapters.append(.init(title: title, startMS: max(0, Int64(start.rounded()) + chapter.start)))
+                }
+            }
+        }
+        return chapters.sorted { $0.startMS < $1.startMS }
+    }
+
+    /// What the parts say of the whole.
+    func metadata(named name: String) -> TitleMetadata {
+        let first = tags.first ?? AudioTags()
+        // In a set of files the album is the work and each title a chapter; in a single file the title is the work.
+        let title = tags.count > 1 ? first.album ?? name : first.title ?? first.album ?? name
+        var metadata = TitleMetadata(title: title)
+        metadata.subtitle = first.subtitle
+        metadata.authors = first.authors
+        metadata.narrators = first.narrators
+        metadata.publisher = first.publisher
+        metadata.language = first.language
+        metadata.description = first.description ?? first.comment
+        metadata.published = first.date
+        metadata.isbn = tags.lazy.compactMap(\.isbn).compactMap { ISBN($0) }.first
+        metadata.chapters = chapters
+        return metadata
+    }
+}

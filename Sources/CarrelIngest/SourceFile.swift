@@ -1,0 +1,74 @@
+import CarrelBytes
+import CarrelCrypto
+import Glibc
+
+/// A file that is read in windows.
+final class SourceFile {
+    /// As the operator named it, or as it is called in its archive.
+    let name: String
+    let path: String
+    let size: Int64
+    private let descriptor: Int32
+
+    /// Bytes read at once.
+    static let window = 1 << 20
+
+    init(path: String, name: String) throws(IngestError) {
+        // Not following a link at the end, and not waiting for a writer of a named pipe.
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw IngestError(.unreadable, name, "cannot be read: \(systemReason())") }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw IngestError(.unreadable, name, "is not a file")
+        }
+        self.name = name
+        self.path = path
+        size = Int64(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The bytes of `range`; fewer at the end of the file.
+    func read(_ range: Range<Int64>) throws(IngestError) -> [UInt8] {
+        let count = Int(max(0, min(range.upperBound, size) - range.lowerBound))
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+                let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                return unsafe pread(descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound) + off_t(filled))
+            }
+            if got == 0 { break }
+            guard got > 0 else {
+                if errno == EINTR { continue }
+                throw IngestError(.unreadable, name, "cannot be read: \(systemReason())")
+            }
+            filled += got
+        }
+        bytes.removeLast(count - filled)
+        return bytes
+    }
+
+    /// Reads the file front to back; `body` gets each window.
+    func forEachWindow(_ body: (RawSpan) throws -> Void) throws {
+        var bytes = [UInt8](repeating: 0, count: Self.window)
+        var at: Int64 = 0
+        while true {
+            let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(at)) }
+            guard got >= 0 else {
+                if errno == EINTR { continue }
+                throw IngestError(.unreadable, name, "cannot be read: \(systemReason())")
+            }
+            if got == 0 { return }
+            try body(bytes.rawSpan.extracting(0..<got))
+            at += Int64(got)
+        }
+    }
+}
+
+/// What the system says of the last error, in lower case.
+func systemReason() -> String {
+    let number = errno
+    return unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
+}

@@ -1,0 +1,75 @@
+import CarrelAudio
+import CarrelBytes
+
+/// How a part is read.
+enum SourceKind {
+    /// MP3 frames, taken as they are.
+    case mp3(AudioFormat)
+    /// AAC in MP4, whose access units become ADTS frames.
+    case mp4(MP4Part)
+    /// Anything else: ffmpeg reads it, and it becomes AAC. With the number of channels where it is known.
+    case foreign(Int)
+
+    /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
+    var format: AudioFormat? {
+        switch self {
+        case .mp3(let format): format
+        case .mp4(let part): part.format
+        case .foreign: nil
+        }
+    }
+
+    var channels: Int {
+        switch self {
+        case .mp3(let format): format.channels
+        case .mp4(let part): part.channels
+        case .foreign(let channels): channels
+        }
+    }
+
+    /// Looks at the first bytes.
+    static func of(_ file: SourceFile) throws -> SourceKind {
+        guard file.size > 0 else { throw IngestError(.empty, file.name, "is empty") }
+        let head = try file.read(0..<min(file.size, 16))
+        if head.rawSpan.matches("ftyp", at: 4) { return .mp4(try MP4Part(file)) }
+        let foreign: [(StaticString, Int)] = [("fLaC", 0), ("OggS", 0), ("FORM", 0), ("caff", 0), ("\u{1A}E", 0)]
+        if foreign.contains(where: { head.rawSpan.matches($0.0, at: $0.1) }) { return .foreign(0) }
+        if let format = try MP3Part.sniff(file) { return .mp3(format) }
+        return .foreign(0)
+    }
+
+    /// Puts the part's frames into the stream.
+    func read(
+        _ file: SourceFile,
+        into stream: ElementaryStream,
+        allowTruncated: Bool,
+        warnings: inout [String],
+        progress: (Int) throws -> Void
+    ) throws -> Recording.Part {
+        let start = stream.sampleCount
+        switch self {
+        case .mp3:
+            let part = try MP3Part(file, progress: progress) { try stream.append($0, count: $1) }
+            if part.summary.inconsistency != nil { throw Recording.FormatChange() }
+            try part.checkWhole(allowTruncated: allowTruncated, warnings: &warnings)
+            return Recording.Part(
+                name: file.name,
+                tags: part.tags,
+                startSample: start,
+                delay: part.summary.leadingSamples,
+                padding: part.summary.trailingSamples
+            )
+        case .mp4(let part):
+            try part.read(into: stream, allowTruncated: allowTruncated, warnings: &warnings, progress: progress)
+            return Recording.Part(
+                name: file.name,
+                tags: part.tags,
+                startSample: start,
+                delay: part.delay,
+                padding: part.padding
+            )
+        case .foreign:
+            return try ForeignPart(file).read(into: stream, progress: progress)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CLinux
+import CarrelAudio
+import CarrelBytes
+import Glibc
+
+/// The files that make up a title, in playing order, and the picture beside them.
+struct SourceParts {
+    var files: [SourceFile] = []
+    var coverPath: String?
+    /// What the folder or archive is called.
+    var name: String
+
+    private static let pictures: Set<String> = ["jpg", "jpeg", "png", "webp", "gif"]
+    /// What stands beside sound in such folders and is passed over.
+    private static let ignored: Set<String> = [
+        "txt", "nfo", "cue", "m3u", "m3u8", "pls", "pdf", "epub", "log", "sfv", "md5", "url", "html", "xml", "json", "opf",
+        "db", "ini", "ds_store",
+    ]
+    /// Files of one title.
+    private static let limit = 20_000
+    private static let depthLimit = 4
+
+    /// A single file.
+    init(file: SourceFile) {
+        files = [file]
+        name = Self.stem(file.name)
+    }
+
+    /// All sound below a folder, ordered as a person would count: 2 before 10.
+    init(folder: String, name: String) throws {
+        self.name = name
+        var found: [(relative: String, path: String)] = []
+        try Self.walk(folder, "", depth: 0, &found)
+        found.sort { Self.counts($0.relative, before: $1.relative) }
+        var pictures: [(relative: String, path: String)] = []
+        for entry in found {
+            let suffix = Self.suffix(entry.relative)
+            if Self.pictures.contains(suffix) {
+                pictures.append(entry)
+            } else if !Self.ignored.contains(suffix) {
+                files.append(try SourceFile(path: entry.path, name: entry.relative))
+            }
+        }
+        coverPath = (pictures.first { Self.stem($0.relative).lowercased().contains("cover") } ?? pictures.first)?.path
+        guard !files.isEmpty else { throw IngestError(.notAudio, name, "holds no sound") }
+    }
+
+    private static func walk(
+        _ folder: String,
+        _ prefix: String,
+        depth: Int,
+        _ found: inout [(relative: String, path: String)]
+    ) throws(IngestError) {
+        guard depth < depthLimit else { return }
+        guard let stream = unsafe opendir(folder) else {
+            throw IngestError(.unreadable, prefix.isEmpty ? folder : prefix, "cannot be read: \(systemReason())")
+        }
+        defer { unsafe closedir(stream) }
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasPrefix(".") || name == "__MACOSX" { continue }
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard unsafe lstat(path, &status) == 0 else { continue }
+            switch status.st_mode & S_IFMT {
+            case S_IFDIR: try walk(path, "\(prefix)\(name)/", depth: depth + 1, &found)
+            case S_IFREG: found.append(("\(prefix)\(name)", path))
+            default: continue
+            }
+            guard found.count <= limit else { throw IngestError(.archive, folder, "holds more than \(limit) files") }
+        }
+    }
+
+    /// Whether `a` comes before `b` when runs of digits count as numbers.
+    static func counts(_ a: String, before b: String) -> Bool {
+        var (left, right) = (Substring(a.lowercased()), Substring(b.lowercased()))
+        while let x = left.first, let y = right.first {
+            if x.isASCII, x.isNumber, y.isASCII, y.isNumber {
+                let (m, n) = (left.prefix { $0.isASCII && $0.isNumber }, right.prefix { $0.isASCII && $0.isNumber })
+                let (p, q) = (m.drop { $0 == "0" }, n.drop { $0 == "0" })
+                if p.count != q.count { return p.count < q.count }
+                if p != q { return p < q }
+                left = left.dropFirst(m.count)
+                right = right.dropFirst(n.count)
+            } else {
+                if x != y { return x < y }
+                left = left.dropFirst()
+                right = right.dropFirst()
+            }
+        }
+        return left.isEmpty ? !right.isEmpty || a < b : false
+    }
+
+    /// The last part of a path without its suffix.
+    static func stem(_ path: String) -> String {
+        let last = path.split(separator: "/").last.map(String.init) ?? path
+        guard let dot = last.lastIndex(of: "."), dot > last.startIndex else { return last }
+        return String(last[..<dot])
+    }
+
+    static func suffix(_ path: String) -> String {
+        guard let dot = path.lastIndex(of: ".") else { return "" }
+        return path[path.index(after: dot)...].lowercased()
+    }
+}

@@ -1,0 +1,158 @@
+import CLinux
+import CarrelAudio
+import CarrelBytes
+import Glibc
+
+/// ffmpeg as a child process: it reads what Carrel does not, isolated, so that a broken decoder never takes the server down.
+///
+/// The child reads one named file and nothing else: formats and protocols are on fixed lists, so that a playlist dressed as a
+/// sound opens nothing; it inherits no descriptor; its processor time, memory and open files are limited (`prlimit`).
+struct Transcoder {
+    /// Formats that hold sound themselves. None of them names other files.
+    private static let formats = "flac,wav,w64,ogg,aiff,caf,mp3,aac,mov,matroska,ac3,eac3,ape,wv,tta,asf,amr,au,dsf"
+    private static let programs = (transcoder: "ffmpeg", prober: "ffprobe")
+
+    /// Seconds of processor time: a day of sound takes minutes.
+    private static let cpuSeconds = 4 * 3600
+    private static let memoryBytes = 2 << 30
+
+    let source: SourceFile
+
+    private static func limited(_ arguments: [String]) -> [String] {
+        ["prlimit", "--cpu=\(cpuSeconds)", "--as=\(memoryBytes)", "--nofile=64", "--core=0", "--"] + arguments
+    }
+
+    private var inputOptions: [String] {
+        [
+            "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
+            Self.formats, "-i", "file:\(source.path)",
+        ]
+    }
+
+    /// What ffprobe says of the file, as JSON.
+    func probe() throws -> [UInt8] {
+        var out: [UInt8] = []
+        try run(
+            [
+                Self.programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
+                "-format_whitelist", Self.formats, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
+                "-i", "file:\(source.path)",
+            ]
+        ) { span in
+            guard out.count + span.byteCount <= 16 << 20 else {
+                throw IngestError(.malformed, source.name, "describes itself in more than 16 MiB")
+            }
+            out.append(copying: span)
+        }
+        return out
+    }
+
+    /// The first picture in the file, as it is; nil when there is none.
+    func picture() -> [UInt8]? {
+        var out: [UInt8] = []
+        try? run(
+            [Self.programs.transcoder] + inputOptions + [
+                "-map", "0:v:0", "-c", "copy", "-frames:v", "1", "-f", "image2pipe", "pipe:1",
+            ]
+        ) {
+            guard out.count + $0.byteCount <= AudioTags.Cover.limit else { throw IngestError(.malformed, source.name, "large") }
+            out.append(copying: $0)
+        }
+        return out.isEmpty ? nil : out
+    }
+
+    /// The sound as AAC-LC in ADTS frames.
+    ///
+    /// - Parameters:
+    ///   - sampleRate: of the result.
+    ///   - channels: 1 or 2.
+    ///   - body: gets the bytes as they come.
+    /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
+    func aac(sampleRate: Int, channels: Int, _ body: (RawSpan) throws -> Void) throws {
+        try run(
+            [Self.programs.transcoder] + inputOptions + [
+                "-map", "0:a:0", "-vn", "-map_metadata", "-1", "-ac", "\(channels)", "-ar", "\(sampleRate)", "-c:a", "aac",
+                "-b:a", "\(channels * 64)k", "-f", "adts", "pipe:1",
+            ],
+            body
+        )
+    }
+
+    /// A stretch of an ADTS file as an MP3 file.
+    func mp3(bitrate: Int, _ body: (RawSpan) throws -> Void) throws {
+        try run(
+            [Self.programs.transcoder] + inputOptions + [
+                "-map", "0:a:0", "-map_metadata", "-1", "-c:a", "libmp3lame", "-b:a", "\(bitrate)k", "-f", "mp3", "pipe:1",
+            ],
+            body
+        )
+    }
+
+    /// Runs a program and passes on what it prints; what it says on standard error becomes the error's text.
+    private func run(_ arguments: [String], _ body: (RawSpan) throws -> Void) throws {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe clinux_pipe(&ends) == 0 else { throw failed() }
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+        let complaints = clinux_memory_file()
+        defer {
+            close(null)
+            close(complaints)
+            close(ends[0])
+        }
+        var pid: Int32 = 0
+        let status = spawn(&pid, Self.limited(arguments), [null, ends[1], complaints])
+        close(ends[1])
+        guard status == 0 else { throw failed() }
+        do {
+            try drain(ends[0], body)
+        } catch {
+            kill(-pid, SIGKILL)
+            _ = clinux_reap(pid)
+            throw error
+        }
+        let exit = clinux_reap(pid)
+        guard exit == 0 else { throw failure(exit, complaints) }
+    }
+
+    private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32]) -> Int32 {
+        let environment: [String] = ["PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"]
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
+        var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        unsafe variables.append(nil)
+        defer { unsafe (words + variables).forEach { unsafe free($0) } }
+        return unsafe clinux_spawn(&pid, words, variables, "/", standard)
+    }
+
+    private func drain(_ descriptor: Int32, _ body: (RawSpan) throws -> Void) throws {
+        var bytes = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if got == 0 { return }
+            guard got > 0 else {
+                if errno == EINTR { continue }
+                throw failed()
+            }
+            try body(bytes.rawSpan.extracting(0..<got))
+        }
+    }
+
+    private func failed() -> IngestError { IngestError(.transcoder, source.name, "ffmpeg cannot be run: \(systemReason())") }
+
+    /// The last line that the program complained with, without the path that the operator knows already.
+    private func failure(_ exit: Int32, _ complaints: Int32) -> IngestError {
+        if exit == 127 {
+            return IngestError(
+                .transcoder,
+                source.name,
+                "needs ffmpeg to be read, which is not installed",
+                hint: "install the package ffmpeg"
+            )
+        }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, 0) }
+        let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
+        let last = lines.last.map { $0.replacing("file:\(source.path): ", with: "") } ?? "it ended with \(exit)"
+        return IngestError(.notAudio, source.name, "is not sound that can be read: \(last.lowercased())")
+    }
+}

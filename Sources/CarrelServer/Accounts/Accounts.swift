@@ -1,0 +1,182 @@
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelStore
+
+/// A person, known by name to the shop or library that created the account.
+package struct Account: Sendable, Equatable {
+    package let id: String
+    package let name: String
+}
+
+/// What a back-office key may do.
+package enum Role: String, Sendable, CaseIterable {
+    /// Orders and accounts.
+    case service
+    /// All that `service` may, and the catalog.
+    case admin
+}
+
+/// Accounts, the sessions of their browsers and apps, and the keys of back offices.
+///
+/// Tokens are opaque: a prefix, 32 random bytes and a 4-byte checksum that drops garbage without asking the database. Only their
+/// SHA-256 is stored.
+package struct Accounts: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    package init(database: any Database, clock: any WallClock) {
+        self.database = database
+        self.clock = clock
+    }
+
+    /// The account of that name, created when it is new.
+    package func findOrCreate(named name: String) async throws -> Account {
+        let name = try Self.checkedName(name)
+        let fresh = Account(id: Random.uuid(), name: name)
+        let now = clock.now
+        return try await database.write { try AccountStore.findOrInsert(fresh, at: now, in: $0) }
+    }
+
+    /// The account of that name, or nil.
+    package func find(named name: String) async throws -> Account? {
+        try await database.read { try AccountStore.account(named: name, in: $0) }
+    }
+
+    /// The name of an account that exists.
+    package func name(ofID id: String) async throws -> String {
+        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else {
+            throw ServerError(.notFound, "there is no such account")
+        }
+        return account.name
+    }
+
+    static func checkedName(_ name: String) throws -> String {
+        guard !name.isEmpty, name.utf8.count <= 256, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
+        else { throw ServerError(.invalid, "an account name has 1 to 256 bytes and no control characters") }
+        return name
+    }
+
+    // MARK: Sessions
+
+    /// What a token of an account is for.
+    package enum TokenPurpose: String, Sendable {
+        /// Signs requests in, as a bearer token or a cookie.
+        case session
+        /// Redeemed once, from a link, for a session.
+        case signIn = "sign-in"
+
+        var life: Duration {
+            switch self {
+            case .session: .seconds(180 * 24 * 3600)
+            case .signIn: .seconds(3600)
+            }
+        }
+
+        var prefix: String { self == .session ? "cs_" : "cl_" }
+    }
+
+    /// Issues a token for `account`; the text is shown once and never stored.
+    package func issueToken(for account: Account, purpose: TokenPurpose) async throws -> String {
+        let token = OpaqueToken.make(prefix: purpose.prefix)
+        let now = clock.now
+        try await database.write {
+            try AccountStore.insertSession(
+                token.hash,
+                account: account.id,
+                purpose: purpose.rawValue,
+                created: now,
+                expires: now + purpose.life,
+                in: $0
+            )
+            try AccountStore.deleteExpiredSessions(before: now, in: $0)
+        }
+        return token.text
+    }
+
+    /// The account that a live token of this purpose signs in.
+    package func account(ofToken text: String, purpose: TokenPurpose) async throws -> Account? {
+        guard let token = OpaqueToken(text, prefix: purpose.prefix) else { return nil }
+        let now = clock.now
+        return try await database.read {
+            try AccountStore.account(ofSession: token.hash, purpose: purpose.rawValue, at: now, in: $0)
+        }
+    }
+
+    /// Redeems a sign-in token: it works once, and its account gets a session.
+    ///
+    /// - Returns: the session's token, or nil when the sign-in token is unknown, used or too old.
+    package func redeemSignIn(_ text: String) async throws -> String? {
+        guard let token = OpaqueToken(text, prefix: TokenPurpose.signIn.prefix) else { return nil }
+        let session = OpaqueToken.make(prefix: TokenPurpose.session.prefix)
+        let now = clock.now
+        let redeemed = try await database.write { transaction -> Bool in
+            let purpose = TokenPurpose.signIn.rawValue
+            guard let account = try AccountStore.account(ofSession: token.hash, purpose: purpose, at: now, in: transaction) else {
+                return false
+            }
+            try AccountStore.deleteSession(token.hash, in: transaction)
+            try AccountStore.insertSession(
+                session.hash,
+                account: account.id,
+                purpose: TokenPurpose.session.rawValue,
+                created: now,
+                expires: now + TokenPurpose.session.life,
+                in: transaction
+            )
+            return true
+        }
+        return redeemed ? session.text : nil
+    }
+
+    /// Ends a session.
+    package func endSession(_ text: String) async throws {
+        guard let token = OpaqueToken(text, prefix: TokenPurpose.session.prefix) else { return }
+        try await database.write { try AccountStore.deleteSession(token.hash, in: $0) }
+    }
+
+    // MARK: Back-office keys
+
+    /// A back-office key as it is listed; its text is known only to who created it.
+    package struct ServiceKey: Sendable, Equatable {
+        package let id: String
+        package let name: String
+        package let role: Role
+        package let createdAt: Instant
+        package let revokedAt: Instant?
+    }
+
+    static let keyPrefix = "ck_"
+
+    /// Creates a back-office key.
+    ///
+    /// - Returns: the key's record and its text, which is shown once and never stored.
+    package func createServiceKey(name: String, role: Role) async throws -> (key: ServiceKey, text: String) {
+        let token = OpaqueToken.make(prefix: Self.keyPrefix)
+        let key = ServiceKey(
+            id: Random.uuid(),
+            name: try Self.checkedName(name),
+            role: role,
+            createdAt: clock.now,
+            revokedAt: nil
+        )
+        try await database.write { try AccountStore.insertServiceKey(key, hash: token.hash, in: $0) }
+        return (key, token.text)
+    }
+
+    package func serviceKeys() async throws -> [ServiceKey] {
+        try await database.read { try AccountStore.serviceKeys(in: $0) }
+    }
+
+    /// Revokes a key at once. Revoking it again changes nothing.
+    package func revokeServiceKey(_ id: String) async throws {
+        let now = clock.now
+        let known = try await database.write { try AccountStore.revokeServiceKey(id, at: now, in: $0) }
+        guard known else { throw ServerError(.notFound, "there is no back-office key \(id)") }
+    }
+
+    /// The live key of that text, or nil.
+    package func serviceKey(ofToken text: String) async throws -> ServiceKey? {
+        guard let token = OpaqueToken(text, prefix: Self.keyPrefix) else { return nil }
+        return try await database.read { try AccountStore.serviceKey(hash: token.hash, in: $0) }
+    }
+}

@@ -1,0 +1,49 @@
+package import CarrelIngest
+import CarrelPackager
+import CarrelStore
+import CarrelThreads
+
+/// Takes sources into the catalog: the work of ``Ingest`` on a thread of its own, then the title.
+package final class Ingesting: Sendable {
+    private let titles: Titles
+    private let scratch: String
+    /// One at a time: an ingest fills the disk's and a core's time anyway.
+    private let thread = BlockingThreads(name: "ingest", count: 1)
+
+    package init(titles: Titles, home: Home) {
+        self.titles = titles
+        scratch = "\(home.directory)/scratch"
+    }
+
+    /// What became of one source.
+    package struct Outcome: Sendable {
+        package let title: Title
+        /// False when the source was in the catalog already.
+        package let created: Bool
+        package let warnings: [String]
+    }
+
+    /// Takes one file, folder or archive. A source that is in the catalog already is recognised by its contents; metadata given
+    /// in the options are then written to its title.
+    package func ingest(
+        _ path: String,
+        _ options: IngestOptions,
+        progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
+    ) async throws -> Outcome {
+        let (scratch, blobs) = (scratch, titles.blobs)
+        let hash = try await thread.run {
+            try Ingest(blobs: blobs, scratch: scratch, options: options, progress: progress).sourceHash(path)
+        }
+        if let known = try await titles.find(sourceHash: hash) {
+            var metadata = known.metadata
+            metadata.apply(options.overrides)
+            let title = try await titles.update(metadata, of: known)
+            return Outcome(title: title, created: false, warnings: [])
+        }
+        let made = try await thread.run {
+            try Ingest(blobs: blobs, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
+        }
+        let (title, created) = try await titles.add(made)
+        return Outcome(title: title, created: created, warnings: made.warnings)
+    }
+}

@@ -1,0 +1,107 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelIngest
+import CarrelJSON
+import Glibc
+
+/// `/admin/v1/titles`: the catalog, for back offices.
+struct TitleRoutes {
+    let titles: Titles
+    let ingesting: Ingesting
+    let callers: Callers
+    let scratch: String
+
+    /// Bytes of one uploaded source.
+    static let uploadLimit: Int64 = 8 << 30
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/titles") { request, _ in
+            try await callers.requireBackOffice(request)
+            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
+            let page = try await titles.list(after: try PageMark.parse(request.query["after"]), limit: limit)
+            var answer: JSONObject = ["titles": .array(page.map { .object($0.json) })]
+            if page.count == limit, let last = page.last { answer["next"] = .string(PageMark.text(last.createdAt, last.id)) }
+            return .json(.object(answer))
+        }
+        router.on(.get, "admin/v1/titles/{title}") { request, parameters in
+            try await callers.requireBackOffice(request)
+            return .json(.object(try await titles.find(parameters["title"]).json))
+        }
+        router.on(.post, "admin/v1/titles") { request, _ in try await upload(request) }
+    }
+
+    /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
+    private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await callers.requireBackOffice(request, .admin)
+        var options = IngestOptions()
+        options.overrides = try Self.overrides(request.query)
+        options.allowTruncated = request.query.flag("allowTruncated")
+        if let length = request.body.length, Int64(length) > Self.uploadLimit { throw Self.tooLarge }
+        let path = try await receive(request)
+        defer { unsafe unlink(path) }
+        let outcome: Ingesting.Outcome
+        do {
+            outcome = try await ingesting.ingest(path, options)
+        } catch let error as IngestError {
+            throw HTTPError(
+                error.code == .full ? .insufficientStorage : .unprocessableContent,
+                error.code.rawValue,
+                "the upload \(error.detail)",
+                extra: error.hint.map { [("hint", $0)] } ?? []
+            )
+        }
+        return .json(
+            [
+                "titles": [.object(outcome.title.json)], "created": .bool(outcome.created),
+                "warnings": .array(outcome.warnings.map { .string($0) }),
+            ],
+            status: outcome.created ? .created : .ok
+        )
+    }
+
+    private func receive(_ request: HTTPRequest) async throws -> String {
+        unsafe mkdir(scratch, 0o700)
+        let path = "\(scratch)/upload-\(Random.uuid())"
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ServerError(.home, "cannot write to \(scratch): \(reason(errno))") }
+        defer { close(descriptor) }
+        var received: Int64 = 0
+        do {
+            while let chunk = try await request.body.next() {
+                received += Int64(chunk.count)
+                guard received <= Self.uploadLimit else { throw Self.tooLarge }
+                let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                guard written == chunk.count else {
+                    throw HTTPError(.insufficientStorage, "ingest.full", "there is no room for the upload")
+                }
+            }
+        } catch {
+            unsafe unlink(path)
+            throw error
+        }
+        return path
+    }
+
+    private static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
+        var overrides = IngestOptions.Overrides()
+        overrides.title = query["title"]
+        overrides.subtitle = query["subtitle"]
+        overrides.authors = query.all("author")
+        overrides.narrators = query.all("narrator")
+        overrides.publisher = query["publisher"]
+        overrides.language = query["language"]
+        overrides.description = query["description"]
+        if let text = query["isbn"] {
+            guard let isbn = ISBN(text) else { throw ServerError(.invalid, "isbn is not an ISBN") }
+            overrides.isbn = isbn
+        }
+        return overrides
+    }
+
+    private static let tooLarge = HTTPError(
+        .contentTooLarge,
+        "request.too-large",
+        "an upload has at most \(uploadLimit >> 30) GiB"
+    )
+}

@@ -1,0 +1,135 @@
+import CarrelBytes
+import CarrelIngest
+import CarrelJSON
+package import CarrelStore
+
+/// The SQL of titles.
+package enum TitleStore {
+    static let insert = SQL(
+        """
+        INSERT INTO titles (id, kind, isbn, source_hash, title, metadata, duration_ms, media_blob, segment_index, cover_blob,
+            cover_type, sample_blob, sample_ms, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (source_hash) DO NOTHING
+        """
+    )
+    static let byID = SQL(
+        """
+        SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
+        FROM titles WHERE id = $1
+        """
+    )
+    static let bySource = SQL(
+        """
+        SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
+        FROM titles WHERE source_hash = $1
+        """
+    )
+    static let byISBN = SQL(
+        """
+        SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
+        FROM titles WHERE isbn = $1 ORDER BY created_at DESC, id
+        """
+    )
+    static let list = SQL(
+        """
+        SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
+        FROM titles WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3
+        """
+    )
+    static let updateMetadata = SQL("UPDATE titles SET title = $2, isbn = $3, metadata = $4 WHERE id = $1")
+    static let exists = SQL("SELECT 1 FROM titles WHERE id = $1")
+    static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 ORDER BY created_at, id LIMIT 10")
+    static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
+
+    package static let statements = [
+        insert, byID, bySource, byISBN, list, updateMetadata, exists, idsByISBN, media,
+    ]
+
+    /// Whether the title was inserted; false when its source is already in the catalog.
+    static func insert(
+        _ title: Title,
+        sourceHash: [UInt8],
+        mediaBlob: String,
+        segmentIndex: [UInt8],
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(title.id), .text(title.kind.rawValue), .text(ifPresent: title.metadata.isbn?.description), .blob(sourceHash),
+            .text(title.metadata.title), .text(metadataText(title.metadata)), .integer(title.durationMS), .text(mediaBlob),
+            .blob(segmentIndex), .text(ifPresent: title.cover?.blob), .text(ifPresent: title.cover?.mediaType),
+            .text(ifPresent: title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
+            .instant(title.createdAt),
+        ]
+        return try transaction.run(insert, values) == 1
+    }
+
+    static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(id), .text(metadata.title), .text(ifPresent: metadata.isbn?.description), .text(metadataText(metadata)),
+        ]
+        _ = try transaction.run(updateMetadata, values)
+    }
+
+    private static func metadataText(_ metadata: TitleMetadata) -> String {
+        String(decoding: JSON.object(metadata.json).write(), as: UTF8.self)
+    }
+
+    static func title(id: String, in transaction: any Transaction) throws -> Title? {
+        try transaction.row(byID, [.text(id)]).map(title)
+    }
+
+    static func title(sourceHash: [UInt8], in transaction: any Transaction) throws -> Title? {
+        try transaction.row(bySource, [.blob(sourceHash)]).map(title)
+    }
+
+    /// The titles of an ISBN, the newest first.
+    static func titles(isbn: ISBN, in transaction: any Transaction) throws -> [Title] {
+        try transaction.rows(byISBN, [.text(isbn.description)]).map(title)
+    }
+
+    static func list(after: (Instant, String)?, limit: Int, in transaction: any Transaction) throws -> [Title] {
+        let values: [SQLValue] = [
+            .integer(after?.0.milliseconds ?? Int64.min), .text(after?.1 ?? ""), .integer(Int64(limit)),
+        ]
+        return try transaction.rows(list, values).map(title)
+    }
+
+    static func exists(_ id: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(exists, [.text(id)]) != nil
+    }
+
+    static func ids(isbn: ISBN, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(idsByISBN, [.text(isbn.description)]).map { try $0.text(0) }
+    }
+
+    /// The blob of a title's media and its serialized segment index.
+    static func media(id: String, in transaction: any Transaction) throws -> (blob: String, index: [UInt8])? {
+        try transaction.row(media, [.text(id)]).map { (try $0.text(0), try $0.blob(1)) }
+    }
+
+    static func title(_ row: Row) throws -> Title {
+        guard let kind = Title.Kind(rawValue: try row.text(1)) else {
+            throw ServerError(.home, "a title has a kind that this version does not know")
+        }
+        let metadata: TitleMetadata
+        do {
+            let text = Array(try row.text(2).utf8)
+            metadata = try TitleMetadata(json: try JSON.parse(text.rawSpan).object ?? [:])
+        } catch let error as Malformed {
+            throw ServerError(.home, "the metadata of title \(try row.text(0)) cannot be read: \(error)")
+        }
+        var cover: (blob: String, mediaType: String)?
+        if let blob = try row.textIfPresent(4), let type = try row.textIfPresent(5) { cover = (blob, type) }
+        var sample: (blob: String, durationMS: Int64)?
+        if let blob = try row.textIfPresent(6), let duration = try row.integerIfPresent(7) { sample = (blob, duration) }
+        return Title(
+            id: try row.text(0),
+            kind: kind,
+            metadata: metadata,
+            durationMS: try row.integer(3),
+            cover: cover,
+            sample: sample,
+            createdAt: try row.instant(8)
+        )
+    }
+}

@@ -1,0 +1,108 @@
+package import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+package import CarrelIngest
+import CarrelPackager
+package import CarrelStore
+
+/// The catalog: titles with their media, covers and samples.
+package struct Titles: Sendable {
+    let database: any Database
+    let blobs: any BlobStore
+    let clock: any WallClock
+
+    package init(database: any Database, blobs: any BlobStore, clock: any WallClock) {
+        self.database = database
+        self.blobs = blobs
+        self.clock = clock
+    }
+
+    package func find(_ id: String) async throws -> Title {
+        guard let title = try await database.read({ try TitleStore.title(id: id, in: $0) }) else {
+            throw ServerError(.notFound, "there is no such title")
+        }
+        return title
+    }
+
+    /// The newest title of an ISBN.
+    package func find(isbn text: String) async throws -> Title {
+        guard let isbn = ISBN(text) else { throw ServerError(.invalid, "isbn is not an ISBN") }
+        guard let title = try await database.read({ try TitleStore.titles(isbn: isbn, in: $0).first }) else {
+            throw ServerError(.notFound, "there is no title with this ISBN")
+        }
+        return title
+    }
+
+    /// A page of the catalog, oldest first.
+    package func list(after: (Instant, String)? = nil, limit: Int = 100) async throws -> [Title] {
+        try await database.read { try TitleStore.list(after: after, limit: limit, in: $0) }
+    }
+
+    /// The title that was made from a source with this hash, if any.
+    package func find(sourceHash: [UInt8]) async throws -> Title? {
+        try await database.read { try TitleStore.title(sourceHash: sourceHash, in: $0) }
+    }
+
+    /// Adds what an ingest made. A source that is there already gives the title that is there.
+    package func add(_ made: IngestedTitle) async throws -> (title: Title, created: Bool) {
+        let title = Title(
+            id: Random.uuid(),
+            kind: .audiobook,
+            metadata: made.metadata,
+            durationMS: made.durationMS,
+            cover: made.cover.map { ($0.blob.description, $0.mediaType) },
+            sample: made.sample.map { ($0.blob.description, $0.durationMS) },
+            createdAt: clock.now
+        )
+        let index = made.index.serialized()
+        return try await database.write { transaction in
+            let created = try TitleStore.insert(
+                title,
+                sourceHash: made.sourceHash,
+                mediaBlob: made.media.description,
+                segmentIndex: index,
+                in: transaction
+            )
+            if created { return (title, true) }
+            guard let known = try TitleStore.title(sourceHash: made.sourceHash, in: transaction) else {
+                throw ServerError(.conflict, "the title could not be added")
+            }
+            return (known, false)
+        }
+    }
+
+    /// Writes other metadata to a title.
+    package func update(_ metadata: TitleMetadata, of title: Title) async throws -> Title {
+        guard metadata != title.metadata else { return title }
+        try await database.write { try TitleStore.updateMetadata(metadata, of: title.id, in: $0) }
+        return try await find(title.id)
+    }
+
+    /// The cover of a title as a response.
+    func coverResponse(of id: String, for request: HTTPRequest) async throws -> HTTPResponse {
+        let title = try await find(id)
+        guard let cover = title.cover else { throw ServerError(.notFound, "this title has no cover") }
+        return try blobResponse(
+            cover.blob,
+            mediaType: cover.mediaType,
+            request: request,
+            cacheControl: "private, max-age=86400"
+        )
+    }
+
+    /// A whole blob as a response, with ranges and conditions.
+    func blobResponse(
+        _ id: String,
+        mediaType: String,
+        request: HTTPRequest,
+        cacheControl: String
+    ) throws -> HTTPResponse {
+        let blob = try blobs.open(try BlobID(stored: id))
+        let file = try OpenFile(duplicating: blob.descriptor)
+        return HTTPResponse.serving(
+            Representation(length: file.size, contentType: mediaType, etag: "\"\(id.prefix(32))\"") { .file(file, $0) },
+            for: request,
+            headers: ["Cache-Control": cacheControl]
+        )
+    }
+}

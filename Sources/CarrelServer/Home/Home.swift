@@ -1,0 +1,54 @@
+import Glibc
+
+/// Which of the two estates a home keeps: each has its own database, keys and media, and ids of one mean nothing in the other.
+package enum ServiceEnvironment: String, Sendable, CaseIterable {
+    case live
+    case qa
+}
+
+/// The folder that holds everything a server keeps: database, media, master key, control socket.
+///
+/// The folder and all in it belong to one user and are closed to others (0700). The qa environment lives in a folder of its own
+/// inside the home.
+package struct Home: Sendable {
+    /// Where this environment's files are.
+    package let directory: String
+    package let environment: ServiceEnvironment
+
+    /// Opens a home, making its folders where they are missing.
+    ///
+    /// - Parameters:
+    ///   - path: the home; `~` is not expanded here.
+    ///   - environment: live data are in the home itself, qa data in its folder `qa`.
+    /// - Throws: ``ServerError`` `home` when a folder cannot be made or used.
+    package init(at path: String, environment: ServiceEnvironment = .live) throws(ServerError) {
+        let root = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        self.environment = environment
+        directory = environment == .live ? root : "\(root)/\(environment.rawValue)"
+        try Self.makeDirectories(directory)
+    }
+
+    package var databasePath: String { "\(directory)/carrel.db" }
+    package var blobsPath: String { "\(directory)/blobs" }
+    package var masterKeyPath: String { "\(directory)/master.key" }
+    package var socketPath: String { "\(directory)/carrel.sock" }
+    package var settingsPath: String { "\(directory)/carrel.conf" }
+
+    private static func makeDirectories(_ path: String) throws(ServerError) {
+        var made = path.hasPrefix("/") ? "" : "."
+        for part in path.split(separator: "/") {
+            made += "/\(part)"
+            if unsafe mkdir(made, 0o700) != 0 && errno != EEXIST {
+                throw ServerError(.home, "cannot make the folder \(made): \(reason(errno))")
+            }
+        }
+        guard unsafe access(path, R_OK | W_OK | X_OK) == 0 else {
+            throw ServerError(.home, "cannot use the folder \(path): \(reason(errno))")
+        }
+    }
+}
+
+/// What the system says of an error number, in lower case.
+package func reason(_ number: Int32) -> String {
+    unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
+}

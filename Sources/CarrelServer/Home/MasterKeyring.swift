@@ -1,0 +1,136 @@
+import CarrelBytes
+package import CarrelCrypto
+import Glibc
+
+/// The keys under which content keys and the server's other secrets are wrapped (AES Key Wrap, RFC 3394).
+///
+/// They are kept outside the database: in a file of the home that only its owner may read, or in the systemd credential
+/// `carrel-master-key`. One line per key, `VERSION HEX`, the newest last; a rotation adds a line, and old lines go when nothing
+/// is wrapped under them any more.
+package struct MasterKeyring: Sendable {
+    private var keys: [Int64: Secret]
+    /// The version that new wraps use.
+    package private(set) var current: Int64
+
+    /// A secret wrapped under one of the keys.
+    package struct Wrapped: Sendable, Equatable {
+        package let masterVersion: Int64
+        package let bytes: [UInt8]
+
+        package init(masterVersion: Int64, bytes: [UInt8]) {
+            self.masterVersion = masterVersion
+            self.bytes = bytes
+        }
+    }
+
+    package func has(_ version: Int64) -> Bool { keys[version] != nil }
+
+    package func wrap(_ secret: Secret) throws -> Wrapped {
+        guard let key = keys[current] else { throw ServerError(.masterKey, "there is no master key") }
+        return Wrapped(masterVersion: current, bytes: try AESKeyWrap.wrap(secret, under: key))
+    }
+
+    package func unwrap(_ wrapped: Wrapped) throws -> Secret {
+        guard let key = keys[wrapped.masterVersion] else {
+            throw ServerError(.masterKey, "the master key of version \(wrapped.masterVersion) is missing")
+        }
+        do {
+            return try AESKeyWrap.unwrap(wrapped.bytes.rawSpan, under: key)
+        } catch {
+            throw ServerError(.masterKey, "the master key of version \(wrapped.masterVersion) is not the one of this database")
+        }
+    }
+
+    /// Reads the keyring of a home, making it at first use.
+    package init(of home: Home) throws(ServerError) {
+        let path: String
+        if let folder = unsafe getenv("CREDENTIALS_DIRECTORY") {
+            let credential = unsafe "\(String(cString: folder))/carrel-master-key"
+            path = unsafe access(credential, R_OK) == 0 ? credential : home.masterKeyPath
+        } else {
+            path = home.masterKeyPath
+        }
+        if unsafe access(path, F_OK) != 0 {
+            keys = [1: Secret.random(count: 32)]
+            current = 1
+            try save(to: path, replacing: false)
+            // Another process may have made the file first: what is on disk counts.
+        }
+        let text = try Self.readPrivateFile(path)
+        keys = [:]
+        current = 0
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: " ")
+            guard parts.count == 2, let version = Int64(parts[0]), version > 0, let bytes = Hex.decode(parts[1]),
+                bytes.count == 32
+            else { throw ServerError(.masterKey, "\(path) is not a keyring: a line should be a version and 64 hex digits") }
+            keys[version] = Secret(bytes)
+            current = max(current, version)
+        }
+        guard current > 0 else { throw ServerError(.masterKey, "\(path) holds no key") }
+    }
+
+    /// Adds a new key and makes it the current one.
+    package mutating func addKey(savingTo home: Home) throws(ServerError) {
+        try requireWritable(home)
+        current += 1
+        keys[current] = Secret.random(count: 32)
+        try save(to: home.masterKeyPath, replacing: true)
+    }
+
+    /// Forgets the keys of earlier versions. Call it only when nothing is wrapped under them.
+    package mutating func forgetKeys(before version: Int64, savingTo home: Home) throws(ServerError) {
+        try requireWritable(home)
+        keys = keys.filter { $0.key >= version }
+        try save(to: home.masterKeyPath, replacing: true)
+    }
+
+    private func requireWritable(_ home: Home) throws(ServerError) {
+        guard unsafe access(home.masterKeyPath, W_OK) == 0 else {
+            throw ServerError(.masterKey, "the master key comes from a systemd credential: rotate it there")
+        }
+    }
+
+    private func save(to path: String, replacing: Bool) throws(ServerError) {
+        var text: [UInt8] = []
+        for (version, key) in keys.sorted(by: { $0.key < $1.key }) {
+            text += Array("\(version) ".utf8)
+            key.withBytes { text += Array(Hex.encode([UInt8](copying: $0)).utf8) }
+            text.append(UInt8(ascii: "\n"))
+        }
+        let temporary = "\(path).\(getpid()).new"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))") }
+        let written = unsafe text.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+        let synced = fsync(descriptor)
+        close(descriptor)
+        guard written == text.count, synced == 0 else {
+            unsafe unlink(temporary)
+            throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))")
+        }
+        // link() refuses to replace a file that another process made meanwhile; unsafe rename() replaces it on purpose.
+        let placed = replacing ? unsafe rename(temporary, path) : unsafe link(temporary, path)
+        let failure = errno
+        unsafe unlink(temporary)
+        guard placed == 0 || (!replacing && failure == EEXIST) else {
+            throw ServerError(.masterKey, "cannot write \(path): \(reason(failure))")
+        }
+    }
+
+    private static func readPrivateFile(_ path: String) throws(ServerError) -> String {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw ServerError(.masterKey, "others may read \(path): it must have mode 0600 (chmod 600 \(path))")
+        }
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        guard count >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))") }
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,102 @@
+package import CarrelBytes
+package import CarrelStore
+
+/// Where listeners are: an append-only log of intervals per order, of which "latest" is a projection.
+///
+/// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
+/// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
+/// with the same answer. Latest is not furthest: a listener may go back.
+package struct Listening: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    package init(database: any Database, clock: any WallClock) {
+        self.database = database
+        self.clock = clock
+    }
+
+    /// What became of a report.
+    package struct Outcome: Sendable, Equatable {
+        package var accepted = 0
+        package var duplicates = 0
+        package var rejected: [Rejection] = []
+        /// The orders that took something.
+        package var orders: Set<String> = []
+
+        package struct Rejection: Sendable, Equatable {
+            package let index: Int
+            package let code: ListeningInterval.Refusal
+        }
+    }
+
+    /// Takes a report: good elements are kept, each bad one is named. All in one transaction, durable when it returns.
+    ///
+    /// - Parameter elements: the report's elements in order: an interval, or why it could not be read.
+    /// - Returns: what was taken and what was not.
+    /// - Throws: when the database does not take the report; nothing of it is kept then.
+    package func record(_ elements: [Result<ListeningInterval, ListeningInterval.Refusal>]) async throws -> Outcome {
+        let now = clock.now
+        return try await database.write { transaction in
+            var outcome = Outcome()
+            var known: [String: (Order, Int64)?] = [:]
+            for (index, element) in elements.enumerated() {
+                do {
+                    let interval = try element.get()
+                    try interval.validate()
+                    if known[interval.orderID] == nil {
+                        known[interval.orderID] = try ListeningStore.order(interval.orderID, in: transaction)
+                    }
+                    guard case (let order, let duration)?? = known[interval.orderID] else {
+                        throw ListeningInterval.Refusal.unknownOrder
+                    }
+                    try interval.validate(against: order, durationMS: duration)
+                    if try ListeningStore.insert(interval, receivedAt: now, in: transaction) {
+                        outcome.accepted += 1
+                    } else {
+                        outcome.duplicates += 1
+                    }
+                    outcome.orders.insert(order.id)
+                } catch let refusal as ListeningInterval.Refusal {
+                    outcome.rejected.append(.init(index: index, code: refusal))
+                }
+            }
+            return outcome
+        }
+    }
+
+    /// A place in a title.
+    package struct Position: Sendable, Equatable {
+        package let orderID: String
+        /// The end of the interval, not later than its arrival allows.
+        package let lastUpdated: Instant
+        package let seconds: Int64
+        /// The same place to the millisecond, where the client told it.
+        package let milliseconds: Int64?
+        package let deviceID: String?
+        package let deviceName: String?
+
+        /// The most exact figure there is.
+        package var exactMilliseconds: Int64 { milliseconds ?? seconds * 1000 }
+    }
+
+    /// Where the listener of an order is; nil when nothing has been reported.
+    package func latest(_ orderID: String) async throws -> Position? {
+        try await database.read { transaction in
+            guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
+            return try ListeningStore.latest(order: orderID, in: transaction)
+        }
+    }
+
+    /// Where an account is in a title, whichever of its orders that was under: borrowing again keeps the place.
+    package func latest(account: String, title: String) async throws -> Position? {
+        try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
+    }
+
+    /// The intervals of an order, newest first.
+    package func history(_ orderID: String, limit: Int) async throws -> [ListeningInterval] {
+        try await database.read { transaction in
+            guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
+            return try ListeningStore.history(order: orderID, limit: limit, in: transaction)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+
+/// `/v2/states/…`: listening positions, with the names and casing that existing apps use.
+struct ListeningRoutes {
+    let listening: Listening
+    let streaming: Streaming
+    let callers: Callers
+
+    /// Bytes of one report; an interval is about 200.
+    static let bodyLimit = 4 << 20
+    /// Intervals in one report.
+    static let elementLimit = 10_000
+
+    func add(to router: inout Router) {
+        router.on(.post, "v2/states{/}") { request, _ in try await record(request) }
+        router.on(.get, "v2/states/latest/{order}{/}", secret: ["order"]) { request, parameters in
+            try await latest(request, parameters)
+        }
+        router.on(.get, "v2/states/history/{order}{/}", secret: ["order"]) { request, parameters in
+            let id = try await admitted(request, parameters)
+            let limit = try request.query.integer("limit", in: 1...1000) ?? 50
+            let intervals = try await listening.history(id, limit: limit).map(Self.json)
+            return .json(["intervals": .array(intervals)])
+        }
+    }
+
+    private func admitted(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> String {
+        let id = try parameters.orderID()
+        guard streaming.settings.access == .session else { return id }
+        let order = try await streaming.orders.find(id)
+        guard let account = try await callers.readerIfAny(request), account.id == order.accountID else { throw Orders.unknown }
+        return id
+    }
+
+    private func record(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let report = try await JSONBody.value(of: request, limit: Self.bodyLimit).array else {
+            throw ServerError(.invalid, "the body should be an array of intervals")
+        }
+        guard report.count <= Self.elementLimit else {
+            throw HTTPError(.contentTooLarge, "request.too-large", "a report holds at most \(Self.elementLimit) intervals")
+        }
+        var elements = report.map { element in
+            Result { () throws(ListeningInterval.Refusal) in try ListeningInterval(json: element) }
+        }
+        if streaming.settings.access == .session { elements = try await owned(elements, request) }
+        let outcome = try await listening.record(elements)
+        let now = streaming.clock.now
+        for order in outcome.orders { streaming.leases.touch(order, request.listener, at: now) }
+        return .json([
+            "accepted": .integer(outcome.accepted),
+            "duplicates": .integer(outcome.duplicates),
+            "rejected": .array(
+                outcome.rejected.map {
+                    ["index": .integer($0.index), "code": .string($0.code.rawValue)]
+                }
+            ),
+        ])
+    }
+
+    /// Where orders are not capabilities, those of other accounts are as good as unknown.
+    private func owned(
+        _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
+        _ request: HTTPRequest
+    ) async throws -> [Result<ListeningInterval, ListeningInterval.Refusal>] {
+        let account = try await callers.reader(request)
+        let now = streaming.clock.now
+        var owned: [Result<ListeningInterval, ListeningInterval.Refusal>] = []
+        for element in elements {
+            if case .success(let interval) = element {
+                let order = try await streaming.grants.grant(interval.orderID, at: now)?.order
+                owned.append(order?.accountID == account.id ? element : .failure(.unknownOrder))
+            } else {
+                owned.append(element)
+            }
+        }
+        if let session = request.sessionDigest { streaming.leases.touch(account.id, session, at: now) }
+        return owned
+    }
+
+    private func latest(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
+        let id = try await admitted(request, parameters)
+        guard let position = try await listening.latest(id) else {
+            throw HTTPError(.notFound, "listening.none", "no position has been reported for this order")
+        }
+        let etag = "\"\(position.lastUpdated.milliseconds)-\(position.exactMilliseconds)\""
+        if request.headers["If-None-Match"] == etag {
+            return HTTPResponse(.notModified, headers: ["ETag": etag, "Cache-Control": "private, no-cache"], body: .empty)
+        }
+        var response = HTTPResponse.json([
+            "LastUpdated": .string(position.lastUpdated.description),
+            "Position": .number(JSONNumber(position.seconds)),
+            "PositionMs": .number(JSONNumber(position.exactMilliseconds)),
+            "DeviceId": .init(position.deviceID),
+            "DeviceName": .init(position.deviceName),
+        ])
+        response.headers["ETag"] = etag
+        response.headers["Cache-Control"] = "private, no-cache"
+        return response
+    }
+
+    static func json(_ interval: ListeningInterval) -> JSON {
+        [
+            "startUtc": .string(interval.startUTC.description),
+            "endUtc": .string(interval.endUTC.description),
+            "startPosition": .number(JSONNumber(interval.startPosition)),
+            "endPosition": .number(JSONNumber(interval.endPosition)),
+            "positionMs": interval.endPositionMS.map { .number(JSONNumber($0)) } ?? .null,
+            "deviceId": .init(interval.deviceID),
+            "deviceName": .init(interval.deviceName),
+            "speed": interval.speed.map { .number(JSONNumber($0)) } ?? .null,
+        ]
+    }
+}

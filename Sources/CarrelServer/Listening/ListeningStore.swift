@@ -1,0 +1,98 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of the interval log.
+package enum ListeningStore {
+    static let orderAndDuration = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, titles.duration_ms
+        FROM orders JOIN titles ON titles.id = orders.title_id WHERE orders.id = $1
+        """
+    )
+    static let insert = SQL(
+        """
+        INSERT INTO intervals (order_id, start_utc, end_utc, start_position, end_position, effective_end, received_at,
+            end_position_ms, device_id, device_name, speed)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+        """
+    )
+    static let latest = SQL(
+        """
+        SELECT order_id, effective_end, end_position, end_position_ms, device_id, device_name FROM intervals
+        WHERE order_id = $1
+        ORDER BY effective_end DESC, start_utc DESC, end_position DESC, end_utc DESC, start_position DESC LIMIT 1
+        """
+    )
+    static let latestOfTitle = SQL(
+        """
+        SELECT intervals.order_id, intervals.effective_end, intervals.end_position, intervals.end_position_ms,
+            intervals.device_id, intervals.device_name
+        FROM intervals JOIN orders ON orders.id = intervals.order_id
+        WHERE orders.account_id = $1 AND orders.title_id = $2
+        ORDER BY intervals.effective_end DESC, intervals.start_utc DESC, intervals.end_position DESC, intervals.end_utc DESC,
+            intervals.start_position DESC, intervals.order_id DESC LIMIT 1
+        """
+    )
+    static let history = SQL(
+        """
+        SELECT order_id, start_utc, end_utc, start_position, end_position, end_position_ms, device_id, device_name, speed
+        FROM intervals WHERE order_id = $1
+        ORDER BY effective_end DESC, start_utc DESC, end_position DESC, end_utc DESC, start_position DESC LIMIT $2
+        """
+    )
+
+    package static let statements = [orderAndDuration, insert, latest, latestOfTitle, history]
+
+    /// The order and the duration of its title in milliseconds.
+    static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {
+        try transaction.row(orderAndDuration, [.text(id)]).map { (try OrderStore.order($0), try $0.integer(11)) }
+    }
+
+    /// Whether the interval is new.
+    static func insert(_ interval: ListeningInterval, receivedAt: Instant, in transaction: any Transaction) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(interval.orderID), .instant(interval.startUTC), .instant(interval.endUTC), .integer(interval.startPosition),
+            .integer(interval.endPosition), .instant(interval.effectiveEnd(received: receivedAt)), .instant(receivedAt),
+            interval.endPositionMS.map { .integer($0) } ?? .null, .text(ifPresent: interval.deviceID),
+            .text(ifPresent: interval.deviceName), interval.speed.map { .real($0) } ?? .null,
+        ]
+        return try transaction.run(insert, values) == 1
+    }
+
+    static func latest(order: String, in transaction: any Transaction) throws -> Listening.Position? {
+        try transaction.row(latest, [.text(order)]).map(position)
+    }
+
+    static func latest(account: String, title: String, in transaction: any Transaction) throws -> Listening.Position? {
+        try transaction.row(latestOfTitle, [.text(account), .text(title)]).map(position)
+    }
+
+    private static func position(_ row: Row) throws -> Listening.Position {
+        Listening.Position(
+            orderID: try row.text(0),
+            lastUpdated: try row.instant(1),
+            seconds: try row.integer(2),
+            milliseconds: try row.integerIfPresent(3),
+            deviceID: try row.textIfPresent(4),
+            deviceName: try row.textIfPresent(5)
+        )
+    }
+
+    static func history(order: String, limit: Int, in transaction: any Transaction) throws -> [ListeningInterval] {
+        try transaction.rows(history, [.text(order), .integer(Int64(limit))]).map { row in
+            var interval = ListeningInterval(
+                orderID: try row.text(0),
+                startUTC: try row.instant(1),
+                endUTC: try row.instant(2),
+                startPosition: try row.integer(3),
+                endPosition: try row.integer(4)
+            )
+            interval.endPositionMS = try row.integerIfPresent(5)
+            interval.deviceID = try row.textIfPresent(6)
+            interval.deviceName = try row.textIfPresent(7)
+            interval.speed = try row.realIfPresent(8)
+            return interval
+        }
+    }
+}

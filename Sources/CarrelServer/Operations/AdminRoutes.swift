@@ -1,0 +1,83 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelStore
+
+/// `/admin/v1/…`: back-office keys, sign-in links, key rotation.
+struct AdminRoutes {
+    let home: Home
+    let database: any Database
+    let accounts: Accounts
+    let orders: Orders
+    let callers: Callers
+
+    func add(to router: inout Router) {
+        router.on(.post, "admin/v1/service-keys") { request, _ in
+            try await callers.requireBackOffice(request, .admin)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["name", "role"])
+            guard let role = Role(rawValue: try object.requiredString("role")) else {
+                throw ServerError(.invalid, "role is \(Role.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            }
+            let (key, text) = try await accounts.createServiceKey(name: try object.string("name") ?? role.rawValue, role: role)
+            var answer = Self.json(key)
+            answer["key"] = .string(text)
+            return Self.unstored(.json(.object(answer), status: .created))
+        }
+        router.on(.get, "admin/v1/service-keys") { request, _ in
+            try await callers.requireBackOffice(request, .admin)
+            return .json(["keys": .array(try await accounts.serviceKeys().map { .object(Self.json($0)) })])
+        }
+        router.on(.delete, "admin/v1/service-keys/{key}") { request, parameters in
+            try await callers.requireBackOffice(request, .admin)
+            try await accounts.revokeServiceKey(parameters["key"])
+            return .empty(.noContent)
+        }
+        router.on(.post, "admin/v1/sign-in-links") { request, _ in
+            try await callers.requireBackOffice(request)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["account"])
+            let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
+            let token = try await accounts.issueToken(for: account, purpose: .signIn)
+            return Self.unstored(
+                .json(
+                    [
+                        "account": .string(account.name), "path": .string("/sign-in/\(token)"),
+                        "expiresIn": .integer(Accounts.TokenPurpose.signIn.life.components.seconds),
+                    ],
+                    status: .created
+                )
+            )
+        }
+        router.on(.post, "admin/v1/sessions") { request, _ in
+            try await callers.requireBackOffice(request)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["account"])
+            let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
+            let token = try await accounts.issueToken(for: account, purpose: .session)
+            return Self.unstored(
+                .json(["account": .string(account.name), "token": .string(token)], status: .created)
+            )
+        }
+        router.on(.post, "admin/v1/master-key/rotate") { request, _ in
+            try await callers.requireBackOffice(request, .admin)
+            let outcome = try await KeyRotation.run(home: home, database: database) { orders.use($0) }
+            return .json([
+                "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
+            ])
+        }
+    }
+
+    private static func unstored(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+
+    private static func json(_ key: Accounts.ServiceKey) -> JSONObject {
+        [
+            "id": .string(key.id), "name": .string(key.name), "role": .string(key.role.rawValue),
+            "createdAt": .string(key.createdAt.description), "revokedAt": .init(key.revokedAt),
+        ]
+    }
+}

@@ -1,0 +1,41 @@
+import CarrelHTTP
+import CarrelHTTPServer
+import CarrelJSON
+import CarrelStore
+
+/// What operators and their monitoring ask: is it alive, can it serve, how is it doing.
+struct OperationRoutes {
+    let database: any Database
+    let metrics: MetricsRegistry
+    let isDraining: @Sendable () -> Bool
+    let callers: Callers
+
+    static let probe = SQL("SELECT count(*) FROM schema_version")
+
+    func add(to router: inout Router) {
+        router.on(.get, "healthz") { _, _ in Self.status(["status": "ok"]) }
+        router.on(.get, "readyz") { _, _ in
+            if isDraining() {
+                throw HTTPError(.serviceUnavailable, "server.draining", "the server is shutting down")
+            }
+            do {
+                _ = try await database.read { try $0.row(Self.probe, []) }
+            } catch {
+                throw HTTPError(.serviceUnavailable, "server.database", "the database does not answer")
+            }
+            return Self.status(["status": "ready"])
+        }
+        router.on(.get, "metrics") { _, _ in
+            var response = HTTPResponse.text(metrics.text())
+            response.headers["Content-Type"] = MetricsRegistry.contentType
+            response.headers["Cache-Control"] = "no-store"
+            return response
+        }
+    }
+
+    private static func status(_ value: JSON) -> HTTPResponse {
+        var response = HTTPResponse.json(value)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+}

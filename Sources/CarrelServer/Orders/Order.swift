@@ -1,0 +1,74 @@
+package import CarrelBytes
+
+/// One grant of one title to one account.
+package struct Order: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        /// For good.
+        case sale
+        /// Until `endsAt`.
+        case loan
+    }
+
+    /// What has been done with the order. Whether its time has come or is over, the clock says: see ``standing(at:)``.
+    package enum State: String, Sendable, CaseIterable {
+        /// Never played nor downloaded: its key has not been handed out.
+        case ready
+        /// Its key has been handed out.
+        case active
+        /// Given back before its end.
+        case returned
+        /// Withdrawn by the shop or library.
+        case revoked
+        /// Undone before the key was handed out.
+        case cancelled
+    }
+
+    /// Whether an order lets its title be played at some instant, and if not, why.
+    package enum Standing: String, Sendable {
+        case live
+        case notStarted = "not-started"
+        case expired
+        case returned
+        case revoked
+        case cancelled
+    }
+
+    /// A random GUID, lower case.
+    package let id: String
+    /// The shop's own number, by which a repeated request is recognised.
+    package let number: String?
+    package let accountID: String
+    package let titleID: String
+    package let kind: Kind
+    package var state: State
+    package let startsAt: Instant?
+    package let endsAt: Instant?
+    package let createdAt: Instant
+    package var activatedAt: Instant?
+    package var endedAt: Instant?
+
+    package func standing(at now: Instant) -> Standing {
+        switch state {
+        case .returned: return .returned
+        case .revoked: return .revoked
+        case .cancelled: return .cancelled
+        case .ready, .active: break
+        }
+        if let startsAt, now < startsAt { return .notStarted }
+        if let endsAt, now >= endsAt { return .expired }
+        return .live
+    }
+
+    /// When the order stopped or will stop to be live, if ever: intervals that began before it still count.
+    package var end: Instant? {
+        switch (endedAt, endsAt) {
+        case (let a?, let b?): min(a, b)
+        case (let a, let b): a ?? b
+        }
+    }
+
+    /// The state a client is told: `expired` is the clock's, the others are the record's.
+    package func publicState(at now: Instant) -> String {
+        standing(at: now) == .expired ? "expired" : state.rawValue
+    }
+}

@@ -1,0 +1,101 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+
+/// `/v1/orders`: what a shop's or library's back office calls.
+struct OrderRoutes {
+    let orders: Orders
+    let accounts: Accounts
+    let callers: Callers
+    let clock: any WallClock
+
+    /// A request for an order is a few hundred bytes.
+    static let bodyLimit = 65_536
+
+    func add(to router: inout Router) {
+        router.on(.post, "v1/orders") { request, _ in try await place(request) }
+        router.on(.get, "v1/orders") { request, _ in try await list(request) }
+        router.on(.get, "v1/orders/{order}", secret: ["order"]) { request, parameters in
+            try await callers.requireBackOffice(request)
+            return try await answer(try await orders.find(try parameters.orderID()))
+        }
+        on("cancel", of: &router) { try await $0.cancel($1) }
+        on("return", of: &router) { try await $0.giveBack($1) }
+        on("revoke", of: &router) { try await $0.revoke($1) }
+    }
+
+    private func on(
+        _ verb: String,
+        of router: inout Router,
+        _ change: @escaping @Sendable (Orders, String) async throws -> Order
+    ) {
+        router.on(.post, "v1/orders/{order}/\(verb)", secret: ["order"]) { request, parameters in
+            try await callers.requireBackOffice(request)
+            return try await answer(try await change(orders, try parameters.orderID()))
+        }
+    }
+
+    private func place(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await callers.requireBackOffice(request)
+        let object = try await JSONBody.object(of: request, limit: Self.bodyLimit)
+        try object.allowOnly(["account", "title", "isbn", "kind", "start", "end", "orderNumber"])
+        let kindText = try object.string("kind") ?? Order.Kind.sale.rawValue
+        guard let kind = Order.Kind(rawValue: kindText) else {
+            throw ServerError(.invalid, "kind is \(Order.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+        }
+        let (order, created) = try await orders.place(
+            Orders.Request(
+                account: try object.requiredString("account"),
+                titleID: try object.string("title"),
+                isbn: try object.string("isbn"),
+                kind: kind,
+                start: try object.instant("start"),
+                end: try object.instant("end"),
+                number: try object.string("orderNumber")
+            )
+        )
+        return try await answer(order, status: created ? .created : .ok)
+    }
+
+    private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await callers.requireBackOffice(request)
+        var filter = Orders.Filter(
+            account: request.query["account"],
+            titleID: request.query["title"],
+            number: request.query["orderNumber"]
+        )
+        filter.limit = try request.query.integer("limit", in: 1...1000) ?? 100
+        filter.after = try PageMark.parse(request.query["after"])
+        let page = try await orders.list(filter)
+        let now = clock.now
+        var answer: JSONObject = ["orders": .array(page.map { .object(Self.json($0.order, account: $0.account, now: now)) })]
+        if page.count == filter.limit, let last = page.last?.order {
+            answer["next"] = .string(PageMark.text(last.createdAt, last.id))
+        }
+        return .json(JSON.object(answer))
+    }
+
+    private func answer(_ order: Order, status: HTTPStatus = .ok) async throws -> HTTPResponse {
+        let account = try await accounts.name(ofID: order.accountID)
+        var response = HTTPResponse.json(JSON.object(Self.json(order, account: account, now: clock.now)), status: status)
+        if status == .created { response.headers["Location"] = "/v1/orders/\(order.id)" }
+        return response
+    }
+
+    static func json(_ order: Order, account: String, now: Instant) -> JSONObject {
+        [
+            "id": .string(order.id),
+            "orderNumber": .init(order.number),
+            "account": .string(account),
+            "title": .string(order.titleID),
+            "kind": .string(order.kind.rawValue),
+            "state": .string(order.publicState(at: now)),
+            "start": .init(order.startsAt),
+            "end": .init(order.endsAt),
+            "createdAt": .init(order.createdAt),
+            "activatedAt": .init(order.activatedAt),
+            "endedAt": .init(order.endedAt),
+            "playlist": .string("/v1/stream/hls/\(order.id)/playlist.m3u8"),
+        ]
+    }
+}

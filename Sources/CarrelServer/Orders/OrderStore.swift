@@ -1,0 +1,124 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of orders.
+package enum OrderStore {
+    static let insert = SQL(
+        """
+        INSERT INTO orders (id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, master_version,
+            wrapped_key)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+        """
+    )
+    static let byID = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at
+        FROM orders WHERE id = $1
+        """
+    )
+    static let byNumber = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at
+        FROM orders WHERE number = $1
+        """
+    )
+    static let withKey = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at,
+            master_version, wrapped_key
+        FROM orders WHERE id = $1
+        """
+    )
+    static let update = SQL("UPDATE orders SET state = $2, ended_at = $3 WHERE id = $1")
+    static let activate = SQL("UPDATE orders SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'ready'")
+    static let list = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM orders JOIN accounts ON accounts.id = orders.account_id
+        WHERE ($1 = '' OR accounts.name = $1) AND ($2 = '' OR orders.title_id = $2) AND ($3 = '' OR orders.number = $3)
+            AND (orders.created_at, orders.id) > ($4, $5)
+        ORDER BY orders.created_at, orders.id LIMIT $6
+        """
+    )
+    static let keysUnderOtherMaster = SQL(
+        "SELECT id, master_version, wrapped_key FROM orders WHERE master_version <> $1 ORDER BY id LIMIT $2"
+    )
+    static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
+
+    package static let statements = [
+        insert, byID, byNumber, withKey, update, activate, list, keysUnderOtherMaster, rewrap,
+    ]
+
+    /// Whether the order was inserted; false when its number is taken.
+    static func insert(_ order: Order, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(order.id), .text(ifPresent: order.number), .text(order.accountID), .text(order.titleID),
+            .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
+            .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
+        ]
+        return try transaction.run(insert, values) == 1
+    }
+
+    static func order(id: String, in transaction: any Transaction) throws -> Order? {
+        try transaction.row(byID, [.text(id)]).map(order)
+    }
+
+    static func order(number: String, in transaction: any Transaction) throws -> Order? {
+        try transaction.row(byNumber, [.text(number)]).map(order)
+    }
+
+    static func orderAndKey(id: String, in transaction: any Transaction) throws -> (Order, MasterKeyring.Wrapped)? {
+        guard let row = try transaction.row(withKey, [.text(id)]) else { return nil }
+        return (try order(row), MasterKeyring.Wrapped(masterVersion: try row.integer(11), bytes: try row.blob(12)))
+    }
+
+    static func update(_ order: Order, in transaction: any Transaction) throws {
+        _ = try transaction.run(update, [.text(order.id), .text(order.state.rawValue), .instant(order.endedAt)])
+    }
+
+    static func activate(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(activate, [.text(id), .instant(now)])
+    }
+
+    static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
+        let values: [SQLValue] = [
+            .text(filter.account ?? ""), .text(filter.titleID ?? ""), .text(filter.number ?? ""),
+            .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
+            .integer(Int64(filter.limit)),
+        ]
+        return try transaction.rows(list, values).map { (try order($0), try $0.text(11)) }
+    }
+
+    /// Some of the wrapped keys that are not under the master key of `version`.
+    static func keys(notUnder version: Int64, limit: Int, in transaction: any Transaction) throws -> [(
+        id: String, key: MasterKeyring.Wrapped
+    )] {
+        try transaction.rows(keysUnderOtherMaster, [.integer(version), .integer(Int64(limit))]).map {
+            (try $0.text(0), MasterKeyring.Wrapped(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
+        }
+    }
+
+    static func rewrap(_ id: String, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
+        _ = try transaction.run(rewrap, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
+    }
+
+    static func order(_ row: Row) throws -> Order {
+        guard let kind = Order.Kind(rawValue: try row.text(4)), let state = Order.State(rawValue: try row.text(5)) else {
+            throw ServerError(.home, "an order has a kind or state that this version does not know")
+        }
+        return Order(
+            id: try row.text(0),
+            number: try row.textIfPresent(1),
+            accountID: try row.text(2),
+            titleID: try row.text(3),
+            kind: kind,
+            state: state,
+            startsAt: try row.instantIfPresent(6),
+            endsAt: try row.instantIfPresent(7),
+            createdAt: try row.instant(8),
+            activatedAt: try row.instantIfPresent(9),
+            endedAt: try row.instantIfPresent(10)
+        )
+    }
+}

@@ -1,0 +1,205 @@
+import CarrelIngest
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelStore
+package import CarrelThreads
+
+/// Orders: created, listed, ended. Each has a content key of its own, wrapped at rest.
+package final class Orders: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    private let home: Home
+    private let keyring: Locked<MasterKeyring>
+    /// Called with the id of every order that this process changed, before the change is answered.
+    private let changed: Locked<@Sendable (String) -> Void>
+
+    package init(database: any Database, clock: any WallClock, home: Home, keyring: Locked<MasterKeyring>) {
+        self.database = database
+        self.clock = clock
+        self.home = home
+        self.keyring = keyring
+        changed = Locked { _ in }
+    }
+
+    /// Registers who must forget what it remembers of an order when it changes.
+    package func onChange(_ body: @escaping @Sendable (String) -> Void) {
+        changed.withLock { $0 = body }
+    }
+
+    /// Wraps new content keys under this keyring's current key.
+    func use(_ fresh: MasterKeyring) {
+        keyring.withLock { $0 = fresh }
+    }
+
+    /// What is asked for when an order is placed.
+    package struct Request: Sendable {
+        package var account: String
+        package var titleID: String?
+        package var isbn: String?
+        package var kind: Order.Kind
+        package var start: Instant?
+        package var end: Instant?
+        package var number: String?
+
+        package init(
+            account: String,
+            titleID: String? = nil,
+            isbn: String? = nil,
+            kind: Order.Kind = .sale,
+            start: Instant? = nil,
+            end: Instant? = nil,
+            number: String? = nil
+        ) {
+            self.account = account
+            self.titleID = titleID
+            self.isbn = isbn
+            self.kind = kind
+            self.start = start
+            self.end = end
+            self.number = number
+        }
+    }
+
+    /// Places an order. The same order number asks for the same order: a repeated request gets the order of the first.
+    ///
+    /// - Returns: the order, and whether this call created it.
+    /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
+    ///   belongs to an order that differs).
+    package func place(_ request: Request) async throws -> (order: Order, created: Bool) {
+        let accountName = try Accounts.checkedName(request.account)
+        if let start = request.start, let end = request.end, end <= start {
+            throw ServerError(.invalid, "an order ends after it starts")
+        }
+        if request.kind == .loan && request.end == nil { throw ServerError(.invalid, "a loan needs an end") }
+        if let number = request.number, number.isEmpty || number.utf8.count > 128 {
+            throw ServerError(.invalid, "an order number has 1 to 128 bytes")
+        }
+        let wrapped = try keyring.withLock { $0 }.wrap(Secret.random(count: 16))
+        let (orderID, accountID, now) = (Random.uuid(), Random.uuid(), clock.now)
+        return try await database.write { transaction in
+            let title = try Self.titleID(request, in: transaction)
+            let account = try AccountStore.findOrInsert(Account(id: accountID, name: accountName), at: now, in: transaction)
+            let order = Order(
+                id: orderID,
+                number: request.number,
+                accountID: account.id,
+                titleID: title,
+                kind: request.kind,
+                state: .ready,
+                startsAt: request.start,
+                endsAt: request.end,
+                createdAt: now
+            )
+            if try OrderStore.insert(order, key: wrapped, in: transaction) { return (order, true) }
+            guard let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) else {
+                throw ServerError(.conflict, "the order could not be created")
+            }
+            guard
+                earlier.accountID == account.id, earlier.titleID == title, earlier.kind == request.kind,
+                earlier.startsAt == request.start, earlier.endsAt == request.end
+            else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
+            return (earlier, false)
+        }
+    }
+
+    private static func titleID(_ request: Request, in transaction: any Transaction) throws -> String {
+        switch (request.titleID, request.isbn) {
+        case (let id?, nil):
+            guard try TitleStore.exists(id, in: transaction) else { throw ServerError(.invalid, "there is no title \(id)") }
+            return id
+        case (nil, let text?):
+            guard let isbn = ISBN(text) else { throw ServerError(.invalid, "\(text) is not an ISBN") }
+            let ids = try TitleStore.ids(isbn: isbn, in: transaction)
+            guard let id = ids.first else { throw ServerError(.invalid, "there is no title with ISBN \(isbn)") }
+            guard ids.count == 1 else {
+                throw ServerError(.invalid, "\(ids.count) titles have ISBN \(isbn): order by title id")
+            }
+            return id
+        default:
+            throw ServerError(.invalid, "an order names either a title or an isbn")
+        }
+    }
+
+    package func find(_ id: String) async throws -> Order {
+        guard let order = try await database.read({ try OrderStore.order(id: id, in: $0) }) else { throw Self.unknown }
+        return order
+    }
+
+    /// Which orders to list.
+    package struct Filter: Sendable {
+        package var account: String?
+        package var titleID: String?
+        package var number: String?
+        /// The last order of the page before, by creation time and id.
+        package var after: (Instant, String)?
+        package var limit: Int
+
+        package init(account: String? = nil, titleID: String? = nil, number: String? = nil, limit: Int = 100) {
+            self.account = account
+            self.titleID = titleID
+            self.number = number
+            self.limit = limit
+        }
+    }
+
+    /// The orders that pass the filter, oldest first, with the names of their accounts.
+    package func list(_ filter: Filter) async throws -> [(order: Order, account: String)] {
+        try await database.read { try OrderStore.list(filter, in: $0) }
+    }
+
+    /// Undoes an order whose key has not been handed out.
+    package func cancel(_ id: String) async throws -> Order {
+        try await end(id, as: .cancelled, from: [.ready])
+    }
+
+    /// Gives a title back before the order's end.
+    package func giveBack(_ id: String) async throws -> Order {
+        try await end(id, as: .returned, from: [.ready, .active])
+    }
+
+    /// Withdraws an order: its key and segments stop at once.
+    package func revoke(_ id: String) async throws -> Order {
+        try await end(id, as: .revoked, from: [.ready, .active, .returned])
+    }
+
+    private func end(_ id: String, as state: Order.State, from allowed: Set<Order.State>) async throws -> Order {
+        let now = clock.now
+        let order = try await database.write { transaction -> Order in
+            guard var order = try OrderStore.order(id: id, in: transaction) else { throw Self.unknown }
+            if order.state == state { return order }
+            guard allowed.contains(order.state) else {
+                throw ServerError(.conflict, "an order that is \(order.state.rawValue) cannot become \(state.rawValue)")
+            }
+            order.state = state
+            order.endedAt = order.endedAt ?? now
+            try OrderStore.update(order, in: transaction)
+            return order
+        }
+        changed.withLock { $0 }(id)
+        return order
+    }
+
+    /// Notes that the order's key is being handed out for the first time.
+    package func activate(_ id: String) async throws {
+        let now = clock.now
+        try await database.write { try OrderStore.activate(id, at: now, in: $0) }
+        changed.withLock { $0 }(id)
+    }
+
+    /// The order with its content key, for the streaming routes.
+    package func grant(_ id: String) async throws -> (order: Order, key: Secret)? {
+        guard let found = try await database.read({ try OrderStore.orderAndKey(id: id, in: $0) }) else { return nil }
+        return (found.0, try unwrap(found.1))
+    }
+
+    /// A content key; the keyring is read again when another process has rotated it.
+    private func unwrap(_ wrapped: MasterKeyring.Wrapped) throws -> Secret {
+        let known = keyring.withLock { $0 }
+        if known.has(wrapped.masterVersion) { return try known.unwrap(wrapped) }
+        let fresh = try MasterKeyring(of: home)
+        keyring.withLock { $0 = fresh }
+        return try fresh.unwrap(wrapped)
+    }
+
+    static let unknown = ServerError(.notFound, "there is no such order")
+}

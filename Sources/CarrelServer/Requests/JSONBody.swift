@@ -1,0 +1,104 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+
+/// The JSON body of a request to Carrel's own API.
+enum JSONBody {
+    /// The object that the body holds.
+    ///
+    /// - Throws: 400 for what is not a JSON object, 413 for more than `limit` bytes, 415 for another content type.
+    static func object(of request: HTTPRequest, limit: Int) async throws -> JSONObject {
+        guard let object = try await value(of: request, limit: limit).object else {
+            throw ServerError(.invalid, "the body should be a JSON object")
+        }
+        return object
+    }
+
+    /// The value that the body holds.
+    static func value(of request: HTTPRequest, limit: Int) async throws -> JSON {
+        if let type = request.headers["Content-Type"], !type.lowercased().hasPrefix("application/json") {
+            throw HTTPError(.unsupportedMediaType, "request.media-type", "the body should be application/json")
+        }
+        let bytes = try await request.body.collect(upTo: limit)
+        do {
+            return try JSON.parse(bytes.rawSpan)
+        } catch {
+            throw ServerError(.invalid, "the body is not JSON: \(error)")
+        }
+    }
+}
+
+extension JSONObject {
+    /// Refuses members outside the list: a misspelt one should not be ignored.
+    func allowOnly(_ names: Set<String>) throws(ServerError) {
+        for (name, _) in self where !names.contains(name) {
+            throw ServerError(.invalid, "the body has an unknown member \"\(name.prefix(64))\"")
+        }
+    }
+
+    /// The text of a member; nil when it is absent or null.
+    func string(_ name: String) throws(ServerError) -> String? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let text = value.string else { throw ServerError(.invalid, "\(name) should be a string") }
+        return text
+    }
+
+    func requiredString(_ name: String) throws(ServerError) -> String {
+        guard let text = try string(name) else { throw ServerError(.invalid, "\(name) is missing") }
+        return text
+    }
+
+    func instant(_ name: String) throws(ServerError) -> Instant? {
+        guard let text = try string(name) else { return nil }
+        guard let instant = Instant.parse(text) else {
+            throw ServerError(.invalid, "\(name) should be an instant such as 2026-01-31T18:00:00Z")
+        }
+        return instant
+    }
+
+    func number(_ name: String) throws(ServerError) -> Double? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let number = value.double else { throw ServerError(.invalid, "\(name) should be a number") }
+        return number
+    }
+}
+
+extension JSON {
+    init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+
+    init(_ instant: Instant?) { self = instant.map { .string($0.description) } ?? .null }
+
+    /// Seconds with the precision of a millisecond.
+    static func seconds(milliseconds: Int64) -> JSON { .number(JSONNumber(Double(milliseconds) / 1000)) }
+}
+
+extension HTTPResponse {
+    static func json(_ value: JSON, status: HTTPStatus = .ok) -> HTTPResponse {
+        var response = HTTPResponse.json(value.write())
+        response.status = status
+        return response
+    }
+}
+
+extension PathParameters {
+    /// The order id in the path, in the form in which ids are kept. Clients send GUIDs in either case.
+    func orderID() throws -> String {
+        let text = self["order"]
+        guard text.utf8.count == 36 else { throw Orders.unknown }
+        return text.lowercased()
+    }
+}
+
+extension Query {
+    /// A whole number in `range`; nil when it is absent.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(ServerError) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw ServerError(.invalid, "\(name) should be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// `true` or `false` in any case; absent means false, as do other words.
+    func flag(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
+}

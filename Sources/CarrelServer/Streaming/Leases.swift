@@ -1,0 +1,79 @@
+package import CarrelBytes
+import CarrelThreads
+
+/// Who is listening now: bounds how many listeners one subject (an account, or an order where orders are capabilities) has at
+/// once.
+///
+/// A lease is renewed by every request of a key or a segment and every report of positions. It lasts 300 s, and for 60 s more
+/// it is kept for a listener that was slow. Kept in memory: after a restart every listener simply takes a new one.
+package final class Leases: Sendable {
+    /// How long a lease is held after its last renewal.
+    package static let life = Duration.seconds(360)
+
+    private struct State {
+        var listeners: [String: [String: Instant]] = [:]
+        var sweepAt = Instant(milliseconds: 0)
+    }
+
+    /// Listeners at once; 0 means any number.
+    private let limit: Int
+    private let state = Locked(State())
+
+    /// - Parameter limit: listeners that one subject may have at once; 0 means any number.
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// What came of asking for a lease.
+    package enum Outcome: Equatable, Sendable {
+        case held
+        /// All places are taken; the first may be free in this many seconds.
+        case refused(retryAfter: Int64)
+    }
+
+    /// Takes or renews the lease of `listener` on `subject`.
+    package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
+        guard limit > 0 else { return .held }
+        return state.withLock { state -> Outcome in
+            Self.sweep(&state, at: now)
+            var held = state.listeners[subject] ?? [:]
+            if held[listener] == nil {
+                held = held.filter { now - $0.value < Self.life }
+                if held.count >= limit, let oldest = held.values.min() {
+                    return .refused(retryAfter: max(1, ((oldest + Self.life).milliseconds - now.milliseconds + 999) / 1000))
+                }
+            }
+            held[listener] = now
+            state.listeners[subject] = held
+            return .held
+        }
+    }
+
+    /// Renews the lease of a listener that already has one; takes none.
+    package func touch(_ subject: String, _ listener: String, at now: Instant) {
+        guard limit > 0 else { return }
+        state.withLock { state in
+            guard state.listeners[subject]?[listener] != nil else { return }
+            state.listeners[subject]?[listener] = now
+        }
+    }
+
+    /// Leases held now, for the metrics.
+    package func count(at now: Instant) -> Int {
+        state.withLock { state in
+            state.listeners.values.reduce(0) { sum, held in
+                sum + held.values.count { now - $0 < Self.life }
+            }
+        }
+    }
+
+    /// Forgets what has run out, once a minute, so that memory follows the listeners there are.
+    private static func sweep(_ state: inout State, at now: Instant) {
+        guard now >= state.sweepAt else { return }
+        state.sweepAt = now + .seconds(60)
+        for (subject, held) in state.listeners {
+            let live = held.filter { now - $0.value < Self.life }
+            state.listeners[subject] = live.isEmpty ? nil : live
+        }
+    }
+}

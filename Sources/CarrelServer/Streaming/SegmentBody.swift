@@ -1,0 +1,49 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelPackager
+
+/// Sends a segment, or a range of it, as it is being made.
+///
+/// CBC has no random access for writing: the bytes before a range are made and dropped.
+final class SegmentBody: BodySource, @unchecked Sendable {  // read by one connection's thread at a time, as BodySource promises
+    private let stream: SegmentStream
+    private var skip: Int
+    private var left: Int
+
+    private init(_ stream: SegmentStream, _ range: Range<Int64>) {
+        self.stream = stream
+        skip = Int(range.lowerBound)
+        left = range.count
+    }
+
+    func read(into out: inout OutputRawSpan) throws {
+        if skip > 0 {
+            try stream.skip(skip)
+            skip = 0
+        }
+        guard left > 0 else { return }
+        let before = out.byteCount
+        try stream.read(into: &out)
+        left -= out.byteCount - before
+        // A range may end inside the last block that was made.
+        if left < 0 {
+            out.removeLast(-left)
+            left = 0
+        }
+    }
+
+    static func response(
+        _ stream: SegmentStream,
+        mediaType: String,
+        etag: String,
+        request: HTTPRequest
+    ) -> HTTPResponse {
+        HTTPResponse.serving(
+            Representation(length: Int64(stream.length), contentType: mediaType, etag: etag) {
+                .pull(length: $0.count, SegmentBody(stream, $0))
+            },
+            for: request,
+            headers: ["Cache-Control": "private, max-age=86400"]
+        )
+    }
+}

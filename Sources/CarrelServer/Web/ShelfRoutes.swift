@@ -1,0 +1,132 @@
+import CarrelPackager
+import CarrelIngest
+import CarrelAudio
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+
+/// `/v1/shelf…`: what the bookshelf and the listening page show. A request here is one of an account's own browser.
+struct ShelfRoutes {
+    let orders: Orders
+    let titles: Titles
+    let listening: Listening
+    let bookmarks: Bookmarks
+    let grants: Grants
+    let callers: Callers
+    let clock: any WallClock
+
+    func add(to router: inout Router) {
+        router.on(.get, "v1/shelf") { request, _ in try await shelf(request) }
+        router.on(.get, "v1/shelf/{order}", secret: ["order"]) { request, parameters in
+            try await item(request, parameters)
+        }
+        router.on(.get, "v1/shelf/{order}/bookmarks", secret: ["order"]) { request, parameters in
+            let (account, order) = try await owned(request, parameters)
+            let list = try await bookmarks.list(account: account.id, title: order.titleID)
+            return .json(["bookmarks": .array(list.map(Self.json))])
+        }
+        router.on(.post, "v1/shelf/{order}/bookmarks", secret: ["order"]) { request, parameters in
+            let (account, order) = try await owned(request, parameters)
+            let object = try await JSONBody.object(of: request, limit: 16_384)
+            guard let seconds = try object.number("seconds"), seconds >= 0, seconds < 1e8 else {
+                throw ServerError(.invalid, "seconds should be a position in the title")
+            }
+            let bookmark = try await bookmarks.add(
+                account: account.id,
+                title: order.titleID,
+                positionMS: Int64((seconds * 1000).rounded()),
+                note: try object.string("note") ?? ""
+            )
+            return .json(Self.json(bookmark), status: .created)
+        }
+        router.on(.delete, "v1/shelf/{order}/bookmarks/{bookmark}", secret: ["order"]) { request, parameters in
+            let (account, _) = try await owned(request, parameters)
+            try await bookmarks.remove(parameters["bookmark"], account: account.id)
+            return .empty(.noContent)
+        }
+    }
+
+    private func owned(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> (Account, Order) {
+        let account = try await callers.reader(request)
+        let order = try await orders.find(try parameters.orderID())
+        guard order.accountID == account.id else { throw Orders.unknown }
+        return (account, order)
+    }
+
+    private func shelf(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let account = try await callers.reader(request)
+        var filter = Orders.Filter(account: account.name)
+        filter.limit = 1000
+        var items: [JSON] = []
+        for (order, _) in try await orders.list(filter).reversed() where order.state != .cancelled {
+            let title = try await titles.find(order.titleID)
+            items.append(.object(Self.json(order, title, at: try await listening.latest(order.id), now: clock.now)))
+        }
+        return Self.private(["account": ["name": .string(account.name)], "items": .array(items)])
+    }
+
+    private func item(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
+        let (account, order) = try await owned(request, parameters)
+        let title = try await titles.find(order.titleID)
+        guard let grant = try await grants.grant(order.id, at: clock.now) else { throw Orders.unknown }
+        let position = try await listening.latest(order.id)
+        let titlePosition = try await listening.latest(account: account.id, title: title.id)
+        var item = Self.json(order, title, at: position, now: clock.now)
+        item["chapters"] = .array(
+            title.metadata.chapters.map { ["title": .string($0.title), "start": .seconds(milliseconds: $0.startMS)] }
+        )
+        item["playlist"] = .string("/v1/stream/hls/\(order.id)/playlist.m3u8?format=packed")
+        item["nativePlaylist"] = .string("/v1/stream/hls/\(order.id)/playlist.m3u8")
+        let index = grant.media.index
+        item["codec"] = .string(index.format.codecString)
+        item["streamOffset"] = .number(JSONNumber(Double(index.encoderDelay) / Double(index.format.sampleRate)))
+        item["titlePosition"] =
+            titlePosition.flatMap { $0.orderID == order.id ? nil : Self.json($0, order: true) } ?? .null
+        return Self.private(.object(item))
+    }
+
+    private static func `private`(_ value: JSON) -> HTTPResponse {
+        var response = HTTPResponse.json(value)
+        response.headers["Cache-Control"] = "private, no-store"
+        return response
+    }
+
+    private static func json(_ order: Order, _ title: Title, at position: Listening.Position?, now: Instant) -> JSONObject {
+        let metadata = title.metadata
+        return [
+            "order": .string(order.id),
+            "kind": .string(order.kind.rawValue),
+            "state": .string(order.publicState(at: now)),
+            "startsAt": .init(order.startsAt),
+            "endsAt": .init(order.endsAt),
+            "title": [
+                "id": .string(title.id),
+                "title": .string(metadata.title),
+                "subtitle": .init(metadata.subtitle),
+                "authors": .array(metadata.authors.map { .string($0) }),
+                "narrators": .array(metadata.narrators.map { .string($0) }),
+                "duration": .seconds(milliseconds: title.durationMS),
+                "language": .init(metadata.language),
+                "description": .init(metadata.description),
+                "cover": title.cover == nil ? .null : .string("/v1/stream/hls/\(order.id)/cover"),
+            ],
+            "position": position.map { json($0, order: false) } ?? .null,
+        ]
+    }
+
+    private static func json(_ position: Listening.Position, order: Bool) -> JSON {
+        var object: JSONObject = [
+            "seconds": .seconds(milliseconds: position.exactMilliseconds),
+            "lastUpdated": .string(position.lastUpdated.description),
+        ]
+        if order { object["order"] = .string(position.orderID) }
+        return .object(object)
+    }
+
+    private static func json(_ bookmark: Bookmarks.Bookmark) -> JSON {
+        [
+            "id": .string(bookmark.id), "seconds": .seconds(milliseconds: bookmark.positionMS),
+            "note": .string(bookmark.note), "createdAt": .string(bookmark.createdAt.description),
+        ]
+    }
+}

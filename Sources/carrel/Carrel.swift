@@ -1,0 +1,27 @@
+import CarrelCommandLine
+
+/// The one command.
+@main
+struct Carrel: Command {
+    static let name = "carrel"
+    static let abstract = "Stream protected audiobooks: take them in, sell and lend them, serve them."
+    static let discussion = """
+        A home is a folder that holds everything: the database, the media, the keys. Commands and a running server may share one.
+        """
+    static let examples = [
+        Example("carrel serve", "Serves the home carrel-home on http://127.0.0.1:8080."),
+        Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
+    ]
+    static let subcommands: [any Command.Type] = [
+        ServeCommand.self, IngestCommand.self, TitleCommand.self, OrderCommand.self, AccountCommand.self, KeyCommand.self,
+        KeysCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
+    ]
+
+    nonisolated static func main() async {
+        await Program(Carrel.self, version: Version.text).main()
+    }
+}
+
+enum Version {
+    static let text = "0.1.0"
+}

@@ -1,0 +1,42 @@
+import CarrelCommandLine
+import CarrelJSON
+import CarrelServer
+import CarrelSettings
+
+struct ConfigCommand: Command {
+    static let name = "config"
+    static let abstract = "Look at the settings."
+    static let subcommands: [any Command.Type] = [ConfigCheck.self]
+}
+
+struct ConfigCheck: Command {
+    var options = HomeOptions()
+    var overrides = SettingOverrides<ServeSettings>()
+
+    static let name = "check"
+    static let abstract = "Check the settings, and show each with its value and where it came from."
+    static let discussion = """
+        Settings come from the command line, the environment (CARREL_HTTP_PORT), the file carrel.conf in the home \
+        (http.port = 8080), and defaults, in this order. A name that is not a setting is an error.
+        """
+    static let parameters: [Parameter<Self>] = Parameter.settings(\.overrides) + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console)
+        if options.json {
+            return console.print(loaded.json)
+        }
+        console.print(loaded.table)
+    }
+}
+
+extension LoadedSettings where Table == ServeSettings {
+    /// The settings of a home; warnings are told at once.
+    init(home: Home, overrides: SettingOverrides<ServeSettings>, console: Console) throws {
+        let file = try SettingsFile.read(home.settingsPath)
+        try self.init(file: file, environment: console.environment, overrides: overrides)
+        for warning in warnings { console.warning(warning) }
+    }
+}

@@ -1,0 +1,90 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelJSON
+import CarrelServer
+import Glibc
+
+/// Calls the service of a home: over its Unix socket when a server runs there, in this process when none does.
+struct HomeClient {
+    private enum Way {
+        case socket(HTTPClient, String)
+        case here(CarrelService)
+    }
+
+    private let way: Way
+
+    init(_ home: Home) async throws {
+        if Self.accepts(home.socketPath) {
+            way = .socket(HTTPClient(), home.socketPath)
+        } else {
+            way = .here(try await CarrelService.open(home))
+        }
+    }
+
+    /// Whether a server answers on the socket; a file left by one that was killed does not count.
+    static func accepts(_ path: String) -> Bool {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+    }
+
+    /// Calls the API and returns the JSON it answers.
+    ///
+    /// - Throws: ``ServiceProblem`` with what the service said.
+    func call(_ method: HTTPMethod, _ target: String, _ body: JSON? = nil) async throws -> JSON {
+        let bytes = body?.write() ?? []
+        let headers: HTTPFields = body == nil ? [:] : ["Content-Type": "application/json"]
+        let (status, answer) = try await send(method, target, headers, bytes)
+        let value = answer.isEmpty ? JSON.null : try JSON.parse(answer.rawSpan)
+        guard (200..<300).contains(status) else { throw ServiceProblem(status: status, problem: value) }
+        return value
+    }
+
+    private func send(
+        _ method: HTTPMethod,
+        _ target: String,
+        _ headers: HTTPFields,
+        _ body: [UInt8]
+    ) async throws -> (Int, [UInt8]) {
+        switch way {
+        case .socket(let client, let path):
+            var request = ClientRequest(method, "http://localhost\(target)", headers: headers, body: .bytes(body))
+            request.unixSocketPath = path
+            let response = try await client.send(request)
+            return (response.status.rawValue, response.body)
+        case .here(let service):
+            let request = HTTPRequest(method, target, headers: headers, body: body, peer: .local(userID: getuid()))
+            let response = await service.router.respond(to: request)
+            return (response.status.rawValue, try await response.body.collect(upTo: 64 << 20))
+        }
+    }
+}
+
+/// What the service refused, as the command line tells it.
+struct ServiceProblem: ReportableError {
+    let status: Int
+    let problem: JSON
+
+    var message: String { problem["detail"]?.string ?? problem["title"]?.string ?? "the server answered with status \(status)" }
+
+    var exitStatus: ExitStatus {
+        switch status {
+        case 400, 404, 409, 422: .badInput
+        case 401, 403: .noPermission
+        case 503: .tryAgain
+        default: .failure
+        }
+    }
+}

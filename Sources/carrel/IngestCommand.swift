@@ -1,0 +1,128 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelIngest
+import CarrelJSON
+import CarrelServer
+
+struct IngestCommand: Command {
+    var options = HomeOptions()
+    var paths: [String] = []
+    var title: String?
+    var subtitle: String?
+    var authors: [String] = []
+    var narrators: [String] = []
+    var publisher: String?
+    var language: String?
+    var about: String?
+    var isbn: String?
+    var cover: String?
+    var segmentSeconds = 10.0
+    var sampleSeconds = 60.0
+    var allowTruncated = false
+
+    static let name = "ingest"
+    static let abstract = "Take audiobooks into the catalog."
+    static let discussion = """
+        A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or anything else that ffmpeg reads. Titles, \
+        authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
+        the title that is there.
+        """
+    static let examples = [
+        Example("carrel ingest book.m4b", "Takes one file with its chapters."),
+        Example("carrel ingest \"The Long Way\"/ --isbn 9780306406157", "Takes a folder of chapters as one title."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.paths, "path", help: "Files, folders and ZIP archives; each becomes a title.", required: true),
+            .option(\.title, "--title", value: "text", help: "The title.", group: "Metadata"),
+            .option(\.subtitle, "--subtitle", value: "text", help: "The subtitle.", group: "Metadata"),
+            .option(\.authors, "--author", value: "name", help: "An author; may be repeated.", group: "Metadata"),
+            .option(\.narrators, "--narrator", value: "name", help: "A narrator; may be repeated.", group: "Metadata"),
+            .option(\.publisher, "--publisher", value: "name", help: "The publisher.", group: "Metadata"),
+            .option(\.language, "--language", value: "tag", help: "The language, such as en.", group: "Metadata"),
+            .option(\.about, "--description", value: "text", help: "What it is about.", group: "Metadata"),
+            .option(\.isbn, "--isbn", value: "isbn", help: "The ISBN, 10 or 13 digits.", group: "Metadata"),
+            .option(\.cover, "--cover", value: "file", help: "A JPEG, PNG, GIF or WebP picture.", group: "Metadata"),
+            .option(\.segmentSeconds, "--segment-seconds", help: "How long a segment should be."),
+            .option(\.sampleSeconds, "--sample-seconds", help: "The longest sample; 0 makes none."),
+            .flag(\.allowTruncated, "--allow-truncated", help: "Take what is usable of a file whose end is missing."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func validate() throws(UsageError) {
+        if let isbn, ISBN(isbn) == nil { throw UsageError(.badValue, "'\(isbn)' is not an ISBN: its check digit does not fit") }
+        guard (1...60).contains(segmentSeconds) else { throw UsageError(.badValue, "--segment-seconds is from 1 to 60") }
+        guard (0...600).contains(sampleSeconds) else { throw UsageError(.badValue, "--sample-seconds is from 0 to 600") }
+        let perTitle = title != nil || isbn != nil || cover != nil
+        if paths.count > 1, perTitle {
+            throw UsageError(.contradiction, "--title, --isbn and --cover are for one path at a time")
+        }
+    }
+
+    func run(_ console: Console) async throws {
+        let service = try await CarrelService.open(try options.open())
+        var titles: [JSON] = []
+        var failures = 0
+        for path in paths {
+            do {
+                let outcome = try await ingest(path, service, console)
+                for warning in outcome.warnings { console.warning(warning) }
+                titles.append(.object(outcome.title.json))
+                if !options.json {
+                    let state = outcome.created ? "" : " (in the catalog already)"
+                    console.print("\(outcome.title.id)  \(outcome.title.metadata.title)\(state)")
+                }
+            } catch let error as IngestError where paths.count > 1 {
+                failures += 1
+                console.error(error.description, hint: error.hint)
+            }
+        }
+        if options.json { console.print(["titles": .array(titles)]) }
+        if failures > 0 { throw IngestFailures(count: failures, of: paths.count) }
+    }
+
+    private func ingest(_ path: String, _ service: CarrelService, _ console: Console) async throws -> Ingesting.Outcome {
+        let bar = IngestProgressBar(path, console)
+        defer { bar.finish() }
+        return try await service.ingesting.ingest(path, ingestOptions) { bar.show($0) }
+    }
+
+    private var ingestOptions: IngestOptions {
+        var made = IngestOptions()
+        made.overrides.title = title
+        made.overrides.subtitle = subtitle
+        made.overrides.authors = authors
+        made.overrides.narrators = narrators
+        made.overrides.publisher = publisher
+        made.overrides.language = language
+        made.overrides.description = about
+        made.overrides.isbn = isbn.flatMap { ISBN($0) }
+        made.overrides.coverPath = cover
+        made.segmentSeconds = segmentSeconds
+        made.sampleSeconds = sampleSeconds
+        made.allowTruncated = allowTruncated
+        return made
+    }
+}
+
+/// Some of several sources were not taken; each has been told of.
+struct IngestFailures: ReportableError {
+    let count: Int
+    let of: Int
+
+    var message: String { "\(count) of \(of) sources were not taken" }
+    var exitStatus: ExitStatus { .badInput }
+}
+
+extension IngestError: ReportableError {
+    var message: String { description }
+    var exitStatus: ExitStatus {
+        switch code {
+        case .unreadable: .noInput
+        case .full: .cannotCreate
+        case .transcoder: .unavailable
+        default: .badInput
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct KeyCommand: Command {
+    static let name = "key"
+    static let abstract = "Back-office keys: what shops and libraries call the API with."
+    static let subcommands: [any Command.Type] = [KeyCreate.self, KeyList.self, KeyRevoke.self]
+}
+
+struct KeyCreate: Command {
+    var options = HomeOptions()
+    var role = Role.service
+    var label: String?
+
+    static let name = "create"
+    static let abstract = "Make a back-office key; it is shown once."
+    static let examples = [Example("carrel key create --role service --name shop", "Makes a key that may place orders.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .option(\.role, "--role", help: "service for orders, admin for the catalog too."),
+            .option(\.label, "--name", value: "name", help: "What the key is for; the role's name when left out."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let key = try await HomeClient(try options.open()).call(
+            .post,
+            "/admin/v1/service-keys",
+            ["name": .string(label ?? role.rawValue), "role": .string(role.rawValue)]
+        )
+        if options.json { return console.print(key) }
+        console.print(key["key"]?.string ?? "")
+        console.note("this key is shown once: keep it; 'carrel key revoke \(key["id"]?.string ?? "")' ends it")
+    }
+}
+
+extension Role: TextValue {}
+
+struct KeyList: Command {
+    var options = HomeOptions()
+
+    static let name = "list"
+    static let abstract = "List the back-office keys, without their text."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(try options.open()).call(.get, "/admin/v1/service-keys")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "NAME", "ROLE", "CREATED", "REVOKED"].map { TextTable.Column($0) })
+        for key in answer["keys"]?.array ?? [] {
+            table.add(["id", "name", "role", "createdAt", "revokedAt"].map { key[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct KeyRevoke: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "revoke"
+    static let abstract = "End a back-office key at once."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The key's id, as 'carrel key list' shows it.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        _ = try await HomeClient(try options.open()).call(.delete, "/admin/v1/service-keys/\(PercentEncoding.encode(id))")
+        console.note("revoked")
+    }
+}
+
+struct KeysCommand: Command {
+    static let name = "keys"
+    static let abstract = "The master key that wraps every content key."
+    static let subcommands: [any Command.Type] = [KeysRotate.self]
+}
+
+struct KeysRotate: Command {
+    var options = HomeOptions()
+
+    static let name = "rotate"
+    static let abstract = "Make a new master key and wrap everything under it again."
+    static let discussion = """
+        The key before it is kept until the next rotation, because an order placed meanwhile may still be under it. \
+        After a leak, rotate twice. An interrupted rotation is finished by the next.
+        """
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(try options.open()).call(.post, "/admin/v1/master-key/rotate")
+        if options.json { return console.print(answer) }
+        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys wrapped again")
+    }
+}

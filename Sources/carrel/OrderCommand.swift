@@ -1,0 +1,171 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct OrderCommand: Command {
+    static let name = "order"
+    static let abstract = "Create, list and end orders."
+    static let subcommands: [any Command.Type] = [
+        OrderCreate.self, OrderList.self, OrderShow.self, OrderCancel.self, OrderReturn.self, OrderRevoke.self,
+    ]
+}
+
+struct OrderCreate: Command {
+    var options = HomeOptions()
+    var title: String?
+    var isbn: String?
+    var account = ""
+    var number: String?
+    var kind = Order.Kind.sale
+    var start: Instant?
+    var end: Instant?
+
+    static let name = "create"
+    static let abstract = "Give a title to an account."
+    static let discussion = """
+        The account is created when it is new. The same order number asks for the same order: repeating the command is safe.
+        """
+    static let examples = [
+        Example("carrel order create --isbn 9780306406157 --account alice", "Sells a title for good."),
+        Example(
+            "carrel order create --title ID --account bob --kind loan --end 2026-12-24T00:00:00Z",
+            "Lends a title until an instant."
+        ),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .option(\.title, "--title", value: "id", help: "The title's id."),
+            .option(\.isbn, "--isbn", value: "isbn", help: "The title's ISBN, instead of its id."),
+            .option(\.account, "--account", value: "name", help: "Who gets it.", required: true),
+            .option(\.number, "--order-number", value: "number", help: "Your own number for the order."),
+            .option(\.kind, "--kind", help: "A sale, or a loan with an end."),
+            .option(\.start, "--start", help: "When it begins; at once when left out."),
+            .option(\.end, "--end", help: "When it ends; never when left out."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func validate() throws(UsageError) {
+        if (title == nil) == (isbn == nil) {
+            throw UsageError(.contradiction, "an order needs either --title or --isbn")
+        }
+    }
+
+    func run(_ console: Console) async throws {
+        var body: JSONObject = ["account": .string(account), "kind": .string(kind.rawValue)]
+        if let title { body["title"] = .string(title) }
+        if let isbn { body["isbn"] = .string(isbn) }
+        if let number { body["orderNumber"] = .string(number) }
+        if let start { body["start"] = .string(start.description) }
+        if let end { body["end"] = .string(end.description) }
+        let order = try await HomeClient(try options.open()).call(.post, "/v1/orders", .object(body))
+        OrderText.print(order, options, console)
+    }
+}
+
+struct OrderList: Command {
+    var options = HomeOptions()
+    var account: String?
+    var title: String?
+    var limit = 100
+
+    static let name = "list"
+    static let abstract = "List orders, oldest first."
+    static let parameters: [Parameter<Self>] =
+        [
+            .option(\.account, "--account", value: "name", help: "Only this account's."),
+            .option(\.title, "--title", value: "id", help: "Only this title's."),
+            .option(\.limit, "--limit", help: "At most this many, up to 1000."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        var query = "limit=\(limit)"
+        if let account { query += "&account=\(PercentEncoding.encode(account))" }
+        if let title { query += "&title=\(PercentEncoding.encode(title))" }
+        let answer = try await HomeClient(try options.open()).call(.get, "/v1/orders?\(query)")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "ACCOUNT", "TITLE", "KIND", "STATE", "CREATED"].map { TextTable.Column($0) })
+        for order in answer["orders"]?.array ?? [] {
+            table.add(["id", "account", "title", "kind", "state", "createdAt"].map { order[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct OrderShow: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "show"
+    static let abstract = "Show one order."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let order = try await HomeClient(try options.open()).call(.get, "/v1/orders/\(PercentEncoding.encode(id))")
+        OrderText.print(order, options, console)
+    }
+}
+
+/// The commands that end an order: they differ in a word.
+protocol OrderEnding: Command {
+    var options: HomeOptions { get set }
+    var id: String { get set }
+}
+
+extension OrderEnding {
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let order = try await HomeClient(try options.open()).call(.post, "/v1/orders/\(PercentEncoding.encode(id))/\(Self.name)")
+        OrderText.print(order, options, console)
+    }
+}
+
+struct OrderCancel: OrderEnding {
+    var options = HomeOptions()
+    var id = ""
+    static let name = "cancel"
+    static let abstract = "Undo an order that has not been played or downloaded."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
+}
+
+struct OrderReturn: OrderEnding {
+    var options = HomeOptions()
+    var id = ""
+    static let name = "return"
+    static let abstract = "Give a title back before its end."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
+}
+
+struct OrderRevoke: OrderEnding {
+    var options = HomeOptions()
+    var id = ""
+    static let name = "revoke"
+    static let abstract = "Withdraw an order: its key and segments stop at once."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
+}
+
+/// An order as the command line shows it.
+enum OrderText {
+    static func print(_ order: JSON, _ options: HomeOptions, _ console: Console) {
+        if options.json { return console.print(order) }
+        var table = TextTable([.init("ORDER"), .init("")])
+        for (label, member) in [
+            ("order", "id"), ("number", "orderNumber"), ("account", "account"), ("title", "title"), ("kind", "kind"),
+            ("state", "state"), ("start", "start"), ("end", "end"), ("playlist", "playlist"),
+        ] {
+            if let value = order[member]?.string { table.add([label, value]) }
+        }
+        console.print(table)
+    }
+}

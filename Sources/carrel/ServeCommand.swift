@@ -1,0 +1,106 @@
+import CLinux
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTPServer
+import CarrelServer
+import CarrelSettings
+import CarrelStore
+import CarrelThreads
+import Glibc
+
+struct ServeCommand: Command {
+    var options = HomeOptions()
+    var overrides = SettingOverrides<ServeSettings>()
+    var demo = false
+
+    static let name = "serve"
+    static let abstract = "Serve a home until it is told to stop."
+    static let discussion = """
+        Listens on 127.0.0.1:8080 unless told otherwise, and on a Unix socket in the home for commands. SIGTERM and SIGINT let \
+        requests that have begun end within 30 seconds; a second one does not wait. Each request is logged on standard error as a line of \
+        JSON, without order ids, tickets and queries.
+        """
+    static let examples = [
+        Example("carrel serve", "Serves the home carrel-home for this machine only."),
+        Example("carrel serve --bind 0.0.0.0 --http-allowed-hosts audio.example.org", "Serves every network."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        Parameter.settings(\.overrides)
+        + [.flag(\.demo, "--demo", help: "Show the shelf of the account 'demo' to visitors who are not signed in.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        protectMemory()
+        let home = try options.open()
+        var overrides = overrides
+        if demo { overrides.set("web.guest-account", "demo") }
+        let settings = try LoadedSettings(home: home, overrides: overrides, console: console).values
+        guard !HomeClient.accepts(home.socketPath) else {
+            throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
+        }
+        let service = try await CarrelService.open(home, settings: settings.service)
+        let stop = StopSignals()
+        let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
+        let server = HTTPServer(
+            configuration: try configuration(settings, home),
+            router: service.router,
+            log: log,
+            metrics: service.metrics
+        )
+        let bound = try server.start()
+        if let address = bound.first { console.print("listening on \(address)") }
+        announce(settings, home, console)
+        await stop.wait()
+        console.note("stopping: requests that have begun may end")
+        service.drain()
+        await server.shutdown(grace: .seconds(30))
+        unsafe unlink(home.socketPath)
+        await service.database.close()
+    }
+
+    private func configuration(_ settings: ServeSettings, _ home: Home) throws -> ServerConfiguration {
+        var made = ServerConfiguration()
+        made.listeners = [
+            .tcp(address: settings.address, port: settings.port, isTLS: settings.certificate != nil),
+            .unix(path: home.socketPath, users: [getuid()]),
+        ]
+        made.workers = settings.workers
+        made.allowedHosts = settings.allowedHosts
+        made.trustedProxies = try settings.trustedProxies.map {
+            guard let range = AddressRange($0) else {
+                throw ServerError(.invalid, "http.trusted-proxies: '\($0)' is not a network")
+            }
+            return range
+        }
+        if let certificate = settings.certificate, let key = settings.certificateKey {
+            made.tls = .init(certificate: certificate, key: key)
+        }
+        return made
+    }
+
+    private func announce(_ settings: ServeSettings, _ home: Home, _ console: Console) {
+        console.note("home \(home.directory), environment \(home.environment.rawValue)")
+        switch settings.access {
+        case .orderURL: console.note("access: whoever has an order id can listen to it (stream.access = order-url)")
+        case .session: console.note("access: an order needs its account's session too (stream.access = session)")
+        }
+        if let guest = settings.guestAccount {
+            console.note("visitors who are not signed in see the shelf of '\(guest)' (web.guest-account)")
+        }
+    }
+
+    /// Keys stay out of core dumps and away from other processes of the same user.
+    private func protectMemory() {
+        clinux_forbid_dumps()
+    }
+}
+
+/// Requests on standard error, a line of JSON each.
+enum AccessLog {
+    @Sendable static func write(_ record: AccessRecord) {
+        let line = Array((record.json + "\n").utf8)
+        _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,121 @@
+import CarrelCommandLine
+import CarrelServer
+import CarrelSettings
+
+/// What an operator can set, in the file `carrel.conf` of the home, the environment and on the command line.
+struct ServeSettings: SettingsTable {
+    var address = "127.0.0.1"
+    var port: UInt16 = 8080
+    var allowedHosts: [String] = []
+    var trustedProxies: [String] = []
+    var workers: Int?
+    var certificate: String?
+    var certificateKey: String?
+    var publicURL: String?
+    var accessLog = true
+    var access = AccessMode.orderURL
+    var concurrency = 3
+    var keyRotation = 0
+    var ticketLife = Duration.seconds(24 * 3600)
+    var guestAccount: String?
+
+    static let settings: [Setting<Self>] = [
+        Setting(
+            \.address,
+            "http.address",
+            flags: ["--bind"],
+            value: "address",
+            help: "The address to listen on; 0.0.0.0 for every network."
+        ),
+        Setting(\.port, "http.port", flags: ["--port", "-p"], help: "The port to listen on; 0 for any that is free."),
+        Setting(
+            \.allowedHosts,
+            "http.allowed-hosts",
+            value: "name",
+            help: "Host names by which clients may call the server, beside its own address."
+        ),
+        Setting(
+            \.trustedProxies,
+            "http.trusted-proxies",
+            value: "network",
+            help: "Networks of reverse proxies whose X-Forwarded headers count, such as 10.0.0.0/8."
+        ),
+        Setting(
+            \.workers,
+            "http.workers",
+            allowed: .range(1...256),
+            help: "Threads that serve connections; one for each core when unset."
+        ),
+        Setting(
+            \.publicURL,
+            "http.public-url",
+            value: "url",
+            help: "Where clients reach the server, for the addresses in playlists; what they called when unset."
+        ),
+        Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
+        Setting(
+            \.certificate,
+            "tls.certificate",
+            value: "file",
+            help: "The certificate chain in PEM; with it the server speaks TLS 1.2 and later."
+        ),
+        Setting(\.certificateKey, "tls.key", value: "file", help: "The certificate's private key in PEM."),
+        Setting(
+            \.access,
+            "stream.access",
+            help: "Whether the order id opens an order (order-url), or the account's session is needed too (session)."
+        ),
+        Setting(
+            \.concurrency,
+            "stream.concurrency",
+            allowed: .range(0...1_000_000),
+            help: "Listeners at once for each account, or for each order with order-url; 0 for any number."
+        ),
+        Setting(
+            \.keyRotation,
+            "stream.key-rotation",
+            allowed: .range(0...1_000_000),
+            help: "Segments under one content key; 0 for one key for the whole title."
+        ),
+        Setting(
+            \.ticketLife,
+            "stream.ticket-life",
+            help: "How long a playlist's addresses live at least; never less than twice the title."
+        ),
+        Setting(
+            \.guestAccount,
+            "web.guest-account",
+            value: "name",
+            help: "The account whose shelf visitors see without signing in; nobody's when unset."
+        ),
+    ]
+
+    static let otherVariables: Set<String> = [
+        "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
+    ]
+
+    var contradictions: [(setting: String, problem: String)] {
+        var found: [(setting: String, problem: String)] = []
+        if (certificate == nil) != (certificateKey == nil) {
+            found.append(
+                (certificate == nil ? "tls.certificate" : "tls.key", "is needed too: TLS takes a certificate and its key")
+            )
+        }
+        if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
+        return found
+    }
+
+    /// What the service needs of it.
+    var service: CarrelService.Settings {
+        var made = CarrelService.Settings()
+        made.stream.access = access
+        made.stream.concurrency = concurrency
+        made.stream.keyRotation = keyRotation
+        made.stream.ticketLife = ticketLife.components.seconds * 1000
+        made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        made.guestAccount = guestAccount
+        return made
+    }
+}
+
+extension AccessMode: TextValue {}

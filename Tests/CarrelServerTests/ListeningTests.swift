@@ -1,0 +1,157 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelServer
+import Testing
+
+struct `The interval log` {
+    private func element(_ order: String, _ start: Int64, _ end: Int64, _ from: Int64, _ to: Int64) -> JSON {
+        [
+            "id": .string(order), "startUtc": .string(Instant(milliseconds: start).description),
+            "endUtc": .string(Instant(milliseconds: end).description), "startPosition": .number(JSONNumber(from)),
+            "endPosition": .number(JSONNumber(to)),
+        ]
+    }
+
+    @Test func `takes the example of the guide and answers with the guide's names`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let report: JSON = [
+            [
+                "id": .string(order.id.uppercased()), "startUtc": "2026-01-15T18:58:53.977Z",
+                "endUtc": "2026-01-15T18:58:54.114Z", "startPosition": 415, "endPosition": 420,
+            ]
+        ]
+        let posted = try await test.call(.post, "/v2/states/", body: report)
+        #expect(posted.status == 200)
+        #expect(posted.json == ["accepted": 1, "duplicates": 0, "rejected": []])
+        let latest = try await test.call(.get, "/v2/states/latest/\(order.id)")
+        #expect(latest.status == 200)
+        #expect(latest.json["LastUpdated"]?.string == "2026-01-15T18:58:54.114Z")
+        #expect(latest.json["Position"]?.int == 420)
+        let again = try await test.call(.post, "/v2/states", body: report)
+        #expect(again.json == ["accepted": 0, "duplicates": 1, "rejected": []])
+    }
+
+    @Test func `has no position before the first report, and does not say whether an order exists`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        #expect(try await test.call(.get, "/v2/states/latest/\(order.id)").json["code"] == "listening.none")
+        let unknown = try await test.call(.get, "/v2/states/latest/106d9ba0-125c-4b44-a410-2889d53f42bd")
+        #expect(unknown.status == 404)
+        #expect(unknown.json["code"] == "request.not-found")
+    }
+
+    @Test func `keeps the good elements of a report and names each bad one`() async throws {
+        let test = try await TestService()
+        let now = test.clock.now.milliseconds
+        let order = try await test.order()
+        let answer = try await test.call(
+            .post,
+            "/v2/states/",
+            body: [
+                element(order.id, now - 5000, now, 0, 5),
+                element("106d9ba0-125c-4b44-a410-2889d53f42bd", now - 5000, now, 0, 5),
+                element(order.id, now, now - 1, 0, 5),
+                element(order.id, now - 90_000_000, now, 0, 5),
+                element(order.id, now - 5000, now, -1, 5),
+                element(order.id, now - 5000, now, 5, 100_000),
+                "text", ["id": .string(order.id)],
+                element(order.id, now - 4000, now, 590, 655),
+            ]
+        )
+        #expect(answer.json["accepted"]?.int == 2)
+        let codes = answer.json["rejected"]?.array?.map { "\($0["index"]?.int ?? -1) \($0["code"]?.string ?? "")" }
+        #expect(
+            codes == [
+                "1 unknown-order", "2 time-reversed", "3 too-long", "4 position-out-of-range", "5 position-out-of-range",
+                "6 malformed", "7 malformed",
+            ]
+        )
+    }
+
+    @Test func `takes what began before an order ended and nothing that began after`() async throws {
+        let test = try await TestService()
+        let end = test.clock.now + 60_000
+        let order = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: end))
+        test.clock.now = end + 3_600_000
+        let answer = try await test.call(
+            .post,
+            "/v2/states/",
+            body: [
+                element(order.id, end.milliseconds - 1, end.milliseconds + 9000, 10, 19),
+                element(order.id, end.milliseconds, end.milliseconds + 9000, 10, 19),
+            ]
+        )
+        #expect(answer.json["accepted"]?.int == 1)
+        #expect(answer.json["rejected"]?.array?.first?["code"] == "order-ended")
+        #expect(try await test.call(.get, "/v2/states/latest/\(order.id)").json["Position"]?.int == 19)
+    }
+
+    @Test func `a clock in the future cannot pin the position`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let now = test.clock.now.milliseconds
+        let far = now + 5 * 365 * 24 * 3_600_000
+        _ = try await test.call(.post, "/v2/states/", body: [element(order.id, far, far + 10_000, 100, 110)])
+        let pinned = try await test.call(.get, "/v2/states/latest/\(order.id)")
+        #expect(pinned.json["Position"]?.int == 110)
+        #expect(pinned.json["LastUpdated"]?.string == Instant(milliseconds: now + 120_000).description)
+        test.clock.now = Instant(milliseconds: now + 600_000)
+        _ = try await test.call(.post, "/v2/states/", body: [element(order.id, now + 590_000, now + 600_000, 20, 30)])
+        #expect(try await test.call(.get, "/v2/states/latest/\(order.id)").json["Position"]?.int == 30)
+    }
+
+    @Test func `keeps a place across orders of the same title`() async throws {
+        let test = try await TestService()
+        let now = test.clock.now
+        let first = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: now + 1000))
+        _ = try await test.call(
+            .post,
+            "/v2/states/",
+            body: [element(first.id, now.milliseconds - 9000, now.milliseconds, 200, 209)]
+        )
+        let second = try await test.order()
+        let position = try await test.service.listening.latest(account: second.accountID, title: test.title.id)
+        #expect(position?.seconds == 209)
+        #expect(position?.orderID == first.id)
+        #expect(try await test.service.listening.latest(second.id) == nil, "the new order itself has none")
+    }
+
+    /// Whatever the order of arrival, however split and repeated: every server ends with the same latest place and the same log.
+    @Test func `converges under any order of arrival`() async throws {
+        let test = try await TestService()
+        let now = test.clock.now.milliseconds
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<(longRun ? 200 : 10) {
+            // Devices listen, go back, overlap and have wrong clocks.
+            var history: [(Int64, Int64, Int64, Int64)] = []
+            for _ in 0..<Int.random(in: 1...40, using: &random) {
+                let start =
+                    now - Int64.random(in: 0...200_000, using: &random) + Int64.random(in: -1...1, using: &random) * 86_400_000
+                let from = Int64.random(in: 0...600, using: &random)
+                history.append(
+                    (start, start + Int64.random(in: 0...20_000, using: &random), from, Int64.random(in: 0...600, using: &random))
+                )
+            }
+            var outcomes: Set<String> = []
+            for _ in 0..<6 {
+                let order = try await test.order()
+                var delivery = (history + history.prefix(Int.random(in: 0...5, using: &random))).shuffled(using: &random)
+                while !delivery.isEmpty {
+                    let batch = delivery.prefix(Int.random(in: 1...10, using: &random))
+                    delivery.removeFirst(batch.count)
+                    let report = batch.map { element(order.id, $0.0, $0.1, $0.2, $0.3) }
+                    let answer = try await test.call(.post, "/v2/states/", body: .array(report))
+                    #expect(answer.json["rejected"]?.array?.isEmpty == true)
+                }
+                let latest = try await test.call(.get, "/v2/states/latest/\(order.id)").json
+                let log = try await test.call(.get, "/v2/states/history/\(order.id)?limit=1000").json
+                #expect(log["intervals"]?.array?.count == Set(history.map { "\($0)" }).count)
+                outcomes.insert(
+                    String(decoding: latest.write(), as: UTF8.self) + String(decoding: log.write(), as: UTF8.self)
+                )
+            }
+            #expect(outcomes.count == 1)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+import Testing
+
+struct `Orders` {
+    private let backOffice = Peer.local(userID: 0)
+
+    @Test func `are created once for an order number`() async throws {
+        let test = try await TestService()
+        let body: JSON = ["account": "alice", "isbn": "978-0-306-40615-7", "orderNumber": "A-1"]
+        let first = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
+        #expect(first.status == 201)
+        let id = try #require(first.json["id"]?.string)
+        #expect(first.json["playlist"]?.string == "/v1/stream/hls/\(id)/playlist.m3u8")
+        #expect(first.json["state"] == "ready")
+        let second = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
+        #expect(second.status == 200)
+        #expect(second.json["id"]?.string == id)
+        let other: JSON = ["account": "bob", "isbn": "9780306406157", "orderNumber": "A-1"]
+        #expect(try await test.call(.post, "/v1/orders", body: other, peer: backOffice).status == 409)
+    }
+
+    @Test(
+        arguments: [
+            ([:], "account is missing"),
+            (["account": "alice"], "an order names either a title or an isbn"),
+            (["account": "alice", "isbn": "9780306406158"], "9780306406158 is not an ISBN"),
+            (["account": "alice", "title": "x"], "there is no title x"),
+            (["account": "alice", "title": "x", "kindd": "loan"], "the body has an unknown member \"kindd\""),
+            (["account": "alice", "isbn": "9780306406157", "kind": "loan"], "a loan needs an end"),
+            (["account": "alice", "isbn": "9780306406157", "kind": "gift"], "kind is \"sale\" or \"loan\""),
+            (
+                ["account": "alice", "isbn": "9780306406157", "end": "2026-02-30T00:00:00Z"],
+                "end should be an instant such as 2026-01-31T18:00:00Z"
+            ),
+            (["account": "", "isbn": "9780306406157"], "an account name has 1 to 256 bytes and no control characters"),
+        ] as [(JSON, String)]
+    )
+    func `say what is wrong with a request`(body: JSON, detail: String) async throws {
+        let test = try await TestService()
+        let answer = try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
+        #expect(answer.status == 400)
+        #expect(answer.json["detail"]?.string == detail)
+    }
+
+    @Test func `are for back offices only`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let body: JSON = ["account": "alice", "isbn": "9780306406157"]
+        #expect(try await test.call(.post, "/v1/orders", body: body).status == 401)
+        #expect(try await test.call(.get, "/v1/orders/\(order.id)").status == 401)
+        #expect(try await test.call(.post, "/v1/orders/\(order.id)/revoke").status == 401)
+        let (key, text) = try await test.service.accounts.createServiceKey(name: "shop", role: .service)
+        let header: HTTPFields = ["Authorization": "Bearer \(text)"]
+        #expect(try await test.call(.post, "/v1/orders", headers: header, body: body).status == 201)
+        #expect(try await test.call(.get, "/admin/v1/service-keys", headers: header).status == 403, "a service key is no admin")
+        try await test.service.accounts.revokeServiceKey(key.id)
+        #expect(try await test.call(.post, "/v1/orders", headers: header, body: body).status == 401)
+    }
+
+    @Test func `go from ready to active with their key, and are cancelled only before`() async throws {
+        let test = try await TestService()
+        let unheard = try await test.order()
+        #expect(try await test.call(.post, "/v1/orders/\(unheard.id)/cancel", peer: backOffice).json["state"] == "cancelled")
+        let order = try await test.order()
+        let playlist = try await test.playlist(order)
+        let keyPath = try #require(playlist.key.range(of: "/v1/")).lowerBound
+        let key = try await test.send(.get, String(playlist.key[keyPath...]))
+        #expect(key.status == 200)
+        #expect(key.body.count == 16)
+        #expect(key.headers["Cache-Control"] == "no-store")
+        #expect(try await test.service.orders.find(order.id).state == .active)
+        #expect(try await test.call(.post, "/v1/orders/\(order.id)/cancel", peer: backOffice).status == 409)
+        #expect(try await test.call(.post, "/v1/orders/\(order.id)/return", peer: backOffice).json["state"] == "returned")
+    }
+
+    @Test func `are listed in pages, oldest first`() async throws {
+        let test = try await TestService()
+        var ids: [String] = []
+        for _ in 0..<5 {
+            ids.append(try await test.order().id)
+            test.clock.now = test.clock.now + 1000
+        }
+        var seen: [String] = []
+        var after = ""
+        while true {
+            let page = try await test.call(.get, "/v1/orders?account=alice&limit=2\(after)", peer: backOffice).json
+            seen += page["orders"]?.array?.compactMap { $0["id"]?.string } ?? []
+            guard let next = page["next"]?.string else { break }
+            after = "&after=\(next)"
+        }
+        #expect(seen == ids)
+        #expect(try await test.call(.get, "/v1/orders?after=x", peer: backOffice).status == 400)
+    }
+}

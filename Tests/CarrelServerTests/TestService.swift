@@ -1,0 +1,104 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelIngest
+import CarrelJSON
+import CarrelPackager
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+
+/// A service on a home of its own, with a clock that the test moves and a title made of frames that need no encoder.
+struct TestService {
+    let directory: TemporaryDirectory
+    let clock: ManualClock
+    let service: CarrelService
+    /// A title of ten minutes: silent MPEG-1 Layer III frames of 64 kbit/s at 44.1 kHz, in 60 segments.
+    let title: Title
+
+    static let isbn = "9780306406157"
+
+    init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
+        directory = try TemporaryDirectory()
+        clock = ManualClock(Instant(milliseconds: 1_800_000_000_000))
+        let home = try Home(at: directory.path)
+        var settings = CarrelService.Settings()
+        configure(&settings)
+        service = try await CarrelService(
+            home: home,
+            database: try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations),
+            blobs: try DirectoryBlobStore(path: home.blobsPath),
+            settings: settings,
+            clock: clock
+        )
+        let path = "\(directory.path)/silence.mp3"
+        try SilentMP3.write(seconds: 600, to: path)
+        var options = IngestOptions()
+        options.overrides.title = "Silence"
+        options.overrides.authors = ["Nobody"]
+        options.overrides.isbn = ISBN(Self.isbn)
+        title = try await service.ingesting.ingest(path, options).title
+    }
+
+    /// Sends a request to the router, in process. By default it comes over the network, from nobody in particular.
+    func send(
+        _ method: HTTPMethod,
+        _ target: String,
+        headers: HTTPFields = [:],
+        body: JSON? = nil,
+        peer: Peer = .network(address: "192.0.2.1", port: 1)
+    ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
+        var headers = headers
+        if body != nil { headers["Content-Type"] = "application/json" }
+        let request = HTTPRequest(method, target, headers: headers, body: body?.write() ?? [], peer: peer)
+        let response = await service.router.respond(to: request)
+        return (response.status.rawValue, response.headers, try await response.body.collect(upTo: 64 << 20))
+    }
+
+    /// The same, for answers that are JSON.
+    func call(
+        _ method: HTTPMethod,
+        _ target: String,
+        headers: HTTPFields = [:],
+        body: JSON? = nil,
+        peer: Peer = .network(address: "192.0.2.1", port: 1)
+    ) async throws -> (status: Int, json: JSON) {
+        let answer = try await send(method, target, headers: headers, body: body, peer: peer)
+        return (answer.status, answer.body.isEmpty ? .null : try JSON.parse(answer.body.rawSpan))
+    }
+
+    /// Places an order as the operator would.
+    func order(_ request: Orders.Request? = nil) async throws -> Order {
+        try await service.orders.place(request ?? Orders.Request(account: "alice", titleID: title.id)).order
+    }
+
+    /// The addresses in a media playlist: of the key and of the segments.
+    func playlist(_ order: Order, query: String = "") async throws -> (key: String, segments: [String], text: String) {
+        let base = "/v1/stream/hls/\(order.id)/"
+        let text = String(decoding: try await send(.get, "\(base)playlist.m3u8\(query)").body, as: UTF8.self)
+        let lines = text.split(separator: "\n").map(String.init)
+        let key = lines.first { $0.hasPrefix("#EXT-X-KEY") }?.split(separator: "\"").dropFirst().first.map(String.init) ?? ""
+        return (key, lines.filter { !$0.hasPrefix("#") }.map { base + $0 }, text)
+    }
+}
+
+/// MP3 files of silence, made without an encoder: a frame header and zeros decode to nothing.
+enum SilentMP3 {
+    /// MPEG-1 Layer III, 64 kbit/s, 44.1 kHz, mono: 208 bytes, or 209 with the padding byte.
+    static func frames(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var owed = 0
+        for _ in 0..<count {
+            owed += 144 * 64_000 % 44_100
+            let padded = owed >= 44_100
+            if padded { owed -= 44_100 }
+            bytes += [0xff, 0xfb, padded ? 0x52 : 0x50, 0xc0]
+            bytes += [UInt8](repeating: 0, count: padded ? 205 : 204)
+        }
+        return bytes
+    }
+
+    static func write(seconds: Int, to path: String) throws {
+        try writeFile(frames(seconds * 44_100 / 1152), to: path)
+    }
+}
