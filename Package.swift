@@ -185,5 +185,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes"]),
+        .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
+        benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
     ]
 }
