@@ -2,25 +2,25 @@ import CarrelBytes
 import CarrelServer
 import Testing
 
-struct `Leases` {
+struct `Leases on listening` {
     private let now = Instant(milliseconds: 1_800_000_000_000)
 
     @Test func `admit as many listeners as the limit, and name the wait to the next`() {
         let leases = Leases(limit: 2)
         #expect(leases.renew("order", "phone", at: now) == .held)
-        #expect(leases.renew("order", "tablet", at: now + 10_000) == .held)
-        #expect(leases.renew("order", "laptop", at: now + 20_000) == .refused(retryAfter: 340))
-        #expect(leases.renew("order", "phone", at: now + 30_000) == .held, "who holds one renews it")
+        #expect(leases.renew("order", "tablet", at: now + .milliseconds(10_000)) == .held)
+        #expect(leases.renew("order", "laptop", at: now + .milliseconds(20_000)) == .refused(retryAfter: 340))
+        #expect(leases.renew("order", "phone", at: now + .milliseconds(30_000)) == .held, "who holds one renews it")
         #expect(leases.renew("another order", "laptop", at: now) == .held)
-        #expect(leases.count(at: now + 30_000) == 3)
+        #expect(leases.count(at: now + .milliseconds(30_000)) == 3)
     }
 
     @Test func `run out 360 s after the last renewal, not before`() {
         let leases = Leases(limit: 1)
         _ = leases.renew("order", "phone", at: now)
-        #expect(leases.renew("order", "laptop", at: now + 359_999) != .held)
-        #expect(leases.renew("order", "laptop", at: now + 360_000) == .held)
-        #expect(leases.renew("order", "phone", at: now + 360_001) != .held, "the place is taken now")
+        #expect(leases.renew("order", "laptop", at: now + .milliseconds(359_999)) != .held)
+        #expect(leases.renew("order", "laptop", at: now + .milliseconds(360_000)) == .held)
+        #expect(leases.renew("order", "phone", at: now + .milliseconds(360_001)) != .held, "the place is taken now")
     }
 
     @Test func `are prolonged by a report of positions, which takes none`() {
@@ -28,8 +28,8 @@ struct `Leases` {
         leases.touch("order", "laptop", at: now)
         #expect(leases.count(at: now) == 0)
         _ = leases.renew("order", "phone", at: now)
-        leases.touch("order", "phone", at: now + 300_000)
-        #expect(leases.renew("order", "laptop", at: now + 400_000) != .held)
+        leases.touch("order", "phone", at: now + .milliseconds(300_000))
+        #expect(leases.renew("order", "laptop", at: now + .milliseconds(400_000)) != .held)
     }
 
     @Test func `do not count where there is no limit`() {
@@ -41,7 +41,7 @@ struct `Leases` {
     @Test func `forget listeners that are gone`() {
         let leases = Leases(limit: 3)
         for order in 0..<1000 { _ = leases.renew("order \(order)", "phone", at: now) }
-        _ = leases.renew("last", "phone", at: now + 1_000_000)
+        _ = leases.renew("last", "phone", at: now + .milliseconds(1_000_000))
         #expect(leases.count(at: now) == 1, "the others were swept, even for an earlier clock")
     }
 }

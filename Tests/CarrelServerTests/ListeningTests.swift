@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelHTTP
 import CarrelJSON
 import CarrelServer
 import Testing
@@ -71,9 +72,9 @@ struct `The interval log` {
 
     @Test func `takes what began before an order ended and nothing that began after`() async throws {
         let test = try await TestService()
-        let end = test.clock.now + 60_000
+        let end = test.clock.now + .milliseconds(60_000)
         let order = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: end))
-        test.clock.now = end + 3_600_000
+        test.clock.set(end + .milliseconds(3_600_000))
         let answer = try await test.call(
             .post,
             "/v2/states/",
@@ -96,7 +97,7 @@ struct `The interval log` {
         let pinned = try await test.call(.get, "/v2/states/latest/\(order.id)")
         #expect(pinned.json["Position"]?.int == 110)
         #expect(pinned.json["LastUpdated"]?.string == Instant(milliseconds: now + 120_000).description)
-        test.clock.now = Instant(milliseconds: now + 600_000)
+        test.clock.set(Instant(milliseconds: now + 600_000))
         _ = try await test.call(.post, "/v2/states/", body: [element(order.id, now + 590_000, now + 600_000, 20, 30)])
         #expect(try await test.call(.get, "/v2/states/latest/\(order.id)").json["Position"]?.int == 30)
     }
@@ -104,7 +105,9 @@ struct `The interval log` {
     @Test func `keeps a place across orders of the same title`() async throws {
         let test = try await TestService()
         let now = test.clock.now
-        let first = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: now + 1000))
+        let first = try await test.order(
+            .init(account: "alice", titleID: test.title.id, kind: .loan, end: now + .milliseconds(1000))
+        )
         _ = try await test.call(
             .post,
             "/v2/states/",

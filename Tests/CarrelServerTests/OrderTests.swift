@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelServer
 import Testing
 
-struct `Orders` {
+struct `Orders of a shop` {
     private let backOffice = Peer.local(userID: 0)
 
     @Test func `are created once for an order number`() async throws {
@@ -66,8 +66,7 @@ struct `Orders` {
         #expect(try await test.call(.post, "/v1/orders/\(unheard.id)/cancel", peer: backOffice).json["state"] == "cancelled")
         let order = try await test.order()
         let playlist = try await test.playlist(order)
-        let keyPath = try #require(playlist.key.range(of: "/v1/")).lowerBound
-        let key = try await test.send(.get, String(playlist.key[keyPath...]))
+        let key = try await test.send(.get, test.path(of: playlist.key))
         #expect(key.status == 200)
         #expect(key.body.count == 16)
         #expect(key.headers["Cache-Control"] == "no-store")
@@ -81,7 +80,7 @@ struct `Orders` {
         var ids: [String] = []
         for _ in 0..<5 {
             ids.append(try await test.order().id)
-            test.clock.now = test.clock.now + 1000
+            test.clock.set(test.clock.now + .milliseconds(1000))
         }
         var seen: [String] = []
         var after = ""

@@ -5,13 +5,13 @@ import CarrelJSON
 import CarrelServer
 import Testing
 
-struct `Streaming` {
+struct `Streaming of orders` {
     @Test func `a playlist is the same on every request of its kind`() async throws {
         let test = try await TestService()
         let order = try await test.order()
         for query in ["", "?offline=true", "?offline=true&mediaPlaylist=true", "?mediaPlaylist=true", "?format=packed"] {
             let first = try await test.playlist(order, query: query).text
-            test.clock.now = test.clock.now + 1000
+            test.clock.set(test.clock.now + .milliseconds(1000))
             #expect(try await test.playlist(order, query: query).text == first)
             #expect(first.hasPrefix("#EXTM3U\n"))
         }
@@ -80,7 +80,7 @@ struct `Streaming` {
         #expect(try await test.call(.get, stranger).json["code"] == "ticket.invalid")
         let asKey = playlist.segments[0].replacing("/0.ts", with: "/0.key")
         #expect(try await test.send(.get, asKey).status == 403)
-        test.clock.now = test.clock.now + 31 * 3_600_000
+        test.clock.set(test.clock.now + .milliseconds(31 * 3_600_000))
         #expect(try await test.send(.get, playlist.segments[0]).status == 403)
         #expect(try await test.send(.get, try await test.playlist(order).segments[0]).status == 200)
     }
@@ -102,16 +102,16 @@ struct `Streaming` {
 
     @Test func `a loan lives from its start to its end, to the millisecond`() async throws {
         let test = try await TestService()
-        let (start, end) = (test.clock.now + 60_000, test.clock.now + 120_000)
+        let (start, end) = (test.clock.now + .milliseconds(60_000), test.clock.now + .milliseconds(120_000))
         let order = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, start: start, end: end))
         let path = "/v1/stream/hls/\(order.id)/playlist.m3u8"
         #expect(try await test.call(.get, path).json["reason"] == "not-started")
-        test.clock.now = start
+        test.clock.set(start)
         #expect(try await test.send(.get, path).status == 200)
         let playlist = try await test.playlist(order)
-        test.clock.now = end + -1
+        test.clock.set(end - .milliseconds(1))
         #expect(try await test.send(.get, playlist.segments[0]).status == 200)
-        test.clock.now = end
+        test.clock.set(end)
         let answer = try await test.call(.get, playlist.segments[0])
         #expect(answer.json["reason"] == "expired")
         #expect(answer.json["endedAt"]?.string == end.description)
@@ -189,7 +189,7 @@ struct `Streaming` {
 extension TestService {
     /// The path of an absolute address.
     func path(of address: String) -> String {
-        address.range(of: "/v1/").map { String(address[$0.lowerBound...]) } ?? address
+        "/" + address.split(separator: "/", omittingEmptySubsequences: false).dropFirst(3).joined(separator: "/")
     }
 
     /// The key behind the address in a playlist.
@@ -204,7 +204,7 @@ extension TestService {
 func decrypt(_ bytes: [UInt8], key: [UInt8], number: Int) throws -> [UInt8] {
     var iv = [UInt8](repeating: 0, count: 8)
     iv.append(bigEndian: UInt64(number))
-    var decryptor = try AESCBCDecryptor(key: Secret(key), iv: iv)
-    let head = try [UInt8](rawCapacity: bytes.count + 16) { try decryptor.update(bytes.rawSpan, into: &$0) }
-    return head + (try [UInt8](rawCapacity: 16) { try decryptor.finish(into: &$0) })
+    var decryptor: AESCBCDecryptor? = try AESCBCDecryptor(key: Secret(key), iv: iv)
+    let head = try [UInt8](rawCapacity: bytes.count + 16) { try decryptor?.update(bytes.rawSpan, into: &$0) }
+    return head + (try [UInt8](rawCapacity: 16) { try decryptor.take()?.finish(into: &$0) })
 }

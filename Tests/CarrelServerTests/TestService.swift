@@ -19,7 +19,7 @@ struct TestService {
     static let isbn = "9780306406157"
 
     init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
         clock = ManualClock(Instant(milliseconds: 1_800_000_000_000))
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
@@ -31,8 +31,7 @@ struct TestService {
             settings: settings,
             clock: clock
         )
-        let path = "\(directory.path)/silence.mp3"
-        try SilentMP3.write(seconds: 600, to: path)
+        let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()
         options.overrides.title = "Silence"
         options.overrides.authors = ["Nobody"]
@@ -96,9 +95,5 @@ enum SilentMP3 {
             bytes += [UInt8](repeating: 0, count: padded ? 205 : 204)
         }
         return bytes
-    }
-
-    static func write(seconds: Int, to path: String) throws {
-        try writeFile(frames(seconds * 44_100 / 1152), to: path)
     }
 }
