@@ -86,6 +86,7 @@ let package = Package(
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
+        library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
 
@@ -131,6 +132,7 @@ let package = Package(
         ),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
+        tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
         tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS"]),

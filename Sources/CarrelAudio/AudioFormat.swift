@@ -1,7 +1,7 @@
 public import CarrelBytes
 
 /// What all frames of one elementary stream have in common.
-public struct AudioFormat: Sendable, Hashable {
+public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec with its version or profile.
     public let codec: AudioCodec
     /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
@@ -62,6 +62,9 @@ public struct AudioFormat: Sendable, Hashable {
         case .aac(let profile): "mp4a.40.\(profile.objectType)"
         }
     }
+
+    /// The codec string, rate and channels.
+    public var description: String { "\(codecString) \(sampleRate) Hz \(channels) ch" }
 
     /// Channels as they are heard.
     public var outputChannels: Int { codec == .aac(.heV2) ? 2 : channels }

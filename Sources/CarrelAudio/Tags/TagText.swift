@@ -44,7 +44,7 @@ public enum TagText {
     }
 
     /// The text without white space and NULs around it; nil when nothing is left.
-    static func trimmed(_ text: String) -> String? {
+    public static func trimmed(_ text: String) -> String? {
         func blank(_ scalar: Unicode.Scalar) -> Bool { scalar.value <= 32 || scalar.value == 0xa0 || scalar.value == 0xfeff }
         let scalars = text.unicodeScalars
         guard let first = scalars.firstIndex(where: { !blank($0) }), let last = scalars.lastIndex(where: { !blank($0) }) else {

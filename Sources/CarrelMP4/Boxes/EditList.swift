@@ -1,0 +1,45 @@
+import CarrelBytes
+
+/// Which part of a track's media is presented (`elst`, ISO/IEC 14496-12 §8.6.6).
+struct EditList {
+    struct Edit {
+        /// In the movie's time scale.
+        var duration: Int64
+        /// In the track's time scale; -1 for silence.
+        var mediaTime: Int64
+    }
+
+    var edits: [Edit] = []
+
+    private static let limit = 1000
+
+    init() {}
+
+    /// Reads the content of an `elst` box.
+    init(_ content: RawSpan) throws(Malformed) {
+        var cursor = ByteCursor(content)
+        let version = try cursor.u8("edit list")
+        try cursor.skip(3, "edit list")
+        let count = min(Int(try cursor.u32("edit list")), Self.limit)
+        for _ in 0..<count {
+            let edit =
+                version == 1
+                ? Edit(
+                    duration: Int64(truncatingIfNeeded: try cursor.u64("edit")),
+                    mediaTime: Int64(truncatingIfNeeded: try cursor.u64("edit"))
+                )
+                : Edit(
+                    duration: Int64(try cursor.u32("edit")),
+                    mediaTime: Int64(Int32(truncatingIfNeeded: try cursor.u32("edit")))
+                )
+            try cursor.skip(4, "edit")
+            edits.append(edit)
+        }
+    }
+
+    /// The one stretch of media presented, or nil when there are several or none.
+    var single: Edit? {
+        let media = edits.filter { $0.mediaTime >= 0 }
+        return media.count == 1 ? media[0] : nil
+    }
+}

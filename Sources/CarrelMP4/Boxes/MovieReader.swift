@@ -1,0 +1,182 @@
+import CarrelAudio
+import CarrelBytes
+
+/// Reads the boxes of a movie (`moov`, ISO/IEC 14496-12 §8.2).
+struct MovieReader {
+    var tracks: [MP4Track] = []
+    var tags = AudioTags()
+    var neroChapters: [AudioTags.Chapter] = []
+
+    private var window: FileWindow
+    private var timescale = 0
+    private var defaults: [UInt32: FragmentDefaults] = [:]
+    private var gapless: GaplessInfo?
+
+    /// No file has more tracks than this.
+    private static let trackLimit = 1000
+
+    init(_ window: FileWindow) {
+        self.window = window
+    }
+
+    mutating func read(_ movie: Range<Int64>) throws {
+        try boxes(in: movie) { reader, box in
+            switch box.type {
+            case "mvhd": try reader.readHeader(box)
+            case "trak": try reader.readTrack(box)
+            case "mvex": try reader.readExtends(box)
+            case "udta": try reader.readUserData(box)
+            case "meta": try reader.readMetadata(box)
+            case "cmov": throw Malformed("index is compressed", at: Int(box.start))
+            default: break
+            }
+        }
+        for i in tracks.indices {
+            tracks[i].movieTimescale = timescale
+            tracks[i].fragmentDefaults = defaults[tracks[i].id] ?? FragmentDefaults()
+            if tracks[i].kind == "soun" { tracks[i].gapless = gapless }
+        }
+    }
+
+    /// Calls `visit` with each box of `range` while this value stays changeable.
+    private mutating func boxes(
+        in range: Range<Int64>,
+        _ visit: (inout MovieReader, MP4Box) throws -> Void
+    ) throws {
+        var at = range.lowerBound
+        var count = 0
+        while range.upperBound - at >= 8 {
+            let box = try MP4Box(&window, at: at, in: range)
+            if box.isCut { throw Malformed("box \(box.type) reaches past its parent", at: Int(at)) }
+            count += 1
+            if count > MP4Box.limit { throw Malformed("too many boxes", at: Int(at)) }
+            try visit(&self, box)
+            at = box.content.upperBound
+        }
+    }
+
+    private mutating func readHeader(_ box: MP4Box) throws {
+        let at = box.content.lowerBound
+        let long = try window.u8(at: at, "movie header") == 1
+        timescale = Int(try window.u32(at: at + (long ? 20 : 12), "movie header"))
+    }
+
+    private mutating func readExtends(_ parent: MP4Box) throws {
+        try boxes(in: parent.content) { reader, box in
+            guard box.type == "trex", box.content.count >= 20, reader.defaults.count < Self.trackLimit else { return }
+            let at = box.content.lowerBound
+            let id = try reader.window.u32(at: at + 4, "track extends")
+            reader.defaults[id] = FragmentDefaults(
+                duration: Int64(try reader.window.u32(at: at + 12, "track extends")),
+                size: Int(try reader.window.u32(at: at + 16, "track extends"))
+            )
+        }
+    }
+
+    private mutating func readUserData(_ parent: MP4Box) throws {
+        var plain = AudioTags()
+        try boxes(in: parent.content) { reader, box in
+            switch box.type {
+            case "meta": try reader.readMetadata(box)
+            case "chpl": reader.neroChapters = NeroChapters.read(try box.load(reader.window.reader, limit: 1 << 20))
+            default: try ItemList.readPlain(box, &reader.window, into: &plain)
+            }
+        }
+        tags = tags.filled(from: plain)
+    }
+
+    private mutating func readMetadata(_ box: MP4Box) throws {
+        var content = box.content
+        // a full box, except in QuickTime files
+        if content.count >= 8, FourCC(try window.u32(at: content.lowerBound + 4, "metadata")) != "hdlr" {
+            content = content.lowerBound + 4..<content.upperBound
+        }
+        try boxes(in: content) { reader, box in
+            guard box.type == "ilst" else { return }
+            var list = ItemList()
+            try list.read(box.content, &reader.window)
+            reader.tags = reader.tags.filled(from: list.tags)
+            reader.gapless = reader.gapless ?? list.gapless
+        }
+    }
+
+    // MARK: - Tracks
+
+    private mutating func readTrack(_ parent: MP4Box) throws {
+        guard tracks.count < Self.trackLimit else { throw Malformed("too many tracks", at: Int(parent.start)) }
+        var track = MP4Track()
+        try boxes(in: parent.content) { reader, box in
+            switch box.type {
+            case "tkhd":
+                let at = box.content.lowerBound
+                let word = try reader.window.u32(at: at, "track header")
+                track.isEnabled = word & 1 != 0
+                track.id = try reader.window.u32(at: at + (word >> 24 == 1 ? 20 : 12), "track header")
+            case "edts":
+                try reader.boxes(in: box.content) { reader, box in
+                    guard box.type == "elst" else { return }
+                    let content = try box.load(reader.window.reader, limit: 1 << 20)
+                    track.editList = try EditList(content.rawSpan)
+                }
+            case "tref":
+                try reader.boxes(in: box.content) { reader, box in
+                    guard box.type == "chap" else { return }
+                    let content = try box.load(reader.window.reader, limit: 4096)
+                    for i in 0..<content.count / 4 { track.chapterTrackIDs.append(content.rawSpan.u32(at: i * 4)) }
+                }
+            case "mdia": try reader.readMedia(box, into: &track)
+            default: break
+            }
+        }
+        tracks.append(track)
+    }
+
+    private mutating func readMedia(_ parent: MP4Box, into track: inout MP4Track) throws {
+        try boxes(in: parent.content) { reader, box in
+            let at = box.content.lowerBound
+            switch box.type {
+            case "mdhd": try reader.readMediaHeader(at, into: &track)
+            case "hdlr": track.kind = FourCC(try reader.window.u32(at: at + 8, "handler")).description
+            case "minf":
+                try reader.boxes(in: box.content) { reader, box in
+                    guard box.type == "stbl" else { return }
+                    try reader.boxes(in: box.content) { reader, box in
+                        if box.type == "stsd" {
+                            try reader.readDescription(box, into: &track)
+                        } else {
+                            try track.tables.read(box, &reader.window)
+                        }
+                    }
+                }
+            default: break
+            }
+        }
+    }
+
+    private mutating func readMediaHeader(_ at: Int64, into track: inout MP4Track) throws {
+        let long = try window.u8(at: at, "media header") == 1
+        track.timescale = Int(try window.u32(at: at + (long ? 20 : 12), "media header"))
+        let duration = long ? try window.u64(at: at + 24, "media header") : UInt64(try window.u32(at: at + 16, "media header"))
+        let unknown = long ? UInt64.max : UInt64(UInt32.max)
+        track.declaredDuration = duration == unknown ? 0 : Int64(clamping: duration)
+        let code = try window.u16(at: at + (long ? 32 : 20), "media header")
+        var letters = ""
+        for shift: UInt16 in [10, 5, 0] {
+            let letter = UInt8(code >> shift & 31)
+            guard (1...26).contains(letter) else { return }
+            letters.unicodeScalars.append(Unicode.Scalar(letter + 0x60))
+        }
+        track.language = letters == "und" ? nil : letters
+    }
+
+    private func readDescription(_ box: MP4Box, into track: inout MP4Track) throws {
+        guard track.kind == "soun" || track.kind.isEmpty else { return }
+        let content = try box.load(window.reader, limit: 1 << 20)
+        guard let entry = try SampleEntry(content.rawSpan) else { return }
+        track.codec = entry.codec
+        track.protection = entry.protection
+        track.entrySampleRate = entry.sampleRate
+        track.entryChannels = entry.channels
+        track.hasSeveralDescriptions = entry.hasOthers
+    }
+}

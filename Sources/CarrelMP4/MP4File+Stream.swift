@@ -1,0 +1,78 @@
+public import CarrelAudio
+import CarrelBytes
+
+extension MP4File {
+    /// What became of a track's samples.
+    public struct StreamSummary: Sendable, Hashable {
+        /// What all frames have in common.
+        public let format: AudioFormat
+        /// Frames passed on.
+        public let frameCount: Int64
+        /// Bytes of those frames.
+        public let byteCount: Int64
+        /// What of the decoded sound is not part of the work, in samples of the format.
+        public let trim: MP4Track.Trim
+        /// Samples by which the file's own timeline is longer (or shorter) than the frames; more than a frame means gaps between them,
+        /// and chapters that do not fit the stream.
+        public let drift: Int64
+        /// Where the file was cut off, if that was allowed.
+        public let truncatedAt: Int64?
+
+        /// Samples of each channel in all frames.
+        public var sampleCount: Int64 { frameCount * Int64(format.samplesPerFrame) }
+    }
+
+    /// Turns an AAC track into ADTS frames.
+    ///
+    /// - Parameters:
+    ///   - track: one of this file, whose `framing` is `.adts`.
+    ///   - allowsTruncation: whether to take what is there of a file that is cut off.
+    ///   - frames: gets whole frames back to back, and how many; at most 1 MiB at a time unless one frame is larger.
+    /// - Returns: what they were.
+    /// - Throws: what the reader or `frames` throws; `Malformed` when the tables are, a sample is empty or too large for ADTS, the
+    ///   file is cut off, or the track has no samples or another framing.
+    public func stream(
+        _ track: MP4Track,
+        allowsTruncation: Bool = false,
+        _ frames: (RawSpan, Int) throws -> Void
+    ) throws -> StreamSummary {
+        guard case .adts(let format) = track.framing, let template = format.adts else {
+            throw Malformed("track \(track.id) cannot be framed as ADTS", at: 0)
+        }
+        var samples = samples(of: track, allowsTruncation: allowsTruncation)
+        var count: Int64 = 0
+        var total: Int64 = 0
+        var out: [UInt8] = []
+        while let run = try samples.nextRun(limit: 1 << 20) {
+            let bytes = try reader.readAll(run.range)
+            out.removeAll(keepingCapacity: true)
+            out.reserveCapacity(bytes.count + 7 * run.sizes.count)
+            var at = 0
+            for size in run.sizes {
+                guard size > 0, template.append(payloadLength: size, to: &out) else {
+                    throw Malformed("sample of \(size) bytes cannot be an ADTS frame", at: Int(run.range.lowerBound) + at)
+                }
+                out.append(copying: bytes.rawSpan.extracting(at..<at + size))
+                at += size
+            }
+            try frames(out.rawSpan, run.sizes.count)
+            count += Int64(run.sizes.count)
+            total += Int64(out.count)
+        }
+        guard count > 0 else { throw Malformed("track \(track.id) has no samples", at: Int(samples.truncatedAt ?? 0)) }
+        let length =
+            track.timescale > 0 ? Timescale.convert(samples.duration, times: format.sampleRate, over: track.timescale) : 0
+        return StreamSummary(
+            format: format,
+            frameCount: count,
+            byteCount: total,
+            trim: track.trim(
+                mediaDuration: samples.duration,
+                sampleCount: count * Int64(format.samplesPerFrame),
+                sampleRate: format.sampleRate
+            ),
+            drift: length - count * Int64(format.samplesPerFrame),
+            truncatedAt: samples.truncatedAt
+        )
+    }
+}

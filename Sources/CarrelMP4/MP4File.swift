@@ -1,0 +1,107 @@
+public import CarrelAudio
+import CarrelBytes
+
+/// What an MP4 file (M4A, M4B, MOV, 3GP, fragmented or not) holds, without its media (ISO/IEC 14496-12, 14496-14).
+///
+/// Reads headers and small boxes only; sample tables are walked through windows when they are asked for.
+public struct MP4File {
+    /// The file.
+    public let reader: any ByteReader
+    /// Brands, the major one first; empty for old QuickTime files.
+    public private(set) var brands: [String] = []
+    /// In file order.
+    public private(set) var tracks: [MP4Track] = []
+    /// Title, authors, cover, chapters, …
+    public private(set) var tags = AudioTags()
+    /// Whether samples lie in movie fragments.
+    public var isFragmented: Bool { !fragments.isEmpty }
+    /// Where the box begins that the end of the file cuts off, if one is.
+    public private(set) var truncatedBoxAt: Int64?
+
+    private var fragments: [MP4Box] = []
+
+    /// Reads the boxes of a file.
+    ///
+    /// - Parameter reader: the file.
+    /// - Throws: what the reader throws; `Malformed` when this is not an MP4 file, or its index is damaged or not there.
+    public init(_ reader: any ByteReader) throws {
+        self.reader = reader
+        var window = FileWindow(reader)
+        var movie: MP4Box?
+        var at: Int64 = 0
+        var count = 0
+        let all = 0..<reader.length
+        while all.upperBound - at >= 8 {
+            let box = try MP4Box(&window, at: at, in: all)
+            count += 1
+            if count == 1, !Self.firstBoxes.contains(box.type) { throw Malformed("not an MP4 file", at: 0) }
+            if count > 2 * MP4Box.limit { throw Malformed("too many boxes", at: Int(at)) }
+            if box.isCut { truncatedBoxAt = at }
+            switch box.type {
+            case "ftyp": brands = try Self.brands(box.load(reader, limit: 4096))
+            case "moov" where movie == nil:
+                if box.isCut { throw Malformed("file is cut off inside its index", at: Int(at)) }
+                movie = box
+            case "moof" where !box.isCut: fragments.append(box)
+            default: break
+            }
+            at = box.content.upperBound
+        }
+        guard let movie else {
+            if count == 0 { throw Malformed("not an MP4 file", at: 0) }
+            throw Malformed(truncatedBoxAt == nil ? "file has no index" : "file is cut off before its index", at: Int(at))
+        }
+        var found = MovieReader(window)
+        try found.read(movie.content)
+        tracks = found.tracks
+        tags = found.tags
+        if brands.first == "MGSV" {
+            for i in tracks.indices where tracks[i].protection == nil { tracks[i].protection = MP4Protection(scheme: "MGSV") }
+        }
+        try readChapters(nero: found.neroChapters)
+    }
+
+    /// What a file may begin with.
+    private static let firstBoxes: Set<FourCC> = [
+        "ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "uuid", "moof", "sidx",
+    ]
+
+    /// Tracks of sound, in file order.
+    public var audioTracks: [MP4Track] { tracks.filter { $0.kind == "soun" } }
+
+    /// The track to take as the work: the first enabled one of sound, else the first of sound.
+    public var mainAudioTrack: MP4Track? { audioTracks.first { $0.isEnabled } ?? audioTracks.first }
+
+    /// The samples of a track in decode order.
+    ///
+    /// - Parameters:
+    ///   - track: one of this file.
+    ///   - allowsTruncation: whether samples past the end of the file just end the walk instead of being an error.
+    /// - Returns: a walk from the first sample on.
+    public func samples(of track: MP4Track, allowsTruncation: Bool = false) -> MP4Samples {
+        MP4Samples(
+            TableSamples(track.tables, reader),
+            FragmentSamples(track.id, track.fragmentDefaults, fragments, reader),
+            fileLength: reader.length,
+            allowsTruncation: allowsTruncation
+        )
+    }
+
+    private static func brands(_ content: [UInt8]) -> [String] {
+        let span = content.rawSpan
+        return stride(from: 0, to: span.byteCount - 3, by: 4).filter { $0 != 4 }.map { FourCC(span.u32(at: $0)).description }
+    }
+
+    /// Chapters of a text track if there is one that names them, else Nero's list.
+    private mutating func readChapters(nero: [AudioTags.Chapter]) throws {
+        var chapters = nero
+        let ids = mainAudioTrack?.chapterTrackIDs ?? []
+        if let track = tracks.first(where: { ids.contains($0.id) && ["text", "sbtl"].contains($0.kind) }) {
+            // a damaged chapter track is no reason to refuse the book
+            let listed = (try? ChapterTrack.read(track, samples(of: track, allowsTruncation: true), reader)) ?? []
+            if listed.count >= nero.count, listed.contains(where: { !$0.title.isEmpty }) || nero.isEmpty { chapters = listed }
+        }
+        chapters.sort { $0.start < $1.start }
+        tags.chapters = chapters
+    }
+}

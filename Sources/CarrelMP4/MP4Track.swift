@@ -1,0 +1,79 @@
+public import CarrelAudio
+
+/// One track of a file.
+public struct MP4Track: Sendable {
+    /// How a track's samples become an elementary stream of frames that say their own length.
+    public enum Framing: Sendable, Hashable {
+        /// Each sample gets an ADTS header.
+        case adts(AudioFormat)
+        /// Each sample is an MP3 frame already.
+        case mp3
+        /// Not without transcoding: why, as a lower-case phrase.
+        case transcode(String)
+    }
+
+    /// Which track, as the file numbers them.
+    public internal(set) var id: UInt32 = 0
+    /// The four characters of its handler: `soun`, `vide`, `text`, `sbtl`, …
+    public internal(set) var kind = ""
+    /// Whether it is meant to be played.
+    public internal(set) var isEnabled = true
+    /// Units a second for its durations.
+    public internal(set) var timescale = 0
+    /// Duration of its media by its header, in units of `timescale`; 0 when it does not say.
+    public internal(set) var declaredDuration: Int64 = 0
+    /// ISO 639-2, three letters; nil when undetermined.
+    public internal(set) var language: String?
+    /// How the sound is coded; nil for what is not sound.
+    public internal(set) var codec: MP4Codec?
+    /// What keeps its samples from being read.
+    public internal(set) var protection: MP4Protection?
+    /// Samples of each channel per second, by the sample entry; what the codec says goes before it.
+    public internal(set) var entrySampleRate = 0
+    /// Channels, by the sample entry; what the codec says goes before it.
+    public internal(set) var entryChannels = 0
+    /// Samples that the movie lists, those in fragments not counted.
+    public var listedSampleCount: Int { tables.sampleCount }
+    /// The tracks that hold its chapters.
+    public internal(set) var chapterTrackIDs: [UInt32] = []
+
+    var hasSeveralDescriptions = false
+    var tables = SampleTables()
+    var editList = EditList()
+    var fragmentDefaults = FragmentDefaults()
+    var movieTimescale = 0
+    var gapless: GaplessInfo?
+
+    /// What its samples need to become a stream.
+    public var framing: Framing {
+        if let protection { return .transcode("track is protected by \(protection)") }
+        if hasSeveralDescriptions { return .transcode("track changes its format") }
+        switch codec {
+        case .aac(let config):
+            switch config.format {
+            case .success(let format): return .adts(format)
+            case .failure(let refusal): return .transcode(refusal.description)
+            }
+        case .mp3: return .mp3
+        case .other: return .transcode("\(codec?.description ?? "sound") is not streamed")
+        case nil: return .transcode("track has no sound")
+        }
+    }
+}
+
+/// What iTunes says of silence around the sound (`iTunSMPB`), in samples.
+struct GaplessInfo {
+    var delay: Int64
+    var padding: Int64
+
+    /// Reads the text: hexadecimal numbers, the second and third of which are delay and padding.
+    init?(_ text: String) {
+        let fields = text.split(separator: " ")
+        guard fields.count >= 4, let delay = Int64(fields[1], radix: 16), let padding = Int64(fields[2], radix: 16) else {
+            return nil
+        }
+        guard delay >= 0, padding >= 0, delay < 1 << 20, padding < 1 << 20 else { return nil }
+        self.delay = delay
+        self.padding = padding
+    }
+}

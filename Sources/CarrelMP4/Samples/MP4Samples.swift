@@ -1,0 +1,82 @@
+import CarrelBytes
+
+/// The samples of one track in decode order: those the movie lists, then those of its fragments.
+///
+/// Holds windows of the tables, 100 KiB in all, whatever the length of the track.
+public struct MP4Samples {
+    private var listed: TableSamples
+    private var fragmented: FragmentSamples
+    private let fileLength: Int64
+    private let allowsTruncation: Bool
+    private var held: MP4Sample?
+    /// Bytes of all samples so far. Samples do not overlap, so they cannot have more bytes than the file.
+    private var total: Int64 = 0
+
+    /// Samples in one run, at most.
+    private static let runLimit = 1 << 16
+
+    /// Samples handed out so far.
+    public private(set) var index = 0
+    /// How long the samples handed out so far last, in units of the track's time scale.
+    public private(set) var duration: Int64 = 0
+    /// Where a sample should have begun or gone on that the file no longer holds; nothing comes after it.
+    public private(set) var truncatedAt: Int64?
+
+    init(_ listed: TableSamples, _ fragmented: FragmentSamples, fileLength: Int64, allowsTruncation: Bool) {
+        self.listed = listed
+        self.fragmented = fragmented
+        self.fileLength = fileLength
+        self.allowsTruncation = allowsTruncation
+    }
+
+    /// The next sample; nil after the last.
+    ///
+    /// - Throws: what the reader throws; `Malformed` when the tables contradict each other or a sample lies past the end of the
+    ///   file, unless truncation is allowed: then the samples just end and `truncatedAt` says so.
+    public mutating func next() throws -> MP4Sample? {
+        if let sample = held {
+            held = nil
+            return handOut(sample)
+        }
+        guard truncatedAt == nil else { return nil }
+        guard let sample = try listed.next() ?? fragmented.next() else { return nil }
+        guard sample.offset <= fileLength, Int64(sample.size) <= fileLength - sample.offset else {
+            let place = min(sample.offset, fileLength)
+            guard allowsTruncation else {
+                throw Malformed("file is cut off: sample \(index) lies past its end", at: Int(place))
+            }
+            truncatedAt = place
+            return nil
+        }
+        total += Int64(sample.size)
+        guard total <= fileLength else { throw Malformed("samples overlap", at: Int(sample.offset)) }
+        return handOut(sample)
+    }
+
+    private mutating func handOut(_ sample: MP4Sample) -> MP4Sample {
+        index += 1
+        duration &+= sample.duration
+        return sample
+    }
+
+    /// The next samples that lie back to back in the file; nil after the last.
+    ///
+    /// - Parameter limit: bytes, at most, unless a single sample has more.
+    /// - Returns: at least one sample.
+    /// - Throws: as `next`.
+    public mutating func nextRun(limit: Int) throws -> MP4Run? {
+        guard let first = try next() else { return nil }
+        var run = MP4Run(range: first.range, sizes: [first.size])
+        while run.sizes.count < Self.runLimit, let sample = try next() {
+            guard sample.offset == run.range.upperBound, run.range.count + sample.size <= limit else {
+                held = sample
+                index -= 1
+                duration &-= sample.duration
+                break
+            }
+            run.range = run.range.lowerBound..<run.range.upperBound + Int64(sample.size)
+            run.sizes.append(sample.size)
+        }
+        return run
+    }
+}
