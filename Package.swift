@@ -126,7 +126,7 @@ let package = Package(
         // tests (CarrelTesting: what they share, not shipped)
         .target(
             name: "CarrelTesting",
-            dependencies: ["CLinux", "CarrelThreads"],
+            dependencies: ["CLinux", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads"],
             path: "Tests/Support",
             swiftSettings: settings
         ),
@@ -159,6 +159,7 @@ let package = Package(
         ),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelWeb"]),
+        tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(
             "StoreCrashWriter",

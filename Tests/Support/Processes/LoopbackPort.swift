@@ -18,13 +18,22 @@ public enum LoopbackPort {
 
     /// Whether something accepts connections there.
     public static func accepts(_ port: UInt16) -> Bool {
+        let descriptor = connect(port)
+        if descriptor >= 0 { close(descriptor) }
+        return descriptor >= 0
+    }
+
+    /// A connection, or -1.
+    static func connect(_ port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
-        defer { close(descriptor) }
         var address = loopback(port: port)
-        return unsafe withUnsafeBytes(of: &address) { bytes in
+        let isConnected = unsafe withUnsafeBytes(of: &address) { bytes in
             let address = unsafe bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self)
-            return unsafe connect(descriptor, address, socklen_t(bytes.count)) == 0
+            return unsafe Glibc.connect(descriptor, address, socklen_t(bytes.count)) == 0
         }
+        if isConnected { return descriptor }
+        close(descriptor)
+        return -1
     }
 
     private static func loopback(port: UInt16) -> sockaddr_in {

@@ -1,0 +1,181 @@
+import CarrelBytes
+public import CarrelJSON
+
+/// A headless browser with a fresh profile, driven by WebDriver commands. It ends with the value, or with the test run.
+///
+/// It works as root, plays media without a user's gesture and sends nothing home. One call at a time.
+public final class Browser: Sendable {
+    private let driver: any BrowserDriver
+    /// Which one it is.
+    public let kind: BrowserKind
+
+    private init(_ kind: BrowserKind, _ driver: any BrowserDriver) {
+        self.kind = kind
+        self.driver = driver
+    }
+
+    /// Starts a browser. When it is not installed the test is skipped and says so.
+    ///
+    /// - Parameters:
+    ///   - kind: which one.
+    ///   - options: how.
+    /// - Returns: the browser with an empty page.
+    /// - Throws: what skips the test, ``BrowserError`` or ``ProcessError``.
+    public static func start(_ kind: BrowserKind, _ options: BrowserOptions = BrowserOptions()) async throws -> Browser {
+        let driver: any BrowserDriver =
+            switch kind {
+            case .chromium: try await ChromeDriver.start(options)
+            case .firefox: try await Marionette.start(options)
+            }
+        _ = try await driver.perform(.setTimeouts(milliseconds: 60_000))
+        return Browser(kind, driver)
+    }
+
+    /// Ends it and waits until its processes are gone.
+    public func close() async {
+        await driver.quit()
+    }
+
+    // MARK: - pages
+
+    /// Goes to a URL and waits until the page has loaded.
+    public func open(_ url: String) async throws {
+        _ = try await driver.perform(.navigate(url))
+    }
+
+    /// Loads the page again and waits until it has.
+    public func reload() async throws {
+        _ = try await driver.perform(.refresh)
+    }
+
+    /// Where the page is.
+    public var url: String {
+        get async throws { try await driver.perform(.currentURL).string ?? "" }
+    }
+
+    /// The page's title.
+    public var title: String {
+        get async throws { try await driver.perform(.title).string ?? "" }
+    }
+
+    // MARK: - scripts
+
+    /// Runs the body of a function in the page and returns what it returns; a promise is awaited.
+    ///
+    /// - Parameters:
+    ///   - body: such as `return document.title`. It assigns to the page's variables as `window.name`: a bare name stays its own in
+    ///     Firefox.
+    ///   - arguments: what it finds in `arguments`.
+    /// - Returns: the result; null where there is none.
+    /// - Throws: ``BrowserError`` with `javascript error` when it throws.
+    @discardableResult
+    public func script(_ body: String, _ arguments: JSON...) async throws -> JSON {
+        try await driver.perform(.execute(body, arguments))
+    }
+
+    /// Runs the body of a function in the page and waits until it calls its last argument.
+    ///
+    /// - Parameters:
+    ///   - body: such as `setTimeout(arguments[0], 100)`.
+    ///   - arguments: what it finds in `arguments` before that function.
+    /// - Returns: what it called it with.
+    /// - Throws: ``BrowserError`` with `javascript error` when it throws, `script timeout` after 60 s.
+    @discardableResult
+    public func asyncScript(_ body: String, _ arguments: JSON...) async throws -> JSON {
+        try await driver.perform(.executeAsync(body, arguments))
+    }
+
+    /// Waits until a JavaScript expression is true in the page, looking some twenty times a second.
+    ///
+    /// - Parameters:
+    ///   - expression: such as `document.querySelector('audio').currentTime > 3`. While it throws it is not true.
+    ///   - timeout: how long.
+    /// - Throws: ``BrowserError`` with `timeout`.
+    public func wait(until expression: String, timeout: Duration = .seconds(30)) async throws {
+        let deadline = ContinuousClock.now + timeout
+        var last = ""
+        while true {
+            do {
+                let value = try await script("return !!(\(expression))")
+                if value.bool == true { return }
+                last = ""
+            } catch let error as BrowserError where error.code == "javascript error" {
+                last = ", and it threw: \(error.message)"
+            }
+            guard ContinuousClock.now < deadline else {
+                throw BrowserError("timeout", "\(expression) was not true within \(timeout)\(last)")
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    // MARK: - elements
+
+    /// Whether the page has an element that a CSS selector selects.
+    public func has(_ selector: String) async throws -> Bool {
+        try await script("return document.querySelector(arguments[0]) !== null", .string(selector)).bool == true
+    }
+
+    /// The text of the first element selected, as it is shown.
+    public func text(_ selector: String) async throws -> String {
+        try await script("return document.querySelector(arguments[0]).innerText", .string(selector)).string ?? ""
+    }
+
+    /// Scrolls the first element selected into view and clicks it as a user would; one that another covers cannot be clicked.
+    public func click(_ selector: String) async throws {
+        _ = try await driver.perform(.click(find(selector)))
+    }
+
+    /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are no characters.
+    public func type(_ text: String, into selector: String) async throws {
+        _ = try await driver.perform(.sendKeys(find(selector), text))
+    }
+
+    /// Empties the first element selected.
+    public func clear(_ selector: String) async throws {
+        _ = try await driver.perform(.clear(find(selector)))
+    }
+
+    /// Presses and releases keys one after the other where the focus is; those in `holding` are down meanwhile.
+    public func press(_ keys: String..., holding: [String] = []) async throws {
+        func action(_ kind: String, _ key: String) -> JSON { ["type": .string(kind), "value": .string(key)] }
+        let strokes = keys.flatMap { [action("keyDown", $0), action("keyUp", $0)] }
+        let all = holding.map { action("keyDown", $0) } + strokes + holding.reversed().map { action("keyUp", $0) }
+        let keyboard: JSON = ["type": "key", "id": "keyboard", "actions": .array(all)]
+        _ = try await driver.perform(.perform([keyboard]))
+    }
+
+    private func find(_ selector: String) async throws -> String {
+        let found = try await driver.perform(.find(selector))
+        guard let id = found["element-6066-11e4-a52e-4f735466cecf"]?.string else {
+            throw BrowserError("no such element", "the browser found \(selector) and did not say where")
+        }
+        return id
+    }
+
+    // MARK: - looks
+
+    /// What is seen, as PNG.
+    ///
+    /// - Parameter isWhole: the page from top to bottom instead of the window.
+    /// - Returns: the file's bytes.
+    /// - Throws: ``BrowserError``.
+    public func screenshot(wholePage isWhole: Bool = false) async throws -> [UInt8] {
+        let value = try await isWhole ? driver.fullScreenshot() : driver.perform(.screenshot)
+        let text = (value.string ?? "").filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
+        guard let bytes = Base64URL.decode(String(text)), !bytes.isEmpty else {
+            throw BrowserError("unable to capture screen", "the screenshot is not base 64")
+        }
+        return bytes
+    }
+
+    /// Makes what a page sees as its window exactly this large, in CSS pixels.
+    public func setWindowSize(width: Int, height: Int) async throws {
+        try await driver.setViewport(width: width, height: height)
+    }
+
+    /// What pages wrote to the console, and errors nobody caught, since the last call.
+    public func messages() async throws -> [BrowserMessage] {
+        try await driver.messages()
+    }
+}

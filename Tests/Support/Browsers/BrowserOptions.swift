@@ -1,0 +1,28 @@
+/// How a browser is started.
+public struct BrowserOptions: Sendable {
+    /// What pages see as `prefers-color-scheme`.
+    public enum ColorScheme: String, Sendable {
+        case light
+        case dark
+    }
+
+    public var colorScheme: ColorScheme
+    /// What pages see as `prefers-reduced-motion`.
+    public var reducesMotion: Bool
+    /// Host names that lead to 127.0.0.1. Unlike `localhost` they are no secure context over plain HTTP.
+    public var loopbackNames: [String]
+    /// Whether certificates that nobody trusts are accepted.
+    public var acceptsAnyCertificate: Bool
+
+    public init(
+        colorScheme: ColorScheme = .light,
+        reducesMotion: Bool = false,
+        loopbackNames: [String] = [],
+        acceptsAnyCertificate: Bool = false
+    ) {
+        self.colorScheme = colorScheme
+        self.reducesMotion = reducesMotion
+        self.loopbackNames = loopbackNames
+        self.acceptsAnyCertificate = acceptsAnyCertificate
+    }
+}

@@ -1,0 +1,73 @@
+import CarrelHTTP
+import CarrelJSON
+
+/// A command of WebDriver as its two carriers name it: the W3C's HTTP interface and Marionette.
+struct WebDriverCommand: Sendable {
+    /// The name in Marionette, such as `WebDriver:Navigate`.
+    let name: String
+    let method: HTTPMethod
+    /// The path below `/session/ID/`.
+    let path: String
+    let parameters: JSONObject
+    /// The element that the path names; Marionette has it among the parameters.
+    let element: String?
+
+    init(
+        _ name: String,
+        _ method: HTTPMethod,
+        _ path: String,
+        _ parameters: JSONObject = [:],
+        element: String? = nil
+    ) {
+        self.name = "WebDriver:\(name)"
+        self.method = method
+        self.path = path
+        self.parameters = parameters
+        self.element = element
+    }
+
+    static func navigate(_ url: String) -> Self { Self("Navigate", .post, "url", ["url": .string(url)]) }
+
+    static let refresh = Self("Refresh", .post, "refresh")
+
+    static let currentURL = Self("GetCurrentURL", .get, "url")
+
+    static let title = Self("GetTitle", .get, "title")
+
+    static func execute(_ script: String, _ arguments: [JSON]) -> Self {
+        Self("ExecuteScript", .post, "execute/sync", ["script": .string(script), "args": .array(arguments)])
+    }
+
+    static func executeAsync(_ script: String, _ arguments: [JSON]) -> Self {
+        Self("ExecuteAsyncScript", .post, "execute/async", ["script": .string(script), "args": .array(arguments)])
+    }
+
+    static func find(_ selector: String) -> Self {
+        Self("FindElement", .post, "element", ["using": "css selector", "value": .string(selector)])
+    }
+
+    static func click(_ element: String) -> Self {
+        Self("ElementClick", .post, "element/\(element)/click", element: element)
+    }
+
+    static func clear(_ element: String) -> Self {
+        Self("ElementClear", .post, "element/\(element)/clear", element: element)
+    }
+
+    static func sendKeys(_ element: String, _ text: String) -> Self {
+        Self("ElementSendKeys", .post, "element/\(element)/value", ["text": .string(text)], element: element)
+    }
+
+    static func perform(_ actions: JSON) -> Self { Self("PerformActions", .post, "actions", ["actions": actions]) }
+
+    static let screenshot = Self("TakeScreenshot", .get, "screenshot", ["full": false])
+
+    static func setWindow(width: Int, height: Int) -> Self {
+        Self("SetWindowRect", .post, "window/rect", ["width": .integer(width), "height": .integer(height)])
+    }
+
+    static func setTimeouts(milliseconds: Int) -> Self {
+        let limit = JSON.integer(milliseconds)
+        return Self("SetTimeouts", .post, "timeouts", ["script": limit, "pageLoad": limit, "implicit": 0])
+    }
+}
