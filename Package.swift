@@ -157,7 +157,6 @@ let package = Package(
                 "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]
         ),
-        tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelWeb"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
