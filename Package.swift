@@ -94,7 +94,7 @@ let package = Package(
         library(
             "CarrelIngest",
             bytes: true,
-            ["CLinux", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelPackager", "CarrelStore"]
+            ["CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4", "CarrelPackager", "CarrelStore"]
         ),
         library(
             "CarrelPackager",
@@ -158,6 +158,7 @@ let package = Package(
             ]
         ),
         tests("CarrelWebTests", ["CarrelWeb"]),
+        tests("CarrelPlayerTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "carrel"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(

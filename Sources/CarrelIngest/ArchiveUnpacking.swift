@@ -1,4 +1,66 @@
+import CLinux
+import CarrelArchive
+import CarrelBytes
+import CarrelCrypto
+import Glibc
+
+/// Unpacks a ZIP archive into a folder of its own, within limits that hold for what is really there, not for what it declares.
 struct ArchiveUnpacking {
-    init(path: String, limit: Int64) {}; static func makeFolder(in: String) throws -> String { "" };
-    static func remove(_ s: String) {}; func unpack(into: String, _ p: (IngestProgress) throws -> Void) throws {}
+    let path: String
+    /// Bytes that may come out.
+    let limit: Int64
+
+    /// A new folder for temporary files, closed to others.
+    static func makeFolder(in scratch: String) throws(IngestError) -> String {
+        unsafe mkdir(scratch, 0o700)
+        let folder = "\(scratch)/\(Random.uuid())"
+        guard unsafe mkdir(folder, 0o700) == 0 else {
+            throw IngestError(.full, folder, "cannot be made: \(systemReason())")
+        }
+        return folder
+    }
+
+    /// Removes a folder and all that is in it.
+    static func remove(_ folder: String) {
+        unsafe clinux_remove_tree(folder)
+    }
+
+    func unpack(into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
+        do {
+            let archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: limit))
+            let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
+            var done: Int64 = 0
+            for entry in archive.entries where !entry.isDirectory && !entry.isSymbolicLink {
+                try makeFolders(of: entry.name, in: folder)
+                let reader = try archive.open(entry)
+                let file = "\(folder)/\(entry.name)"
+                let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+                guard descriptor >= 0 else { throw IngestError(.full, entry.name, "cannot be unpacked: \(systemReason())") }
+                defer { close(descriptor) }
+                while true {
+                    let chunk = try [UInt8](rawCapacity: 1 << 20) { (out) throws(ArchiveError) in try reader.read(into: &out) }
+                    if chunk.isEmpty { break }
+                    let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                    guard written == chunk.count else {
+                        throw IngestError(.full, entry.name, "cannot be unpacked: \(systemReason())")
+                    }
+                    done += Int64(chunk.count)
+                    try progress(IngestProgress(phase: .unpacking, done: done, total: total))
+                }
+            }
+        } catch let error as ArchiveError {
+            throw IngestError(.archive, path, error.message)
+        }
+    }
+
+    /// Makes the folders of an entry; its name was checked to stay inside.
+    private func makeFolders(of name: String, in folder: String) throws(IngestError) {
+        var made = folder
+        for part in name.split(separator: "/").dropLast() {
+            made += "/\(part)"
+            guard unsafe mkdir(made, 0o700) == 0 || errno == EEXIST else {
+                throw IngestError(.full, name, "cannot be unpacked: \(systemReason())")
+            }
+        }
+    }
 }

@@ -7,6 +7,8 @@ struct ForeignPart {
     let file: SourceFile
     private let transcoder: Transcoder
     private let tags: AudioTags
+    /// What its sound has; 0 where that is unknown.
+    let source: (sampleRate: Int, channels: Int)
 
     /// Samples that ffmpeg's own AAC encoder puts before the sound.
     private static let encoderDelay = 1024
@@ -22,9 +24,10 @@ struct ForeignPart {
             throw IngestError(.malformed, file.name, "has a description that cannot be read: \(error)")
         }
         let streams = description["streams"]?.array ?? []
-        guard streams.contains(where: { $0["codec_type"]?.string == "audio" }) else {
+        guard let sound = streams.first(where: { $0["codec_type"]?.string == "audio" }) else {
             throw IngestError(.notAudio, file.name, "holds no sound")
         }
+        source = (sound["sample_rate"]?.string.flatMap { Int($0) } ?? 0, sound["channels"]?.int ?? 0)
         var tags = Self.tags(description)
         if streams.contains(where: { $0["codec_type"]?.string == "video" }) {
             tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) }

@@ -62,7 +62,7 @@ package struct Ingest {
         if Self.isFolder(path) { return try take(SourceParts(folder: path, name: name), sourceHash) }
         let file = try SourceFile(path: path, name: path)
         guard file.size > 0 else { throw IngestError(.empty, path, "is empty") }
-        guard try file.read(0..<4) == [0x50, 0x4b, 0x03, 0x04] else { return try take(SourceParts(file: file), sourceHash) }
+        guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else { return try take(SourceParts(file: file), sourceHash) }
         let folder = try ArchiveUnpacking.makeFolder(in: scratch)
         defer { ArchiveUnpacking.remove(folder) }
         try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
@@ -119,6 +119,6 @@ package struct Ingest {
     private static func picture(_ path: String) throws -> AudioTags.Cover? {
         let file = try SourceFile(path: path, name: path)
         guard file.size <= Int64(AudioTags.Cover.limit) else { return nil }
-        return AudioTags.Cover(try file.read(0..<file.size))
+        return AudioTags.Cover(try file.bytes(0..<file.size))
     }
 }

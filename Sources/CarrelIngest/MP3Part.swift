@@ -13,7 +13,7 @@ struct MP3Part {
         var format: AudioFormat?
         var at: Int64 = 0
         while format == nil, at < file.size, !scanner.isDone {
-            let bytes = try file.read(at..<min(at + 65_536, file.size))
+            let bytes = try file.bytes(at..<min(at + 65_536, file.size))
             at += Int64(bytes.count)
             // A tag with a picture is passed over unread.
             if bytes.isEmpty { break }
@@ -56,7 +56,7 @@ struct MP3Part {
     private static func tags(of file: SourceFile, _ found: [MP3Tag]) throws -> AudioTags {
         var tags = AudioTags()
         for tag in found where tag.range.upperBound - tag.range.lowerBound <= tagLimit {
-            let bytes = try file.read(tag.range)
+            let bytes = try file.bytes(tag.range)
             switch tag.kind {
             case .id3v2: if let read = try? ID3.parse(bytes.rawSpan) { tags = tags.filled(from: read) }
             case .id3v1: if let read = try? ID3.parseV1(bytes.rawSpan) { tags = tags.filled(from: read) }

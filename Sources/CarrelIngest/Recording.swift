@@ -38,14 +38,20 @@ struct Recording {
                 // A later frame has another sample rate or number of channels: only transcoding makes one stream of it.
             }
         }
-        let rates = kinds.compactMap { $0.format?.sampleRate }
-        let channels = kinds.map { $0.channels }.max() ?? 2
-        guard
-            let target = AudioFormat(codec: .aac(.lc), sampleRate: min(48_000, rates.max() ?? 44_100), channels: min(2, channels))
-        else {
-            throw IngestError(.malformed, parts.name, "has a sample rate that AAC does not have")
+        let target = try transcodedFormat(for: kinds.map(\.source), named: parts.name)
+        return try record(parts, try parts.files.map { .foreign(try ForeignPart($0)) }, target, ingest)
+    }
+
+    /// AAC-LC at the highest rate and with the most channels that a source has, up to 48 kHz and stereo.
+    private static func transcodedFormat(
+        for sources: [(sampleRate: Int, channels: Int)], named name: String
+    ) throws(IngestError) -> AudioFormat {
+        let rate = sources.map(\.sampleRate).max() ?? 0
+        let channels = min(2, max(1, sources.map(\.channels).max() ?? 2))
+        for rate in [min(rate, 48_000), 44_100] {
+            if let format = AudioFormat(codec: .aac(.lc), sampleRate: rate, channels: channels) { return format }
         }
-        return try record(parts, kinds.map { .foreign($0.channels) }, target, ingest)
+        throw IngestError(.malformed, name, "cannot be transcoded to AAC")
     }
 
     /// A part's format changes on the way.

@@ -29,8 +29,15 @@ final class SourceFile {
 
     deinit { close(descriptor) }
 
+    /// The path from the root, for a program that starts elsewhere.
+    var absolutePath: String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
     /// The bytes of `range`; fewer at the end of the file.
-    func read(_ range: Range<Int64>) throws(IngestError) -> [UInt8] {
+    func bytes(_ range: Range<Int64>) throws(IngestError) -> [UInt8] {
         let count = Int(max(0, min(range.upperBound, size) - range.lowerBound))
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0

@@ -7,8 +7,8 @@ enum SourceKind {
     case mp3(AudioFormat)
     /// AAC in MP4, whose access units become ADTS frames.
     case mp4(MP4Part)
-    /// Anything else: ffmpeg reads it, and it becomes AAC. With the number of channels where it is known.
-    case foreign(Int)
+    /// Anything else: ffmpeg reads it, and it becomes AAC.
+    case foreign(ForeignPart)
 
     /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
     var format: AudioFormat? {
@@ -19,23 +19,24 @@ enum SourceKind {
         }
     }
 
-    var channels: Int {
+    /// What the source's sound has, for choosing what to transcode to; 0 where that is unknown.
+    var source: (sampleRate: Int, channels: Int) {
         switch self {
-        case .mp3(let format): format.channels
-        case .mp4(let part): part.channels
-        case .foreign(let channels): channels
+        case .mp3(let format): (format.sampleRate, format.channels)
+        case .mp4(let part): part.source
+        case .foreign(let part): part.source
         }
     }
 
     /// Looks at the first bytes.
     static func of(_ file: SourceFile) throws -> SourceKind {
         guard file.size > 0 else { throw IngestError(.empty, file.name, "is empty") }
-        let head = try file.read(0..<min(file.size, 16))
+        let head = try file.bytes(0..<min(file.size, 16))
         if head.rawSpan.matches("ftyp", at: 4) { return .mp4(try MP4Part(file)) }
         let foreign: [(StaticString, Int)] = [("fLaC", 0), ("OggS", 0), ("FORM", 0), ("caff", 0), ("\u{1A}E", 0)]
-        if foreign.contains(where: { head.rawSpan.matches($0.0, at: $0.1) }) { return .foreign(0) }
+        if foreign.contains(where: { head.rawSpan.matches($0.0, at: $0.1) }) { return .foreign(try ForeignPart(file)) }
         if let format = try MP3Part.sniff(file) { return .mp3(format) }
-        return .foreign(0)
+        return .foreign(try ForeignPart(file))
     }
 
     /// Puts the part's frames into the stream.
@@ -68,8 +69,8 @@ enum SourceKind {
                 delay: part.delay,
                 padding: part.padding
             )
-        case .foreign:
-            return try ForeignPart(file).read(into: stream, progress: progress)
+        case .foreign(let part):
+            return try part.read(into: stream, progress: progress)
         }
     }
 }

@@ -25,7 +25,7 @@ struct Transcoder {
     private var inputOptions: [String] {
         [
             "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
-            Self.formats, "-i", "file:\(source.path)",
+            Self.formats, "-i", "file:\(source.absolutePath)",
         ]
     }
 
@@ -36,7 +36,7 @@ struct Transcoder {
             [
                 Self.programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
                 "-format_whitelist", Self.formats, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
-                "-i", "file:\(source.path)",
+                "-i", "file:\(source.absolutePath)",
             ]
         ) { span in
             guard out.count + span.byteCount <= 16 << 20 else {
@@ -152,7 +152,7 @@ struct Transcoder {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, 0) }
         let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
-        let last = lines.last.map { $0.replacing("file:\(source.path): ", with: "") } ?? "it ended with \(exit)"
+        let last = lines.last.map { $0.replacing("file:\(source.absolutePath): ", with: "") } ?? "it ended with \(exit)"
         return IngestError(.notAudio, source.name, "is not sound that can be read: \(last.lowercased())")
     }
 }

@@ -6,6 +6,7 @@
 #define HTML "text/html; charset=utf-8"
 #define CSS "text/css; charset=utf-8"
 #define JAVASCRIPT "text/javascript; charset=utf-8"
+#define JSON "application/json"
 #define SVG "image/svg+xml"
 
 static const unsigned char about_js[] = {
@@ -85,6 +86,9 @@ static const unsigned char not_found_html[] = {
 };
 static const unsigned char notice_js[] = {
 #embed "assets/notice.js"
+};
+static const unsigned char openapi_json[] = {
+#embed "assets/openapi.json"
 };
 static const unsigned char outbox_js[] = {
 #embed "assets/outbox.js"
@@ -188,6 +192,7 @@ static const struct cweb_asset table[] = {
     ASSET(native_engine_js, "native-engine.js", JAVASCRIPT),
     ASSET(not_found_html, "not-found.html", HTML),
     ASSET(notice_js, "notice.js", JAVASCRIPT),
+    ASSET(openapi_json, "openapi.json", JSON),
     ASSET(outbox_js, "outbox.js", JAVASCRIPT),
     ASSET(player_js, "player.js", JAVASCRIPT),
     ASSET(playlist_js, "playlist.js", JAVASCRIPT),

@@ -11,8 +11,12 @@ struct PageRoutes {
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "assets/{name}") { request, parameters in
             guard let asset = WebAssets.named(parameters["name"]) else {
-                throw ServerError(.notFound, "there is no such file")
+                throw Self.missing
             }
+            return Self.response(asset, request)
+        }
+        router.on(.get, "openapi.json") { request, _ in
+            guard let asset = WebAssets.named("openapi.json") else { throw Self.missing }
             return Self.response(asset, request)
         }
         router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
@@ -36,13 +40,17 @@ struct PageRoutes {
             response.status = .unauthorized
             return response
         }
-        guard let asset = WebAssets.named(name) else { throw ServerError(.notFound, "there is no such page") }
+        guard let asset = WebAssets.named(name) else { throw Self.missing }
         return Self.response(asset, request)
     }
 
     private func signIn(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         guard let session = try await accounts.redeemSignIn(token) else {
-            throw HTTPError(.forbidden, "account.link", "this link has been used or is too old: ask for a new one")
+            guard let asset = WebAssets.named("link-ended.html") else { throw Self.missing }
+            var response = Self.response(asset, request)
+            response.status = .forbidden
+            response.headers["Cache-Control"] = "no-store"
+            return response
         }
         var response = HTTPResponse.redirect(to: "/")
         response.headers["Set-Cookie"] = Self.cookie(
@@ -70,4 +78,6 @@ struct PageRoutes {
         response.isCompressible = true
         return response
     }
+
+    private static let missing = ServerError(.notFound, "there is no such page")
 }

@@ -1,0 +1,78 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import Glibc
+
+/// The demo titles on a real server: `carrel ingest`, `carrel order create`, `carrel serve`, as a new user would.
+///
+/// The titles are spoken once for all tests; each test has a home and a server of its own.
+final class DemoServer: Sendable {
+    struct DemoTitle: Sendable {
+        /// The file that was ingested.
+        let source: String
+        let id: String
+        let order: String
+        let duration: Double
+        let chapters: [(title: String, start: Double)]
+    }
+
+    let directory = TemporaryDirectory()
+    let titles: [DemoTitle]
+    let url: String
+    private let process: BackgroundProcess
+
+    /// The program under test, beside the test's own.
+    static let program: String = {
+        let here = unsafe String(cString: realpath("/proc/self/exe", nil))
+        return here.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/carrel"
+    }()
+
+    private static let library = Task<[String], any Error> {
+        _ = try requirePeer("espeak-ng")
+        _ = try requirePeer("ffmpeg")
+        let script = #filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/\($1)" } + "/scripts/demo-library"
+        let text = try await checkProcess([script, libraryDirectory.path], timeout: .seconds(300))
+        return text.split(separator: "\n").map(String.init)
+    }
+    private static let libraryDirectory = TemporaryDirectory()
+
+    init(_ options: [String] = [], extraOrders: [[String]] = []) async throws {
+        let home = directory.file("home")
+        var titles: [DemoTitle] = []
+        for source in try await Self.library.value {
+            let title = try await Self.json(["ingest", source, "--home", home, "--json"])["titles"]?.array?.first
+            let id = title?["id"]?.string ?? ""
+            let order = try await Self.json(["order", "create", "--home", home, "--title", id, "--account", "demo", "--json"])
+            titles.append(
+                DemoTitle(
+                    source: source,
+                    id: id,
+                    order: order["id"]?.string ?? "",
+                    duration: title?["duration"]?.double ?? 0,
+                    chapters: (title?["chapters"]?.array ?? []).map { ($0["title"]?.string ?? "", $0["start"]?.double ?? -1) }
+                )
+            )
+        }
+        self.titles = titles
+        process = try BackgroundProcess([Self.program, "serve", "--home", home, "--port", "0", "--demo"] + options)
+        let line = try await process.waitForLine(containing: "listening on http")
+        url = line.split(separator: " ").last.map(String.init) ?? ""
+    }
+
+    var home: String { directory.file("home") }
+
+    /// What the server wrote on standard error.
+    var log: String { process.errors }
+
+    /// Runs the program and reads the JSON it prints.
+    static func json(_ arguments: [String]) async throws -> JSON {
+        let bytes = Array(try await checkProcess([program] + arguments, timeout: .seconds(120)).utf8)
+        return try JSON.parse(bytes.rawSpan)
+    }
+
+    func playlist(_ title: DemoTitle, _ query: String = "") -> String {
+        "\(url)/v1/stream/hls/\(title.order)/playlist.m3u8\(query)"
+    }
+
+    func stop() async -> ExitStatus? { await process.terminate() }
+}
