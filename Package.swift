@@ -157,6 +157,7 @@ let package = Package(
                 "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]
         ),
+        tests("ScriptsTests", ["CarrelTesting"]),
         tests("CarrelWebTests", ["CarrelWeb"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
@@ -179,6 +180,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+        fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
