@@ -160,6 +160,7 @@ let package = Package(
                 "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]
         ),
+        tests("ScriptsTests", ["CarrelTesting"]),
         tests("CarrelWebTests", ["CarrelWeb"]),
         tests("CarrelPlayerTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "carrel"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
@@ -183,6 +184,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+        fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {

@@ -1,0 +1,60 @@
+import CarrelTesting
+import Testing
+
+struct `scripts/lint` {
+    private func lint(_ files: [String: String], limit: Int = 1) async throws -> ProcessResult {
+        let directory = TemporaryDirectory()
+        let folders = Set(files.keys.map { $0.split(separator: "/").dropLast().joined(separator: "/") } + ["Tests"])
+        for folder in folders where !folder.isEmpty { try await checkProcess(["mkdir", "-p", directory.file(folder)]) }
+        for (name, text) in files { directory.write(name, text) }
+        directory.write("Tests/limits.txt", "# numbers\nunchecked-sendable \(limit)\n")
+        try await checkProcess(["git", "init", "-q"], directory: directory.path)
+        return try await runProcess(["\(repository)/scripts/lint", directory.path])
+    }
+
+    @Test func `tells a file that is too long`() async throws {
+        let lines = String(repeating: "// a\n", count: 501)
+        let result = try await lint([
+            "Sources/A/B.swift": lines, "README.md": lines, "Sources/A/C.swift": String(lines.dropLast(5)),
+        ])
+        #expect(result.status == .exited(1))
+        #expect(
+            result.text
+                == "Sources/A/B.swift: 501 lines; 500 at most\nREADME.md: more than 150 lines; it is a door, not a manual\n"
+        )
+    }
+
+    @Test func `finds nothing in a clean tree`() async throws {
+        let result = try await lint([
+            "Sources/A/Book.swift": "import FoundationEssentials\n\nstruct Book {}\n",
+            "Sources/A/Lock.swift": "final class Lock: @unchecked Sendable {}  // a mutex guards it\n",
+            "README.md": "# A\n",
+        ])
+        #expect(result.status.isSuccess, "\(result.text)\(result.errorText)")
+        #expect(result.text == "lint: clean\n")
+    }
+
+    // what must be found is put together here, so that this file holds none of it
+    @Test(arguments: [
+        ("Sources/A/B.swift", "import Foundation\n", "Sources/A/B.swift:1:import Foundation: imports Foundation"),
+        ("Sources/A/B.swift", "public import FoundationXML\n", "imports Foundation"),
+        ("Sources/A/B.swift", "@preconcurrency import struct Foundation.Data\n", "imports Foundation"),
+        ("Sources/A/StringUtils.swift", "", "Sources/A/StringUtils.swift: a drawer"),
+        ("Sources/Helpers/B.swift", "", "a drawer"),
+        ("Sources/A/B.swift", "// TO" + "DO: later\n", "unfinished"),
+        ("Tests/A/B.swift", "let path = \"/ho" + "me/ada/books\"\n", "names a place on one machine"),
+        ("docs/a.md", "see /wo" + "rk/main\n", "names a place on one machine"),
+        ("Sources/A/B.swift", "let a = 1 \n", "blanks at the end of the line"),
+        ("scripts/a", "#!/usr/bin/env bash\nif\n", "syntax error"),
+        ("Sources/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
+        (
+            "Sources/A/B.swift", "// proofs\nA: @unchecked Sendable // 1\nB: @unchecked Sendable // 2\n",
+            "2 unchecked promises of sendability"
+        ),
+    ])
+    func `tells a breach`(file: String, text: String, message: String) async throws {
+        let result = try await lint([file: text])
+        #expect(result.status == .exited(1))
+        #expect((result.text + result.errorText).contains(message), "\(result.text)\(result.errorText)")
+    }
+}

@@ -1,0 +1,105 @@
+import CarrelTesting
+import Testing
+
+struct `scripts/test-report` {
+    /// An event stream as `swift test` writes it, made from lines such as `start A.s/f()/x.swift:1:2`.
+    private func stream(_ events: [String]) -> String {
+        var lines: [String] = []
+        let names = events.map { String($0.split(separator: " ", maxSplits: 1)[1].split(separator: "|")[0]) }
+        for (index, name) in names.enumerated() where names.firstIndex(of: name) == index {
+            let kind = name.contains("()") || name.contains(":)") ? "function" : "suite"
+            lines.append(
+                #"{"kind":"test","payload":{"displayName":"x","id":"\#(escape(name))","isParameterized":false,"kind":"\#(kind)","name":"x"},"version":"6.3.0"}"#
+            )
+        }
+        for event in events {
+            let words = event.split(separator: " ", maxSplits: 1).map(String.init)
+            let parts = words[1].split(separator: "|").map(String.init)
+            let (kind, symbol): (String, String) =
+                switch words[0] {
+                case "start": ("testStarted", "default")
+                case "pass": ("testEnded", "pass")
+                case "fail": ("testEnded", "fail")
+                case "known": ("testEnded", "passWithKnownIssue")
+                case "skip": ("testSkipped", "skip")
+                case "cancel": ("testEnded", "skip")
+                default: ("testCaseCancelled", "")
+                }
+            let reason = parts.count > 1 ? #" skipped: \"\#(escape(parts[1]))\""# : "."
+            let messages = symbol.isEmpty ? "[]" : #"[{"symbol":"\#(symbol)","text":"Test x\#(reason)"}]"#
+            lines.append(
+                #"{"kind":"event","payload":{"instant":{"absolute":1.0},"kind":"\#(kind)","messages":\#(messages),"testID":"\#(escape(parts[0]))"},"version":"6.3.0"}"#
+            )
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func escape(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("/", with: "\\/")
+    }
+
+    private func report(_ events: [String], allowed: String? = nil) async throws -> (succeeded: Bool, lines: [String]) {
+        let directory = TemporaryDirectory()
+        let file = directory.write("events.jsonl", stream(events))
+        let rules = allowed.map { ["--allowed", directory.write("allowed.txt", $0)] } ?? []
+        let result = try await runProcess(["\(repository)/scripts/test-report"] + rules + [file])
+        #expect(result.errorText == "")
+        return (result.status.isSuccess, result.text.split(separator: "\n").map(String.init))
+    }
+
+    private static let good = ["start T.S", "start T.S/a()/x.swift:1:2", "pass T.S/a()/x.swift:1:2", "pass T.S"]
+
+    @Test func `counts tests, not suites and cases`() async throws {
+        let (succeeded, lines) = try await report(Self.good + ["start T.b(n:)/x.swift:3:2", "known T.b(n:)/x.swift:3:2"])
+        #expect(succeeded)
+        #expect(lines == ["2 passed, 0 failed, 0 skipped"])
+    }
+
+    @Test func `a test that fails fails the run`() async throws {
+        let (succeeded, lines) = try await report(
+            Self.good + ["start T.`S`/`b \"x\"`()/x.swift:3:2", "fail T.`S`/`b \"x\"`()/x.swift:3:2"]
+        )
+        #expect(!succeeded)
+        #expect(lines == ["failed: T.S/b \"x\"()", "1 passed, 1 failed, 0 skipped"])
+    }
+
+    @Test func `a test that never ended failed`() async throws {
+        let (succeeded, lines) = try await report(Self.good + ["start T.b()/x.swift:3:2"])
+        #expect(!succeeded)
+        #expect(lines == ["never finished: T.b()", "1 passed, 1 failed, 0 skipped"])
+    }
+
+    @Test func `skipped and canceled tests and tests with a canceled case are skipped`() async throws {
+        let (succeeded, lines) = try await report(
+            Self.good + [
+                "skip T.b()/x.swift:3:2|mpv is not installed", "start T.c()/x.swift:4:2", "cancel T.c()/x.swift:4:2|no fixtures",
+                "start T.d(n:)/x.swift:5:2", "case T.d(n:)/x.swift:5:2", "pass T.d(n:)/x.swift:5:2",
+            ]
+        )
+        #expect(succeeded, "outside CI a skip is no failure")
+        #expect(
+            lines == [
+                "skipped: T.b(): mpv is not installed", "skipped: T.c(): no fixtures", "skipped: T.d(n:): a case was cancelled",
+                "1 passed, 0 failed, 3 skipped",
+            ]
+        )
+    }
+
+    @Test func `in CI only what the list allows may be skipped`() async throws {
+        let events = Self.good + ["skip T.b()/x.swift:3:2|mpv is not installed", "skip T.c()/x.swift:4:2|CARREL_LONG is not set"]
+        let refused = try await report(events, allowed: "# long tests\n*: *CARREL_LONG*   # run elsewhere\n")
+        #expect(!refused.succeeded)
+        #expect(
+            refused.lines.suffix(2) == [
+                "not allowed to be skipped: T.b(): mpv is not installed", "1 passed, 0 failed, 2 skipped",
+            ]
+        )
+        #expect(try await report(events, allowed: "*CARREL_LONG*\nT.b*: mpv *\n").succeeded)
+    }
+
+    @Test func `no test at all is a failure`() async throws {
+        let (succeeded, lines) = try await report([])
+        #expect(!succeeded)
+        #expect(lines.last == "0 passed, 0 failed, 0 skipped")
+    }
+}
