@@ -39,7 +39,6 @@ export class Bookmarks {
     setText(byId('bookmark-place'), chapter ? `${clock(this.#place)} · ${chapter}` : clock(this.#place));
     /** @type {HTMLTextAreaElement} */ (byId('bookmark-note')).value = '';
     openSheet(byId('bookmark-sheet'));
-    byId('bookmark-note').focus();
   }
 
   async load() {
