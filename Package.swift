@@ -158,7 +158,7 @@ let package = Package(
             ]
         ),
         tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
-        tests("CarrelWebTests", ["CarrelWeb"]),
+        tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(
             "StoreCrashWriter",
