@@ -26,11 +26,12 @@ async function load() {
     hideNotice();
     show(account, items);
   } catch (error) {
-    byId('items').replaceChildren();
+    byId('continue').hidden = true;
     byId('titles').hidden = true;
     showNotice(noticeForError(error, null), () => location.reload());
   } finally {
     byId('shelf').removeAttribute('aria-busy');
+    byId('opening').hidden = true;
   }
 }
 
