@@ -164,6 +164,8 @@ let package = Package(
         tests("CarrelWebTests", ["CarrelWeb"]),
         tests("CarrelPlayerTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "carrel"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
+        tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
+        tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(
             "StoreCrashWriter",

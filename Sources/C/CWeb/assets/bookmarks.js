@@ -39,7 +39,6 @@ export class Bookmarks {
     setText(byId('bookmark-place'), chapter ? `${clock(this.#place)} · ${chapter}` : clock(this.#place));
     /** @type {HTMLTextAreaElement} */ (byId('bookmark-note')).value = '';
     openSheet(byId('bookmark-sheet'));
-    byId('bookmark-note').focus();
   }
 
   async load() {
@@ -95,7 +94,7 @@ export class Bookmarks {
     }));
     const rows = list.map((bookmark) => make('li', { class: 'row-pair' },
       make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.jump(bookmark.seconds) },
-        make('span', { class: 'row-title', text: bookmark.note ?? this.#chapter(bookmark.seconds) }),
+        make('span', { class: 'row-title', text: bookmark.note || this.#chapter(bookmark.seconds) }),
         make('span', { class: 'row-sub', text: [clock(bookmark.seconds), bookmark.note ? this.#chapter(bookmark.seconds) : '', when(new Date(bookmark.createdAt))].filter(Boolean).join(' · ') })),
       make('button', { type: 'button', class: 'round', 'aria-label': `Remove the bookmark at ${spoken(bookmark.seconds)}`, onclick: () => this.#remove(bookmark) }, icon('trash'))));
     this.#panel.replaceChildren(...[

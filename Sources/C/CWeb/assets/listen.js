@@ -69,7 +69,10 @@ async function begin() {
     item = await asked.item;
     showTitle();
     const closed = noticeForItem(item);
-    if (closed) return refuse(closed);
+    if (closed) {
+      showOnlyAbout();
+      return refuse(closed);
+    }
     const decision = decide({
       here: readPlace(recall(placeKey(order))),
       latest: await asked.latest ?? asLatest(item.position),
@@ -79,8 +82,9 @@ async function begin() {
     });
     const startOver = decision.finished ? 'You finished this title. Play starts it again.' : '';
     player.describe({ duration: item.title.duration, chapters: item.chapters, streamOffset: item.streamOffset ?? 0 }, decision.start);
+    const opened = openPlaylist();
     connectPage(startOver);
-    await openPlaylist();
+    await opened;
     player.load(waysToPlay(player.audio, source, item.nativePlaylist, item.codec));
     if (decision.choices.length > 0) await choose(decision.choices);
   } catch (error) {
@@ -89,14 +93,11 @@ async function begin() {
   }
 }
 
-async function openPlaylist() {
-  if (!hasMediaSource) return;
-  if (item.playlist && item.playlist !== usualPlaylist) {
-    source = new SegmentSource(item.playlist);
-    await source.open();
-  } else {
-    await asked.playlist;
-  }
+/** The playlist that was asked for at once, or the one that the title names when it is another. */
+function openPlaylist() {
+  if (!hasMediaSource || !item.playlist || item.playlist === usualPlaylist) return asked.playlist;
+  source = new SegmentSource(item.playlist);
+  return source.open();
 }
 
 /** The shelf's own position stands in when the positions did not answer. @param {any} position */
@@ -126,9 +127,18 @@ function byline({ authors, narrators }) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** Without a player there is nowhere to jump to. */
+function showOnlyAbout() {
+  byId('tabs').hidden = true;
+  byId('panel-chapters').hidden = true;
+  byId('panel-about').hidden = false;
+}
+
 function showMissing() {
+  document.title = 'Not found · Carrel';
   byId('title').textContent = 'Not found';
   byId('byline').textContent = '';
+  byId('contents').hidden = true;
 }
 
 /** @param {string} status first words of the status line */

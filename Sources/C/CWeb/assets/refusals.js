@@ -61,7 +61,7 @@ export function noticeForError(error, item) {
       retry: true,
     };
   }
-  if (error.kind === 'missing') {
+  if (error.kind === 'missing' && !item) {
     return { icon: 'alert', heading: 'Not on your shelf', text: 'There is no such title on your shelf. It may belong to another account.' };
   }
   return {

@@ -43,8 +43,8 @@ function difference(seconds) {
 /** @param {import('./resume.js').Choice} choice */
 function nameOf({ kind, device }) {
   switch (kind) {
-    case 'here': return 'On this device';
-    case 'there': return device ? `On ${device}` : 'On another device';
+    case 'here': return 'This device';
+    case 'there': return device ?? 'Another device';
     case 'before': return 'Where you stopped last time';
     default: return 'From the beginning';
   }

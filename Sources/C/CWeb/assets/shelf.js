@@ -26,11 +26,12 @@ async function load() {
     hideNotice();
     show(account, items);
   } catch (error) {
-    byId('items').replaceChildren();
+    byId('continue').hidden = true;
     byId('titles').hidden = true;
     showNotice(noticeForError(error, null), () => location.reload());
   } finally {
     byId('shelf').removeAttribute('aria-busy');
+    byId('opening').hidden = true;
   }
 }
 
@@ -50,7 +51,8 @@ function show(account, items) {
   byId('titles').hidden = rest.length === 0 && Boolean(first);
   setText(byId('titles-heading'), first ? 'Also on your shelf' : 'On your shelf');
   if (items.length === 0) byId('items').replaceChildren(empty());
-  connectFind(rest.length);
+  byId('find-box').hidden = rest.length <= few;
+  find();
 
   byId('past').hidden = past.length === 0;
   setText(byId('past-count'), String(past.length));
@@ -136,23 +138,21 @@ function hero(item, now) {
       badge(item, now)));
 }
 
-/** @param {number} count */
-function connectFind(count) {
-  byId('find-box').hidden = count <= few;
-  const find = /** @type {HTMLInputElement} */ (byId('find'));
-  find.addEventListener('input', () => {
-    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let found = 0;
-    for (const entry of byId('items').children) {
-      const text = entry.getAttribute('data-find') ?? '';
-      const matches = words.every((word) => text.includes(word));
-      /** @type {HTMLElement} */ (entry).hidden = !matches;
-      if (matches) found += 1;
-    }
-    setText(byId('found'), words.length === 0 ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
-  });
+/** Shows only the titles that have every word of the search. */
+function find() {
+  const { value } = /** @type {HTMLInputElement} */ (byId('find'));
+  const words = value.toLowerCase().split(/\s+/).filter(Boolean);
+  let found = 0;
+  for (const entry of byId('items').children) {
+    const text = entry.getAttribute('data-find') ?? '';
+    const matches = words.every((word) => text.includes(word));
+    /** @type {HTMLElement} */ (entry).hidden = !matches;
+    if (matches) found += 1;
+  }
+  setText(byId('found'), words.length === 0 ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
 }
 
+byId('find').addEventListener('input', find);
 load();
 // A shelf that comes back from the browser's memory may have new places on it.
 addEventListener('pageshow', (event) => { if (event.persisted) load(); });

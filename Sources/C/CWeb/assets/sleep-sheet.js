@@ -18,18 +18,18 @@ export function connectSleep(player, timer, announce) {
   prepareSheet(sheet);
   open.addEventListener('click', () => openSheet(sheet));
 
-  /** @param {string} text @param {() => void} act @param {string} said */
-  const choice = (text, act, said) => make('button', {
-    type: 'button', class: 'preset', text,
+  /** @param {string} text @param {() => void} act @param {string} said @param {string} [look] */
+  const choice = (text, act, said, look = 'preset') => make('button', {
+    type: 'button', class: look, text,
     onclick: () => {
       act();
       announce(said);
       sheet.close();
     },
   });
-  const chapter = choice('End of chapter', () => timer.atEndOfChapter(), 'Playback stops at the end of the chapter');
-  const extend = choice('5 minutes more', () => timer.extend(5), 'Five minutes more');
-  const off = choice('Off', () => timer.cancel(), 'Sleep timer off');
+  const chapter = choice('End of chapter', () => timer.atEndOfChapter(), 'Playback stops at the end of the chapter', 'preset preset-wide');
+  const extend = choice('5 minutes more', () => timer.extend(5), 'Five minutes more', 'preset preset-wide');
+  const off = choice('Off', () => timer.cancel(), 'Sleep timer off', 'preset preset-wide');
   byId('sleep-choices').append(
     ...minutes.map((m) => choice(`${m} min`, () => timer.after(m), `Playback stops in ${m} minutes`)), chapter, extend, off);
 

@@ -5,8 +5,10 @@ import { clock } from './format.js';
 
 /** A jump shorter than this needs no way back. */
 const far = 31;
-/** How long the way back stays. */
+/** How long the way back stays, in milliseconds. */
 const offer = 30_000;
+/** Jumps that follow one another this fast, in milliseconds, are one search for a place. */
+const search = 5000;
 
 /** Says `text` to screen readers. @param {string} text */
 export function announce(text) {
@@ -30,6 +32,7 @@ export function connectStatus(player, source) {
 
   const back = byId('return');
   let from = 0;
+  let jumped = 0;
   let timer = 0;
   const hide = () => {
     clearTimeout(timer);
@@ -37,8 +40,10 @@ export function connectStatus(player, source) {
   };
   player.addEventListener('jump', (event) => {
     const jump = /** @type {CustomEvent} */ (event).detail;
-    const origin = back.hidden ? jump.from : from;
-    if (Math.abs(jump.to - origin) < far) {
+    const now = performance.now();
+    const origin = !back.hidden && now - jumped < search ? from : jump.from;
+    jumped = now;
+    if (Math.abs(jump.to - origin) < far || player.duration - origin < far) {
       hide();
       return;
     }

@@ -109,7 +109,8 @@ export function connectTransport(player) {
 
   // The dock stands in while the real buttons are out of sight.
   const dock = byId('dock');
-  new IntersectionObserver(([entry]) => {
+  new IntersectionObserver((entries) => {
+    const entry = entries[entries.length - 1];
     dock.hidden = entry.isIntersecting || entry.boundingClientRect.top > 0 || byId('player').hidden;
   }).observe(play);
 }
