@@ -98,7 +98,10 @@ let package = Package(
         library(
             "CarrelIngest",
             bytes: true,
-            ["CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4", "CarrelPackager", "CarrelStore"]
+            [
+                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
+                "CarrelPackager", "CarrelStore",
+            ]
         ),
         library(
             "CarrelPackager",
@@ -163,10 +166,8 @@ let package = Package(
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),
-        tests("CarrelWebTests", ["CarrelWeb"]),
         tests("CarrelPlayerTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "carrel"]),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
-        tests("CarrelTestingTests", ["CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
         executable(

@@ -4,9 +4,11 @@ extension Array where Element == UInt8 {
     /// - Parameters:
     ///   - capacity: room for at most this many bytes.
     ///   - body: appends to the span it is given.
+    /// - Throws: what `body` throws.
     @inlinable
     public init<Failure: Error>(
-        rawCapacity capacity: Int, _ body: (inout OutputRawSpan) throws(Failure) -> Void
+        rawCapacity capacity: Int,
+        _ body: (inout OutputRawSpan) throws(Failure) -> Void
     ) throws(Failure) {
         var failure: Failure?
         self = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in

@@ -22,8 +22,11 @@ final class MP4Part {
         guard let track = mp4.mainAudioTrack else { throw IngestError(.notAudio, file.name, "holds no sound track") }
         if let protection = track.protection {
             throw IngestError(
-                .protected, file.name, "is protected by \(protection): only who made it can take that off",
-                hint: "ask the publisher for the unprotected master")
+                .protected,
+                file.name,
+                "is protected by \(protection): only who made it can take that off",
+                hint: "ask the publisher for the unprotected master"
+            )
         }
         self.track = track
         var tags = mp4.tags
@@ -39,7 +42,10 @@ final class MP4Part {
     var source: (sampleRate: Int, channels: Int) { (track.entrySampleRate, track.entryChannels) }
 
     func read(
-        into stream: ElementaryStream, allowTruncated: Bool, warnings: inout [String], progress: (Int) throws -> Void
+        into stream: ElementaryStream,
+        allowTruncated: Bool,
+        warnings: inout [String],
+        progress: (Int) throws -> Void
     ) throws {
         let summary: MP4File.StreamSummary
         do {
@@ -54,7 +60,11 @@ final class MP4Part {
             let there = try mp4.stream(track, allowsTruncation: true) { _, _ in }
             let usable = MP3Part.time(Double(there.sampleCount) / Double(there.format.sampleRate))
             throw IngestError(
-                .truncated, file.name, "\(error); \(usable) are usable", hint: "--allow-truncated takes what is usable")
+                .truncated,
+                file.name,
+                "\(error); \(usable) are usable",
+                hint: "--allow-truncated takes what is usable"
+            )
         }
         delay = summary.trim.leading
         padding = summary.trim.trailing

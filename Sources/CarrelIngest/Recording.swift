@@ -44,7 +44,8 @@ struct Recording {
 
     /// AAC-LC at the highest rate and with the most channels that a source has, up to 48 kHz and stereo.
     private static func transcodedFormat(
-        for sources: [(sampleRate: Int, channels: Int)], named name: String
+        for sources: [(sampleRate: Int, channels: Int)],
+        named name: String
     ) throws(IngestError) -> AudioFormat {
         let rate = sources.map(\.sampleRate).max() ?? 0
         let channels = min(2, max(1, sources.map(\.channels).max() ?? 2))

@@ -125,11 +125,11 @@ struct `ZIP archive` {
         for count in 0..<bytes.count { #expect(refusal(Array(bytes.prefix(count)))?.code == .notZip) }
         #expect(refusal(Array(bytes.dropFirst(5))) != nil)
         #expect(refusal(bytes + [0])?.code == .notZip)
-        var error: ArchiveError?
+        var caught: ArchiveError?
         do throws(ArchiveError) { _ = try Archive(path: directory.path, limits: ArchiveLimits(totalBytes: 1)) } catch {
-            error = $0
+            caught = error
         }
-        #expect(error?.code == .unreadable)
+        #expect(caught?.code == .unreadable)
     }
 
     @Test func `has a limit of entries`() throws {

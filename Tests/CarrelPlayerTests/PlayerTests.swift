@@ -1,3 +1,4 @@
+import CarrelJSON
 import CarrelTesting
 import Testing
 
