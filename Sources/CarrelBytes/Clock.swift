@@ -2,11 +2,13 @@ import Synchronization
 
 /// What tells the time to code that has rules about it.
 public protocol WallClock: Sendable {
+    /// The time it is.
     var now: Instant { get }
 }
 
 /// The system's clock.
 public struct SystemClock: WallClock {
+    /// The clock of the machine.
     public init() {}
 
     public var now: Instant { .now() }
@@ -16,6 +18,7 @@ public struct SystemClock: WallClock {
 public final class ManualClock: WallClock {
     private let milliseconds: Atomic<Int64>
 
+    /// A clock that shows `start`.
     public init(_ start: Instant) {
         milliseconds = Atomic(start.milliseconds)
     }

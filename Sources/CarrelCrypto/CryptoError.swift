@@ -21,6 +21,7 @@ public struct CryptoError: Error, Equatable, CustomStringConvertible {
         public var description: String { identifier }
     }
 
+    /// What went wrong; errors with the same code are equal.
     public let code: Code
     private let text: String
 
@@ -29,6 +30,7 @@ public struct CryptoError: Error, Equatable, CustomStringConvertible {
         self.text = text
     }
 
+    /// A lower-case sentence for people.
     public var description: String { text }
 
     public static func == (a: CryptoError, b: CryptoError) -> Bool { a.code == b.code }

@@ -26,6 +26,7 @@ public enum JSON: Sendable {
 }
 
 extension JSON {
+    /// Whether it is `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
 
     /// The truth value; nil for anything else.

@@ -18,7 +18,9 @@ public struct JSONObject: Sendable {
         }
     }
 
+    /// Members.
     public var count: Int { members.count }
+    /// Whether there is no member.
     public var isEmpty: Bool { members.isEmpty }
 
     /// The names in order.
@@ -72,6 +74,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Sequence {
+    /// The members in order.
     public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
 
     public var underestimatedCount: Int { members.count }
