@@ -65,6 +65,7 @@ let package = Package(
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
@@ -82,6 +83,7 @@ let package = Package(
             ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CLinux", "CMicroHTTPD", "CZlib"]
         ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
+        library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
         library("CarrelHTTPClient", bytes: true, ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CCurl"]),
 
         // formats
@@ -164,12 +166,13 @@ let package = Package(
         executable(
             "StoreCrashWriter",
             path: "Tests/StoreCrashWriter",
-            ["CarrelBytes", "CarrelStore", "CarrelThreads", "StorePairs"]
+            ["CarrelBytes", "CarrelPostgres", "CarrelStore", "CarrelThreads", "StorePairs"]
         ),
         tests(
             "CarrelStoreTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelStore", "CarrelTesting", "CarrelThreads", "StoreCrashWriter", "StorePairs",
+                "CarrelBytes", "CarrelCrypto", "CarrelPostgres", "CarrelStore", "CarrelTesting", "CarrelThreads",
+                "StoreCrashWriter", "StorePairs",
             ]
         ),
     ]

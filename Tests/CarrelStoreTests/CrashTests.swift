@@ -1,3 +1,4 @@
+import CarrelPostgres
 import CarrelStore
 import CarrelTesting
 import Glibc
@@ -7,23 +8,26 @@ import Testing
 struct `A killed process` {
     static let isLong = unsafe getenv("CARREL_LONG") != nil
 
-    @Test func `loses no acknowledged write and tears none`() async throws {
-        try await killAgainAndAgain(times: 10)
+    @Test(arguments: TestEngine.allCases)
+    func `loses no acknowledged write and tears none`(engine: TestEngine) async throws {
+        try await killAgainAndAgain(engine, times: 10)
     }
 
-    @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), .timeLimit(.minutes(10)))
-    func `loses nothing in two hundred kills`() async throws {
-        try await killAgainAndAgain(times: 200)
+    @Test(.enabled(if: isLong, "only with CARREL_LONG=1"), .timeLimit(.minutes(10)), arguments: TestEngine.allCases)
+    func `loses nothing in two hundred kills`(engine: TestEngine) async throws {
+        try await killAgainAndAgain(engine, times: 200)
     }
 
-    private func killAgainAndAgain(times: Int) async throws {
+    private func killAgainAndAgain(_ engine: TestEngine, times: Int) async throws {
         let folder = TemporaryDirectory()
+        let file = folder.file("a.db")
+        let place = engine == .sqlite ? file : try await PrivatePostgres.shared().newDatabase()
         var acknowledged: [Int64: Int64] = [:]
         var total = 0
         for time in 0..<times {
             // The first kills come while the schema is made, later ones anywhere.
             let patience = time < times / 3 ? Int.random(in: 1000...20_000) : Int.random(in: 20_000...200_000)
-            let result = try await runProcess(try crashWriter() + ["write", folder.file("a.db"), "8", "\(patience)"])
+            let result = try await runProcess(try crashWriter() + ["write", place, "8", "\(patience)"])
             #expect(result.status == .signaled(SIGKILL), "\(result.errorText)")
             for line in result.text.split(separator: "\n") {
                 let numbers = line.split(separator: " ").compactMap { Int64($0) }
@@ -32,7 +36,10 @@ struct `A killed process` {
                 acknowledged[numbers[0]] = numbers[1]
                 total += 1
             }
-            let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Pairs.migrations)
+            let database: any Database =
+                engine == .sqlite
+                ? try SQLiteDatabase(path: file, migrations: Pairs.migrations)
+                : try PostgresDatabase(place, migrations: Pairs.migrations)
             let kept = try await database.read { try Pairs.check($0) }
             for (writer, number) in acknowledged {
                 // At most the one write that was under way may be there without its answer.
@@ -40,8 +47,9 @@ struct `A killed process` {
                 acknowledged[writer] = kept[writer]
             }
             await database.close()
-            let check = try await SQLiteDatabase.check(folder.file("a.db"))
-            #expect(check == DatabaseCheck(problems: [], schemaVersion: 12))
+            if engine == .sqlite {
+                #expect(try await SQLiteDatabase.check(file) == DatabaseCheck(problems: [], schemaVersion: 12))
+            }
         }
         #expect(total > times, "only \(total) writes were answered")
     }

@@ -1,6 +1,5 @@
 import CarrelBytes
 import CarrelStore
-import CarrelTesting
 import Testing
 
 struct `Migrations` {
@@ -19,74 +18,78 @@ struct `Migrations` {
         name: "shelves",
         statements: [SQL("CREATE TABLE shelf (id BIGINT PRIMARY KEY)"), SQL("INSERT INTO nowhere VALUES (1)")]
     )
+    static let both = Shelf.migrations + [second]
     static let shelves = SQL("SELECT COUNT(*) FROM shelf")
     static let applied = SQL("SELECT version, applied FROM schema_version ORDER BY version")
+    static let clock = SystemClock()
 
-    @Test func `are applied once, in order, with the time`() async throws {
-        let folder = TemporaryDirectory()
-        for time in [1000, 2000] as [Int64] {
-            let clock = ManualClock(Instant(milliseconds: time))
-            let migrations = time == 1000 ? Shelf.migrations : Shelf.migrations + [Self.second]
-            for _ in 0..<2 {
-                let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: migrations, clock: clock)
-                await database.close()
+    private func shelves(_ database: any Database) async throws -> Int64? {
+        try await database.read { try $0.row(Self.shelves)?.integer(0) }
+    }
+
+    @Test(arguments: TestEngine.allCases)
+    func `are applied once, in order, with the time`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            for time in [1000, 2000] as [Int64] {
+                let clock = ManualClock(Instant(milliseconds: time))
+                for _ in 0..<2 { await (try open(time == 1000 ? Shelf.migrations : Self.both, clock)).close() }
             }
-        }
-        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-        let rows = try await database.read { try $0.rows(Self.applied).map(\.values) }
-        #expect(rows == [[1, 1000], [2, 2000]])
-        #expect(try await database.read { try $0.row(Self.shelves)?.integer(0) } == 1)
-        await database.close()
-    }
-
-    @Test func `of a newer program are refused`() async throws {
-        let folder = TemporaryDirectory()
-        let newer = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-        await newer.close()
-        let error = #expect(throws: StoreError.self) {
-            try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
-        }
-        #expect(error?.code == .newer)
-        #expect(error?.message == "the database has schema version 2, this program knows 1: use a newer program")
-    }
-
-    @Test func `that were edited after they were applied are refused`() async throws {
-        let folder = TemporaryDirectory()
-        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-        await database.close()
-        #expect(throws: StoreError(.migration, "")) {
-            try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.editedSecond])
+            let database = try open(Self.both, Self.clock)
+            let rows = try await database.read { try $0.rows(Self.applied).map(\.values) }
+            #expect(rows == [[1, 1000], [2, 2000]])
+            let count = try await shelves(database)
+            #expect(count == 1)
+            await database.close()
         }
     }
 
-    @Test func `that fail leave the schema as it was`() async throws {
-        let folder = TemporaryDirectory()
-        #expect(throws: StoreError(.statement, "")) {
-            try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.brokenSecond])
+    @Test(arguments: TestEngine.allCases)
+    func `of a newer program are refused`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            await (try open(Self.both, Self.clock)).close()
+            let error = #expect(throws: StoreError.self) { try open(Shelf.migrations, Self.clock) }
+            #expect(error?.code == .newer)
+            #expect(error?.message == "the database has schema version 2, this program knows 1: use a newer program")
         }
-        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-        #expect(try await database.read { try $0.row(Self.shelves)?.integer(0) } == 1)
-        await database.close()
     }
 
-    @Test func `must count from one without a gap`() {
-        let folder = TemporaryDirectory()
-        #expect(throws: StoreError(.migration, "")) { try SQLiteDatabase(path: folder.file("a.db"), migrations: [Self.second]) }
+    @Test(arguments: TestEngine.allCases)
+    func `that were edited after they were applied are refused`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            await (try open(Self.both, Self.clock)).close()
+            #expect(throws: StoreError(.migration, "")) { try open(Shelf.migrations + [Self.editedSecond], Self.clock) }
+        }
     }
 
-    @Test func `are run by one of many programs that start at once`() async throws {
-        let folder = TemporaryDirectory()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<8 {
-                group.addTask {
-                    let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-                    await database.close()
-                }
+    @Test(arguments: TestEngine.allCases)
+    func `that fail leave the schema as it was`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            #expect(throws: StoreError(.statement, "")) { try open(Shelf.migrations + [Self.brokenSecond], Self.clock) }
+            let database = try open(Self.both, Self.clock)
+            let count = try await shelves(database)
+            #expect(count == 1)
+            await database.close()
+        }
+    }
+
+    @Test(arguments: TestEngine.allCases)
+    func `must count from one without a gap`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            #expect(throws: StoreError(.migration, "")) { try open([Self.second], Self.clock) }
+        }
+    }
+
+    @Test(arguments: TestEngine.allCases)
+    func `are run by one of many programs that start at once`(engine: TestEngine) async throws {
+        try await engine.withPlace { open in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 { group.addTask { await (try open(Self.both, Self.clock)).close() } }
+                try await group.waitForAll()
             }
-            for try await _ in group {}
+            let database = try open(Self.both, Self.clock)
+            let count = try await shelves(database)
+            #expect(count == 1)
+            await database.close()
         }
-        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations + [Self.second])
-        #expect(try await database.read { try $0.row(Self.shelves)?.integer(0) } == 1)
-        await database.close()
     }
 }

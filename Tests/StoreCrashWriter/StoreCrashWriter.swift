@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelPostgres
 import CarrelStore
 import CarrelThreads
 import Glibc
@@ -6,7 +7,7 @@ import StorePairs
 
 /// Writes to a database and says on standard output what was acknowledged, until it is killed: by itself, when told to.
 ///
-/// `StoreCrashWriter write PATH WRITERS MICROSECONDS`: pairs of rows, one more for each writer each time, killed after so long.
+/// `StoreCrashWriter write PATH|ADDRESS WRITERS MICROSECONDS`: pairs of rows, one more for each writer each time, killed after so long.
 /// `StoreCrashWriter full PATH BYTES`: rows until no file may grow beyond so many bytes, then without that limit.
 /// `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after so long.
 /// `StoreCrashWriter fullblob PATH BYTES`: a blob larger than a file may be, then one without that limit.
@@ -45,7 +46,10 @@ struct StoreCrashWriter {
     }
 
     static func writePairs(path: String, writers: Int) async throws {
-        let database = try SQLiteDatabase(path: path, migrations: Pairs.migrations)
+        let database: any Database =
+            path.hasPrefix("postgres:")
+            ? try PostgresDatabase(path, migrations: Pairs.migrations)
+            : try SQLiteDatabase(path: path, migrations: Pairs.migrations)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<writers {
                 group.addTask {

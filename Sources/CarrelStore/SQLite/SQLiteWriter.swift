@@ -7,7 +7,7 @@ import CarrelThreads
 /// loses its own changes only.
 final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `thread` only
     private struct Queue {
-        var waiting: [WriteJob] = []
+        var waiting: [any WriteJob] = []
         var isDraining = false
         var isClosed = false
     }
@@ -32,7 +32,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     var waiting: Int { queue.withLock { $0.waiting.count } }
 
     /// Adds a job to the next group.
-    func add(_ job: WriteJob) {
+    func add(_ job: any WriteJob) {
         let (refusal, mustStart): (StoreError?, Bool) = queue.withLock { queue in
             if queue.isClosed { return (StoreError(.closed, "the database is closed"), false) }
             if queue.waiting.count >= queueLimit { return (StoreError(.busy, "too many writes wait"), false) }
@@ -78,10 +78,10 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         if !isEmpty { thread.start { self.drain() } }
     }
 
-    private func takeWaiting(atMost limit: Int) -> [WriteJob] {
+    private func takeWaiting(atMost limit: Int) -> [any WriteJob] {
         queue.withLock { queue in
             if queue.waiting.count <= limit {
-                var taken: [WriteJob] = []
+                var taken: [any WriteJob] = []
                 swap(&taken, &queue.waiting)
                 return taken
             }
@@ -92,7 +92,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     }
 
     private func runGroup() {
-        var group: [WriteJob] = []
+        var group: [any WriteJob] = []
         do throws(StoreError) {
             guard let connection else { return }
             connection.forgetFailure()
@@ -104,7 +104,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
                     if try runs(job, connection) { continue }
                     // SQLite undid the whole group: the jobs before run again, without this one.
                     putBack(group.dropLast() + batch[(index + 1)...])
-                    return job.answer()
+                    return job.answer(nil)
                 }
                 batch = takeWaiting(atMost: groupLimit - group.count)
             }
@@ -118,12 +118,12 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             counts.commits += 1
             counts.writes += count
         }
-        for job in group { job.answer() }
+        for job in group { job.answer(nil) }
         connection?.checkpointIfDue()
     }
 
     /// Runs one job in its savepoint. False when SQLite ended the whole transaction because of it.
-    private func runs(_ job: WriteJob, _ connection: SQLiteConnection) throws(StoreError) -> Bool {
+    private func runs(_ job: any WriteJob, _ connection: SQLiteConnection) throws(StoreError) -> Bool {
         job.failure = nil
         try connection.run(Control.savepoint)
         do {
@@ -139,11 +139,11 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         return true
     }
 
-    private func putBack(_ jobs: [WriteJob]) {
+    private func putBack(_ jobs: [any WriteJob]) {
         queue.withLock { $0.waiting.insert(contentsOf: jobs, at: 0) }
     }
 
-    private func fail(_ jobs: [WriteJob], _ error: StoreError) {
+    private func fail(_ jobs: [any WriteJob], _ error: StoreError) {
         counts.withLock { $0.failures += 1 }
         for job in jobs { job.answer(error) }
     }

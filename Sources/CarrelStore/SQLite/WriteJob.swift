@@ -1,22 +1,19 @@
 /// One waiting call of `write`: what to run, and whom to tell.
-class WriteJob: @unchecked Sendable {  // made by the caller, then used by the writer's thread alone
-    /// What it threw, kept until the group is committed.
-    final var failure: (any Error)?
+protocol WriteJob: AnyObject, Sendable {
+    /// What the last run threw, kept until the group is committed.
+    var failure: (any Error)? { get set }
 
     /// Runs the closure and keeps its result.
-    func run(in transaction: any Transaction) throws {
-        fatalError("a write job says what it runs")
-    }
+    func run(in transaction: any Transaction) throws
 
-    /// Tells the caller; without an error, what the last run returned or threw.
-    func answer(_ error: (any Error)? = nil) {
-        fatalError("a write job says whom it tells")
-    }
+    /// Tells the caller that the group failed, or, when `error` is nil, what the last run returned or threw.
+    func answer(_ error: (any Error)?)
 }
 
 /// A waiting call whose closure returns `Value`.
 @safe
-final class WriteCall<Value: Sendable>: WriteJob, @unchecked Sendable {  // as its superclass
+final class WriteCall<Value: Sendable>: WriteJob, @unchecked Sendable {  // one holder at a time
+    var failure: (any Error)?
     private let body: @Sendable (any Transaction) throws -> Value
     private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
@@ -26,11 +23,11 @@ final class WriteCall<Value: Sendable>: WriteJob, @unchecked Sendable {  // as i
         self.body = body
     }
 
-    override func run(in transaction: any Transaction) throws {
+    func run(in transaction: any Transaction) throws {
         value = try body(transaction)
     }
 
-    override func answer(_ error: (any Error)?) {
+    func answer(_ error: (any Error)?) {
         if let error = error ?? failure {
             unsafe continuation.resume(throwing: error)
         } else if let value {

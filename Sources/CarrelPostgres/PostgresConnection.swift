@@ -1,0 +1,260 @@
+import CPostgres
+import CarrelStore
+
+/// One connection to the server, with its prepared statements.
+@safe
+final class PostgresConnection: Transaction, @unchecked Sendable {  // one holder at a time, its only user
+    private struct Prepared {
+        let name: String
+        let parameters: [PostgresType]
+        let columns: [PostgresType]
+        var lastUse: UInt64
+    }
+
+    private let handle: OpaquePointer
+    private var statements: [UInt: Prepared] = [:]
+    private var uses: UInt64 = 0
+    private var names = 0
+    private let statementLimit = 512
+    private var cursors = 0
+    private var blob: Oid?
+    /// The error that doomed the transaction.
+    private(set) var failure: StoreError?
+    /// Its SQLSTATE, empty when the connection was lost.
+    private(set) var failureState = ""
+    /// Whether the server no longer takes its prepared statements, because the schema changed or the session is another.
+    private(set) var isStale = false
+
+    /// - Parameter address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
+    /// - Throws: `store.unavailable` with the server's reason.
+    init(_ address: String) throws(StoreError) {
+        // The library's message about an address it cannot read repeats it, password and all.
+        guard let parts = unsafe PQconninfoParse(address, nil) else {
+            throw StoreError(.unavailable, "the address of the database is malformed")
+        }
+        unsafe PQconninfoFree(parts)
+        // What stands before the address is a default, what stands after it is not to be changed by it.
+        let settings = [
+            ("connect_timeout", "10"), ("fallback_application_name", "carrel"), ("dbname", address), ("client_encoding", "UTF8"),
+        ]
+        let opened = unsafe withCStrings(settings.map(\.0)) { keys in
+            unsafe withCStrings(settings.map(\.1)) { values in unsafe PQconnectdbParams(keys, values, 1) }
+        }
+        guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
+        guard unsafe PQstatus(opened) == CONNECTION_OK else {
+            let reason = unsafe String(cString: PQerrorMessage(opened)).split(separator: "\n").first ?? "no reason given"
+            unsafe PQfinish(opened)
+            throw StoreError(.unavailable, "the database cannot be reached: \(reason)")
+        }
+        unsafe PQsetNoticeProcessor(opened, ignoreNotice, nil)
+        unsafe handle = opened
+        try prepareSession()
+    }
+
+    deinit {
+        unsafe PQfinish(handle)
+    }
+
+    private func prepareSession() throws(StoreError) {
+        guard unsafe PQserverVersion(handle) >= 130_000 else {
+            throw StoreError(.unsupported, "PostgreSQL 13 or newer is needed")
+        }
+        guard unsafe String(cString: PQparameterStatus(handle, "server_encoding")) == "UTF8" else {
+            throw StoreError(.unsupported, "the database must be encoded in UTF8")
+        }
+        // A commit that is acknowledged before it is durable would be a lie; stronger settings stay.
+        try execute(
+            """
+            SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+            SET idle_in_transaction_session_timeout = '60s';
+            SET lock_timeout = '10s'
+            """
+        )
+        try findBlob()
+    }
+
+    /// Learns the number of the domain `blob`, once there is one.
+    func findBlob() throws(StoreError) {
+        let number = try row(SQL("SELECT CAST(to_regtype('blob') AS BIGINT)"))?.integerIfPresent(0)
+        blob = number.map { Oid($0) }
+    }
+
+    /// Runs statements without parameters or results.
+    func execute(_ text: StaticString) throws(StoreError) {
+        try execute(text.description)
+    }
+
+    private func execute(_ text: String) throws(StoreError) {
+        let result = unsafe PostgresResult(adopting: PQexec(handle, text))
+        try check(result)
+    }
+
+    /// Whether the server still answers, as far as is known.
+    var isAlive: Bool { unsafe PQstatus(handle) == CONNECTION_OK }
+
+    /// Whether the next transaction can use it: not after the schema changed under its prepared statements.
+    var isReusable: Bool { isAlive && !isInTransaction && !isStale }
+
+    /// Whether a transaction is open, failed or not.
+    var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
+
+    /// Makes the connection ready for the next transaction.
+    func forgetFailure() {
+        failure = nil
+        failureState = ""
+    }
+
+    /// Undoes what is left of a transaction that failed.
+    func endTransaction() {
+        guard isAlive, isInTransaction else { return }
+        forgetFailure()
+        _ = try? execute("ROLLBACK")
+    }
+
+    private func check(_ result: borrowing PostgresResult) throws(StoreError) {
+        if result.isGood { return }
+        failureState = result.state
+        if failureState == "0A000" || failureState == "26000" { isStale = true }
+        let error = result.error
+        failure = error
+        throw error
+    }
+
+    // MARK: Statements
+
+    @discardableResult
+    func run(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Int {
+        let statement = try begin(sql)
+        return try send(statement, values).changes
+    }
+
+    func rows(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> [Row] {
+        let statement = try begin(sql)
+        let result = try send(statement, values)
+        return (0..<result.count).map { result.row($0, types: statement.columns) }
+    }
+
+    func row(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Row? {
+        let statement = try begin(sql)
+        let result = try send(statement, values)
+        return result.count > 0 ? result.row(0, types: statement.columns) : nil
+    }
+
+    func each(_ sql: SQL, _ values: [SQLValue], _ body: (Row) throws -> Void) throws {
+        let statement = try begin(sql)
+        guard sql.text.hasPrefix("SELECT") else {
+            for row in try rows(sql, values) { try body(row) }
+            return
+        }
+        // A cursor, so that any number of rows needs the memory of a few.
+        cursors += 1
+        defer { cursors -= 1 }
+        let name = "each\(cursors)"
+        let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(sql.text)", parameters, prepared: false)
+        while true {
+            let part = try execute("FETCH 256 FROM \(name)", PostgresParameters([], types: []), prepared: false)
+            for index in 0..<part.count { try body(part.row(index, types: statement.columns)) }
+            if part.count < 256 { break }
+        }
+        try execute("CLOSE \(name)")
+    }
+
+    /// Prepares a statement without keeping it, and checks that both engines have its types.
+    func prepareCheck(_ sql: SQL) throws(StoreError) {
+        let prepared = try prepare(sql)
+        try execute("DEALLOCATE \(prepared.name)")
+    }
+
+    private func begin(_ sql: SQL) throws(StoreError) -> Prepared {
+        if let failure { throw failure }
+        uses += 1
+        if var statement = statements[sql.identity] {
+            statement.lastUse = uses
+            statements[sql.identity] = statement
+            return statement
+        }
+        return try doomed { () throws(StoreError) in
+            if statements.count >= statementLimit, let oldest = statements.min(by: { $0.value.lastUse < $1.value.lastUse }) {
+                statements[oldest.key] = nil
+                try execute("DEALLOCATE \(oldest.value.name)")
+            }
+            let statement = try prepare(sql)
+            statements[sql.identity] = statement
+            return statement
+        }
+    }
+
+    private func prepare(_ sql: SQL) throws(StoreError) -> Prepared {
+        if sql.text.allSatisfy({ $0.isWhitespace }) { throw StoreError(.statement, "the text is not exactly one statement") }
+        names += 1
+        let name = "s\(names)"
+        try check(unsafe PostgresResult(adopting: PQprepare(handle, name, sql.text, 0, nil)))
+        let description = unsafe PostgresResult(adopting: PQdescribePrepared(handle, name))
+        try check(description)
+        return Prepared(
+            name: name,
+            parameters: try description.parameterTypes(blob: blob),
+            columns: try description.columnTypes(blob: blob),
+            lastUse: uses
+        )
+    }
+
+    private func send(_ statement: Prepared, _ values: [SQLValue]) throws(StoreError) -> PostgresResult {
+        let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
+        return try execute(statement.name, parameters, prepared: true)
+    }
+
+    /// Runs a prepared statement by its name, or a text.
+    private func execute(_ text: String, _ parameters: PostgresParameters, prepared: Bool) throws(StoreError) -> PostgresResult {
+        let count = parameters.places.count
+        let lengths = parameters.places.map { Int32($0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: count)
+        let answer = unsafe parameters.bytes.withUnsafeBufferPointer { bytes in
+            // An empty value still needs an address: a parameter without one is null.
+            let empty: StaticString = ""
+            let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start).assumingMemoryBound(to: CChar.self)
+            let values = unsafe parameters.places.map { place in unsafe place.map { unsafe start + $0.lowerBound } }
+            return prepared
+                ? unsafe PQexecPrepared(handle, text, Int32(count), values, lengths, formats, 1)
+                : unsafe PQexecParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
+        }
+        let result = unsafe PostgresResult(adopting: answer)
+        try check(result)
+        return result
+    }
+
+    /// Runs `body`; what it throws dooms the transaction.
+    private func doomed<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            if failure == nil {
+                failure = error
+                failureState = "P0001"
+            }
+            throw error
+        }
+    }
+}
+
+/// Notices such as "already exists, skipping" would go to standard error.
+private func ignoreNotice(_ context: UnsafeMutableRawPointer?, _ message: UnsafePointer<CChar>?) {}
+
+/// Calls `body` with the strings as a list of C strings that ends with nil.
+private func withCStrings<Result>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+) -> Result {
+    var bytes: [CChar] = []
+    var starts: [Int] = []
+    for string in strings {
+        starts.append(bytes.count)
+        bytes.append(contentsOf: string.utf8CString)
+    }
+    return unsafe bytes.withUnsafeBufferPointer { buffer in
+        var pointers: [UnsafePointer<CChar>?] = unsafe starts.map { start in unsafe buffer.baseAddress.map { unsafe $0 + start } }
+        unsafe pointers.append(nil)
+        return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+    }
+}

@@ -1,0 +1,92 @@
+public import CarrelBytes
+public import CarrelStore
+
+/// A database on a PostgreSQL server, shared by any number of programs.
+///
+/// Writes are serializable transactions that are run again when others were in the way, so their closures may run more than
+/// once. `ORDER BY` of text follows the database's collation: create it with the collation `C` for the order that SQLite has.
+public final class PostgresDatabase: Database {
+    private let pool: PostgresPool
+    private let queue: PostgresQueue
+    private let patience: Duration
+
+    /// Connects and brings the schema up to date; of many programs that start at once, one does it and the others wait.
+    ///
+    /// - Parameters:
+    ///   - address: `postgres://user:password@host/database`, or `key=value` pairs (PostgreSQL §34.1.1).
+    ///   - migrations: the whole schema, step by step.
+    ///   - connections: transactions at once, each on a thread of its own.
+    ///   - patience: how long a write is run again before it fails with `store.busy`.
+    ///   - clock: tells the time that is noted beside each migration that is applied.
+    /// - Throws: `store.unavailable` when the server cannot be reached, and what `SQLiteDatabase` throws about the schema.
+    public init(
+        _ address: String,
+        migrations: [Migration],
+        connections: Int = 8,
+        patience: Duration = .seconds(10),
+        clock: any WallClock = SystemClock()
+    ) throws(StoreError) {
+        let plan = try MigrationPlan(migrations)
+        let connection = try PostgresConnection(address)
+        try connection.migrate(plan, clock: clock)
+        pool = PostgresPool(address: address, idleLimit: connections * 2)
+        pool.giveBack(connection)
+        queue = PostgresQueue(threads: connections)
+        self.patience = patience
+    }
+
+    public var engine: DatabaseEngine { .postgresql }
+
+    @discardableResult
+    public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await queue.run { [self] in try transaction("BEGIN ISOLATION LEVEL SERIALIZABLE", body) }
+    }
+
+    public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await queue.run { [self] in try readNow(body) }
+    }
+
+    /// Runs `body` on one consistent snapshot on the calling thread, which waits for the server's answers.
+    public func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T {
+        try transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+    }
+
+    public func prepareCheck(_ sql: SQL) async throws {
+        try await queue.run { [pool] in
+            let connection = try pool.take()
+            defer { pool.giveBack(connection) }
+            try connection.prepareCheck(sql)
+        }
+    }
+
+    public func close() async {
+        await queue.close()
+        pool.close()
+    }
+
+    // MARK: On a thread
+
+    /// Runs `body` in a transaction, again when others were in the way or a connection was lost before the commit.
+    private func transaction<T>(_ begin: StaticString, _ body: (any Transaction) throws -> T) throws -> T {
+        let deadline = ContinuousClock.now + patience
+        var attempt = PostgresAttempt()
+        while true {
+            let connection = try pool.take()
+            defer { pool.giveBack(connection) }
+            do {
+                try connection.execute(begin)
+                let result = try body(connection)
+                if let failure = connection.failure { throw failure }
+                attempt.isCommitting = true
+                try connection.execute("COMMIT")
+                return result
+            } catch {
+                if !connection.isAlive { pool.discardIdle() }
+                guard attempt.mayRepeat(after: connection) else { throw attempt.outcome(of: error, connection) }
+                if ContinuousClock.now >= deadline { throw connection.failure ?? error }
+                connection.endTransaction()
+                attempt.pause()
+            }
+        }
+    }
+}
