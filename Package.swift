@@ -66,6 +66,7 @@ let package = Package(
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
+        system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
 
@@ -88,6 +89,7 @@ let package = Package(
 
         // formats
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
+        library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
@@ -132,6 +134,7 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
+        tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),

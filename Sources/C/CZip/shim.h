@@ -1,0 +1,7 @@
+// libzip's C interface.
+#ifndef CARREL_CZIP_H
+#define CARREL_CZIP_H
+
+#include <zip.h>
+
+#endif

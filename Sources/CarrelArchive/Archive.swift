@@ -1,0 +1,128 @@
+import CZip
+import CarrelBytes
+import Glibc
+
+/// A ZIP archive of a stranger, opened for reading.
+///
+/// Every name is checked when it is opened. Calls block on the disk, and belong on threads of their own (`BlockingThreads`);
+/// a value is used by one thread at a time.
+@safe
+public final class Archive {
+    /// Its files, folders and links, in the order of its directory.
+    public let entries: [ArchiveEntry]
+
+    let limits: ArchiveLimits
+    /// Bytes that may still come out of it.
+    var allowance: Int64
+    private let handle: OpaquePointer
+    private let methods: [UInt16]
+
+    /// Opens an archive and reads its directory.
+    ///
+    /// - Parameters:
+    ///   - path: a regular file.
+    ///   - limits: how much it may ask.
+    /// - Throws: `ArchiveError` for whatever the archive must not be; nothing of it has been unpacked then.
+    public init(path: String, limits: ArchiveLimits) throws(ArchiveError) {
+        let file = try ArchiveFile(path: path)
+        let directory = try CentralDirectory(file, limit: limits.entries)
+        let handle = unsafe try Self.open(file)
+        do throws(ArchiveError) {
+            entries = unsafe try Self.list(handle, directory)
+        } catch {
+            unsafe zip_discard(handle)
+            throw error
+        }
+        unsafe self.handle = handle
+        methods = directory.records.map(\.method)
+        self.limits = limits
+        allowance = limits.totalBytes
+    }
+
+    deinit {
+        unsafe zip_discard(handle)
+    }
+
+    /// Opens an entry to be read from its beginning.
+    ///
+    /// - Parameter entry: one of this archive.
+    /// - Returns: what reads it.
+    /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
+    public func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
+        let shown = ArchiveName.printable(entry.rawName)
+        guard entries.indices.contains(entry.index), entries[entry.index] == entry else {
+            throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
+        }
+        if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
+        guard methods[entry.index] == 0 || methods[entry.index] == 8 else {
+            throw ArchiveError(.unsupported, "entry \(shown) is compressed in a way that is not supported")
+        }
+        guard let file = unsafe zip_fopen_index(handle, zip_uint64_t(entry.index), 0) else {
+            throw unsafe ArchiveError(.damaged, "entry \(shown) cannot be read: \(String(cString: zip_strerror(handle)))")
+        }
+        return unsafe ArchiveReader(self, entry, file)
+    }
+
+    /// A libzip handle over the same open file.
+    private static func open(_ file: ArchiveFile) throws(ArchiveError) -> OpaquePointer {
+        let copy = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0, let stream = unsafe fdopen(copy, "rb") else {
+            if copy >= 0 { close(copy) }
+            throw ArchiveError(.unreadable, "archive cannot be read")
+        }
+        var error = unsafe zip_error_t()
+        unsafe zip_error_init(&error)
+        defer { unsafe zip_error_fini(&error) }
+        guard let source = unsafe zip_source_filep_create(stream, 0, -1, &error) else {
+            unsafe fclose(stream)
+            throw ArchiveError(.unreadable, "archive cannot be read")
+        }
+        guard let handle = unsafe zip_open_from_source(source, ZIP_RDONLY, &error) else {
+            unsafe zip_source_free(source)
+            throw unsafe ArchiveError(.damaged, "archive cannot be opened: \(String(cString: zip_error_strerror(&error)))")
+        }
+        return unsafe handle
+    }
+
+    /// The entries as both readers of the directory see them, each with a safe name of its own.
+    private static func list(_ handle: OpaquePointer, _ directory: CentralDirectory) throws(ArchiveError) -> [ArchiveEntry] {
+        guard unsafe zip_get_num_entries(handle, 0) == directory.records.count else {
+            throw ArchiveError(.damaged, "archive has two directories")
+        }
+        var entries: [ArchiveEntry] = []
+        var names: Set<String> = []
+        for (index, record) in directory.records.enumerated() {
+            let shown = ArchiveName.printable(record.rawName)
+            if let fault = ArchiveName.fault(record.rawName) {
+                throw ArchiveError(.unsafeName, "name \(shown) of entry \(index) \(fault)")
+            }
+            var status = unsafe zip_stat_t()
+            let number = zip_uint64_t(index)
+            guard unsafe zip_stat_index(handle, number, zip_flags_t(ZIP_FL_ENC_RAW), &status) == 0, let raw = unsafe status.name,
+                unsafe strlen(raw) == record.rawName.count, unsafe memcmp(raw, record.rawName, record.rawName.count) == 0,
+                unsafe status.size == record.size, unsafe status.comp_size == record.packedSize
+            else { throw ArchiveError(.damaged, "entry \(shown) is not the same in two readings of the directory") }
+            guard let text = unsafe zip_get_name(handle, number, zip_flags_t(ZIP_FL_ENC_GUESS)) else {
+                throw ArchiveError(.damaged, "entry \(shown) has no name")
+            }
+            let name = unsafe String(cString: text)
+            // the same file on a disk that ignores the slash
+            guard names.insert(name.hasSuffix("/") ? String(name.dropLast()) : name).inserted else {
+                throw ArchiveError(.duplicateName, "two entries are called \(shown)")
+            }
+            let isLink = record.system == 3 && record.externalAttributes >> 16 & 0xf000 == 0xa000
+            entries.append(
+                ArchiveEntry(
+                    index: index,
+                    rawName: record.rawName,
+                    name: name,
+                    size: record.size,
+                    packedSize: record.packedSize,
+                    isEncrypted: record.flags & 1 != 0,
+                    isSymbolicLink: isLink
+                )
+            )
+        }
+        return entries
+    }
+}

@@ -1,0 +1,32 @@
+/// Names of entries: what makes one safe to use, and how to show one that is not.
+enum ArchiveName {
+    private static let lengthLimit = 4096
+
+    /// Why a name is refused; nil when it says one place below the folder it is written to.
+    static func fault(_ raw: [UInt8]) -> String? {
+        if raw.isEmpty { return "is empty" }
+        if raw.count > lengthLimit { return "is too long" }
+        if raw.contains(0) { return "holds a NUL" }
+        if raw.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "holds a control character" }
+        if raw.contains(UInt8(ascii: "\\")) { return "holds a backslash" }
+        if raw[0] == UInt8(ascii: "/") { return "is absolute" }
+        if raw.count > 1, raw[1] == UInt8(ascii: ":") { return "names a drive" }
+        var parts = raw.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
+        for part in parts {
+            if part.isEmpty || part.elementsEqual(".".utf8) { return "has an empty part" }
+            if part.elementsEqual("..".utf8) { return "leaves its folder" }
+        }
+        return nil
+    }
+
+    /// The name for a message: at most 100 characters, what does not print replaced.
+    static func printable(_ raw: [UInt8]) -> String {
+        let text = String(decoding: raw.prefix(100), as: UTF8.self)
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            shown.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7f || scalar == "\"" ? "?" : scalar)
+        }
+        return "\"\(shown)\""
+    }
+}

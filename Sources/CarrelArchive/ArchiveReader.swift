@@ -1,0 +1,80 @@
+import CZip
+import CarrelBytes
+
+/// Reads one entry of an archive from its beginning to its end, within the archive's limits.
+@safe
+public final class ArchiveReader {
+    /// What is read.
+    public let entry: ArchiveEntry
+    /// Bytes read so far.
+    public private(set) var count: Int64 = 0
+
+    private let archive: Archive
+    private let handle: OpaquePointer
+    private var isAtEnd = false
+
+    /// Bytes that an entry may give before their ratio to its packed bytes is looked at.
+    private static let ratioFrom: Int64 = 1 << 20
+
+    init(_ archive: Archive, _ entry: ArchiveEntry, _ handle: OpaquePointer) {
+        self.archive = archive
+        self.entry = entry
+        unsafe self.handle = handle
+    }
+
+    deinit {
+        unsafe zip_fclose(handle)
+    }
+
+    /// Appends the next bytes of the entry, as many as there is room for or fewer; none at the end, where its checksum was right.
+    ///
+    /// - Parameter out: where to.
+    /// - Throws: `archive.bomb` when the entry or the archive gives more than the limits allow; `archive.damaged` when the packed
+    ///   bytes or the checksum are wrong, or the entry has another size than the directory says.
+    public func read(into out: inout OutputRawSpan) throws(ArchiveError) {
+        guard !isAtEnd, out.freeCapacity > 0 else { return }
+        let got = unsafe out.withUnsafeMutableBytes { buffer, filled in
+            guard let start = buffer.baseAddress else { return 0 }
+            let got = unsafe Int(zip_fread(handle, start + filled, zip_uint64_t(buffer.count - filled)))
+            filled += max(0, got)
+            return got
+        }
+        if got < 0 {
+            let words = unsafe String(cString: zip_error_strerror(zip_file_get_error(handle)))
+            throw ArchiveError(.damaged, "entry \(ArchiveName.printable(entry.rawName)) cannot be read: \(words)")
+        }
+        count += Int64(got)
+        archive.allowance -= Int64(got)
+        if got == 0 { isAtEnd = true }
+        try check()
+    }
+
+    /// The next bytes of the entry, at most `limit`; none at the end, where its checksum was right.
+    ///
+    /// - Parameter limit: at least 1.
+    /// - Returns: the bytes.
+    /// - Throws: as `read(into:)`.
+    public func read(atMost limit: Int) throws(ArchiveError) -> [UInt8] {
+        var refusal: ArchiveError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, limit)) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            do throws(ArchiveError) { try read(into: &out) } catch { refusal = error }
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        if let refusal { throw refusal }
+        return bytes
+    }
+
+    private func check() throws(ArchiveError) {
+        let shown = ArchiveName.printable(entry.rawName)
+        guard archive.allowance >= 0 else {
+            throw ArchiveError(.bomb, "archive gives more than \(archive.limits.totalBytes) bytes (in entry \(shown))")
+        }
+        if count > Self.ratioFrom, count / archive.limits.ratio > entry.packedSize {
+            throw ArchiveError(.bomb, "entry \(shown) grows to more than \(archive.limits.ratio) times its packed size")
+        }
+        if isAtEnd ? count != entry.size : count > entry.size {
+            throw ArchiveError(.damaged, "entry \(shown) has another size than it says")
+        }
+    }
+}

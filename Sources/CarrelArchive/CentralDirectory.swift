@@ -1,0 +1,113 @@
+import CarrelBytes
+
+/// The directory of a ZIP archive, read strictly (PKWARE APPNOTE 6.3.10 §4.3).
+///
+/// libzip reads it too, and leniently. What the two do not understand alike is refused, so that no entry means two things; and
+/// libzip does not say where entries lie, which has to be known to refuse overlaps.
+struct CentralDirectory {
+    struct Record {
+        var rawName: [UInt8]
+        var flags: UInt16
+        var method: UInt16
+        var packedSize: Int64
+        var size: Int64
+        var externalAttributes: UInt32
+        /// Who made it: 3 is Unix.
+        var system: UInt8
+        /// Where its local header lies in the file.
+        var offset: Int64
+    }
+
+    private(set) var records: [Record] = []
+    /// Where the directory begins: everything else lies before.
+    private let start: Int64
+
+    private static let endLength = 22
+    private static let headerLength = 46
+    private static let sizeLimit: Int64 = 64 << 20
+
+    /// - Parameters:
+    ///   - file: the archive.
+    ///   - limit: entries at most.
+    /// - Throws: why the directory is refused.
+    init(_ file: ArchiveFile, limit: Int) throws(ArchiveError) {
+        let end = try EndOfDirectory(file)
+        guard end.count <= Int64(limit) else {
+            throw ArchiveError(.tooManyEntries, "archive has \(end.count) entries; at most \(limit) are read")
+        }
+        guard end.size <= Self.sizeLimit, end.size >= end.count * Int64(Self.headerLength), end.start + end.size <= end.end else {
+            throw ArchiveError(.damaged, "archive's directory does not have the size it says")
+        }
+        start = end.start
+        let bytes = try file.read(end.start..<end.start + end.size)
+        do throws(Malformed) {
+            var cursor = ByteCursor(bytes.rawSpan)
+            for _ in 0..<end.count { records.append(try Self.record(&cursor)) }
+            try cursor.finish("directory")
+        } catch {
+            throw ArchiveError(.damaged, "archive's directory is damaged: \(error)")
+        }
+        try checkPlaces(file)
+    }
+
+    private static func record(_ cursor: inout ByteCursor) throws(Malformed) -> Record {
+        let at = cursor.position
+        guard try cursor.u32("entry") == 0x504b_0102 else { throw Malformed("entry has no signature", at: at) }
+        try cursor.skip(1)
+        let system = try cursor.u8()
+        try cursor.skip(2)
+        let flags = try cursor.u16().byteSwapped
+        let method = try cursor.u16().byteSwapped
+        try cursor.skip(8)
+        let packedSize = Int64(try cursor.u32().byteSwapped)
+        let size = Int64(try cursor.u32().byteSwapped)
+        let nameLength = Int(try cursor.u16().byteSwapped)
+        let extraLength = Int(try cursor.u16().byteSwapped)
+        let commentLength = Int(try cursor.u16().byteSwapped)
+        let volume = try cursor.u16().byteSwapped
+        try cursor.skip(2)
+        let attributes = try cursor.u32().byteSwapped
+        let offset = Int64(try cursor.u32().byteSwapped)
+        let name = [UInt8](copying: try cursor.slice(nameLength, "name"))
+        let extra = try cursor.slice(extraLength, "extra field")
+        try cursor.skip(commentLength, "comment")
+        guard volume == 0 || volume == 0xffff else { throw Malformed("entry is on another volume", at: at) }
+        var record = Record(
+            rawName: name,
+            flags: flags,
+            method: method,
+            packedSize: packedSize,
+            size: size,
+            externalAttributes: attributes,
+            system: system,
+            offset: offset
+        )
+        try record.readZip64(ByteCursor(extra))
+        return record
+    }
+
+    /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
+    private func checkPlaces(_ file: ArchiveFile) throws(ArchiveError) {
+        var end: Int64 = 0
+        for record in records.sorted(by: { $0.offset < $1.offset }) {
+            let shown = ArchiveName.printable(record.rawName)
+            guard record.offset <= file.length, record.packedSize <= file.length else {
+                throw ArchiveError(.damaged, "entry \(shown) lies past the end of the archive")
+            }
+            let header = try file.read(record.offset..<record.offset + 30)
+            guard header.rawSpan.u32(at: 0) == 0x504b_0304 else {
+                throw ArchiveError(.damaged, "entry \(shown) is not where the directory says")
+            }
+            let nameLength = Int64(header.rawSpan.u16(at: 26).byteSwapped)
+            let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16(at: 28).byteSwapped)
+            guard try file.read(record.offset + 30..<record.offset + 30 + nameLength) == record.rawName else {
+                throw ArchiveError(.damaged, "entry \(shown) has two names")
+            }
+            guard record.offset >= end else {
+                throw ArchiveError(.overlap, "entry \(shown) shares bytes with another")
+            }
+            end = content + record.packedSize
+        }
+        guard end <= start else { throw ArchiveError(.overlap, "entries reach into the directory") }
+    }
+}

@@ -1,0 +1,81 @@
+import CarrelBytes
+
+/// Where an archive's directory is (§4.3.16, and §4.3.14 and §4.3.15 for large archives).
+struct EndOfDirectory {
+    /// Entries.
+    private(set) var count: Int64 = 0
+    /// Bytes of the directory.
+    private(set) var size: Int64 = 0
+    /// Where it begins.
+    private(set) var start: Int64 = 0
+    /// Where this record begins.
+    private(set) var end: Int64 = 0
+
+    private static let length = 22
+    private static let commentLimit = 65535
+
+    init(_ file: ArchiveFile) throws(ArchiveError) {
+        let tailStart = max(0, file.length - Int64(Self.length + Self.commentLimit))
+        let tail = try file.read(tailStart..<file.length)
+        guard let at = Self.find(tail.rawSpan) else { throw ArchiveError(.notZip, "file is not a ZIP archive") }
+        do throws(Malformed) {
+            try read(file, tail.rawSpan, at, tailStart)
+        } catch {
+            throw ArchiveError(.damaged, "archive's end is damaged: \(error)")
+        }
+        if needsLarge { try readLarge(file) }
+    }
+
+    /// The last place where such a record begins whose comment ends with the file.
+    private static func find(_ tail: RawSpan) -> Int? {
+        var at = tail.byteCount - length
+        while at >= 0 {
+            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16(at: at + 20).byteSwapped) == tail.byteCount {
+                return at
+            }
+            at -= 1
+        }
+        return nil
+    }
+
+    private mutating func read(_ file: ArchiveFile, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
+        var cursor = ByteCursor(tail)
+        try cursor.skip(at + 4)
+        let volumes = (try cursor.u16(), try cursor.u16())
+        guard volumes == (0, 0) || volumes == (0xffff, 0xffff) else { throw Malformed("archive has several volumes", at: at) }
+        let onThis = try cursor.u16()
+        guard try cursor.u16() == onThis else { throw Malformed("archive has several volumes", at: at) }
+        count = Int64(onThis.byteSwapped)
+        size = Int64(try cursor.u32().byteSwapped)
+        start = Int64(try cursor.u32().byteSwapped)
+        end = tailStart + Int64(at)
+    }
+
+    private var needsLarge: Bool { count == 0xffff || size == 0xffff_ffff || start == 0xffff_ffff }
+
+    /// The record for large archives, which a locator before this one points to.
+    private mutating func readLarge(_ file: ArchiveFile) throws(ArchiveError) {
+        guard end >= 20 else { return }
+        let locator = try file.read(end - 20..<end)
+        guard locator.rawSpan.u32(at: 0) == 0x504b_0607 else { return }
+        let place = locator.rawSpan.u64(at: 8).byteSwapped
+        guard place <= UInt64(end - 20), end - 20 - Int64(place) >= 56 else {
+            throw ArchiveError(.damaged, "archive's end is not where it says")
+        }
+        let record = try file.read(Int64(place)..<Int64(place) + 56)
+        guard record.rawSpan.u32(at: 0) == 0x504b_0606 else { throw ArchiveError(.damaged, "archive's end is not where it says") }
+        guard record.rawSpan.u64(at: 16) == 0, record.rawSpan.u64(at: 24) == record.rawSpan.u64(at: 32) else {
+            throw ArchiveError(.unsupported, "archive has several volumes")
+        }
+        do throws(Malformed) {
+            var cursor = ByteCursor(record.rawSpan)
+            try cursor.skip(32)
+            count = try cursor.length()
+            size = try cursor.length()
+            start = try cursor.length()
+        } catch {
+            throw ArchiveError(.damaged, "archive's end is damaged: \(error)")
+        }
+        end = Int64(place)
+    }
+}
