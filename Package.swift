@@ -201,5 +201,11 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
+        .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),
+        benchmark(
+            "SegmentBench",
+            ["CSegmentLoops", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelPackager"],
+            exclude: ["C"]
+        ),
     ]
 }

@@ -8,26 +8,21 @@ import Glibc
 enum SecretMemory {
     static let slotSize = 64
     private static let regionSize = 1 << 16
-    private static let freeSlots = Locked<[Slot]>([])
-
-    @safe
-    private struct Slot: @unchecked Sendable {  // who holds a slot is the only one who knows its address
-        let start: UnsafeMutableRawPointer
-    }
+    /// Addresses of slots that nobody holds.
+    private static let freeSlots = Locked<[UInt]>([])
 
     /// Zeroed memory for `count` bytes.
     static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
         if count > slotSize { return unsafe pages(count) }
         let slot = freeSlots.withLock { free in
             if free.isEmpty {
-                let region = unsafe pages(regionSize)
-                for offset in stride(from: regionSize - slotSize, through: 0, by: -slotSize) {
-                    unsafe free.append(Slot(start: region + offset))
-                }
+                let region = unsafe UInt(bitPattern: pages(regionSize))
+                free = stride(from: 0, to: UInt(regionSize), by: slotSize).map { region + $0 }
             }
             return free.removeLast()
         }
-        return unsafe slot.start
+        guard let start = unsafe UnsafeMutableRawPointer(bitPattern: slot) else { fatalError("a slot without an address") }
+        return unsafe start
     }
 
     /// Takes back memory that `allocate` gave for the same `count`, already wiped.
@@ -35,7 +30,7 @@ enum SecretMemory {
         if count > slotSize {
             unsafe munmap(start, count)
         } else {
-            let slot = unsafe Slot(start: start)
+            let slot = UInt(bitPattern: start)
             freeSlots.withLock { $0.append(slot) }
         }
     }

@@ -8,7 +8,8 @@ struct Multiplexer: ~Copyable {
     /// Bytes that must be there to plan a PES packet: all it may hold, and the header after it.
     private static let lookahead = PESGrouping.maximumData + 64
 
-    private let format: AudioFormat
+    private let walk: FrameWalk
+    private let samplesPerFrame: Int
     private var media: SegmentWindow
     private var writer: TransportStreamWriter
     private var grouping: PESGrouping
@@ -22,10 +23,18 @@ struct Multiplexer: ~Copyable {
     /// - Parameters:
     ///   - segment: what to make.
     ///   - format: of its frames.
+    ///   - walk: from frame to frame of this format.
     ///   - media: an empty window for the frames, with room for more than the lookahead.
     ///   - made: gets the segment.
-    init(_ segment: Segment, format: AudioFormat, media: consuming SegmentWindow, into made: inout SegmentWindow) {
-        self.format = format
+    init(
+        _ segment: Segment,
+        format: AudioFormat,
+        walk: FrameWalk,
+        media: consuming SegmentWindow,
+        into made: inout SegmentWindow
+    ) {
+        self.walk = walk
+        samplesPerFrame = format.samplesPerFrame
         self.media = media
         writer = TransportStreamWriter(
             streamType: format.codec.streamType,
@@ -71,13 +80,13 @@ struct Multiplexer: ~Copyable {
 
     private mutating func plan() throws(PackagerError) {
         var grouping = grouping
-        let format = format
+        let walk = walk
         var left = framesLeft
         grouping.startNext()
         try media.withBytes { (bytes) throws(PackagerError) in
             var offset = 0
             while left > 0 {
-                guard let length = format.frameLength(in: bytes, at: offset) else { throw Self.damaged }
+                guard let length = walk.frameLength(in: bytes, at: offset) else { throw Self.damaged }
                 guard grouping.offer(length) else { break }
                 offset += length
                 left -= 1
@@ -107,7 +116,7 @@ struct Multiplexer: ~Copyable {
         media.drop(group.byteCount)
         framesLeft -= group.frameCount
         packetsLeft -= group.packetCount
-        self.sample += Int64(group.frameCount * format.samplesPerFrame)
+        self.sample += Int64(group.frameCount * samplesPerFrame)
         planned = false
     }
 

@@ -11,13 +11,22 @@ extension OutputRawSpan {
         }
     }
 
-    /// Puts `bytes` over those that were appended at `offset`.
-    mutating func replace(at offset: Int, with bytes: RawSpan) {
-        precondition(offset >= 0 && offset + bytes.byteCount <= byteCount, "nothing to replace there")
+    /// Puts `bytes`, of which there are 16 to 32, over what was appended at each place.
+    mutating func replace(_ places: ArraySlice<UInt32>, shiftedBy shift: Int, with bytes: RawSpan) {
+        precondition((16...32).contains(bytes.byteCount), "bytes that two halves of 16 do not cover")
+        let count = byteCount
+        let rest = bytes.byteCount - 16
         unsafe withUnsafeMutableBytes { buffer, _ in
             unsafe bytes.withUnsafeBytes { bytes in
                 guard let from = bytes.baseAddress, let to = buffer.baseAddress else { return }
-                unsafe (to + offset).copyMemory(from: from, byteCount: bytes.count)
+                let first = unsafe from.loadUnaligned(as: SIMD16<UInt8>.self)
+                let last = unsafe (from + rest).loadUnaligned(as: SIMD16<UInt8>.self)
+                for place in places {
+                    let offset = Int(place) + shift
+                    precondition(offset >= 0 && offset + rest + 16 <= count, "nothing to replace there")
+                    unsafe (to + offset).storeBytes(of: first, as: SIMD16<UInt8>.self)
+                    unsafe (to + offset + rest).storeBytes(of: last, as: SIMD16<UInt8>.self)
+                }
             }
         }
     }

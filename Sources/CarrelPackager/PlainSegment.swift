@@ -12,7 +12,7 @@ struct PlainSegment: ~Copyable {
     /// What is made and not yet taken.
     var made: SegmentWindow
 
-    init(_ segment: Segment, format: AudioFormat, form: SegmentForm, input: any SegmentInput) {
+    init(_ segment: Segment, format: AudioFormat, walk: FrameWalk, form: SegmentForm, input: any SegmentInput) {
         self.input = input
         position = segment.byteRange.lowerBound
         end = segment.byteRange.upperBound
@@ -26,7 +26,7 @@ struct PlainSegment: ~Copyable {
         case .transportStream:
             made = SegmentWindow(memory, 0..<Multiplexer.outputSize)
             let media = SegmentWindow(memory, Multiplexer.outputSize..<WindowMemory.size)
-            multiplexer = Multiplexer(segment, format: format, media: media, into: &made)
+            multiplexer = Multiplexer(segment, format: format, walk: walk, media: media, into: &made)
         }
     }
 

@@ -98,15 +98,14 @@ public struct PlaylistTemplate: Sendable {
     /// Copies run by run, each up to the next key, then puts the ticket over its places in the run.
     private func render(_ ticket: RawSpan, _ keys: [[UInt8]], into out: inout OutputRawSpan) {
         var copied = 0
-        var segment = 0
+        var places = ticketPlaces[...]
         for run in 0...keys.count {
             let end = run < keys.count ? keyPlaces[run] : text.count
-            let start = out.byteCount
+            let shift = out.byteCount - copied
             out.append(copying: text.rawSpan.extracting(copied..<end))
-            while segment < ticketPlaces.count, ticketPlaces[segment] < end {
-                out.replace(at: start + Int(ticketPlaces[segment]) - copied, with: ticket)
-                segment += 1
-            }
+            let inRun = run < keys.count ? places.prefix { $0 < end } : places
+            out.replace(inRun, shiftedBy: shift, with: ticket)
+            places = places[inRun.endIndex...]
             if run < keys.count {
                 let key = keys[run]
                 out.append(copying: key.rawSpan)

@@ -22,6 +22,8 @@ public struct SegmentIndex: Sendable, Hashable {
     /// Bytes of the longest segment's frames.
     public let largestSegment: Int
 
+    let walk: FrameWalk
+
     static let packetMask: UInt64 = 1 << 24 - 1
 
     init(format: AudioFormat, framesPerSegment: Int, frameCount: Int64, encoderDelay: Int, padding: Int, marks: [UInt64]) {
@@ -31,6 +33,7 @@ public struct SegmentIndex: Sendable, Hashable {
         self.encoderDelay = encoderDelay
         self.padding = padding
         self.marks = marks
+        walk = FrameWalk(format)
         var largest: UInt64 = 0
         for i in marks.indices.dropLast() { largest = max(largest, marks[i + 1] >> 24 - marks[i] >> 24) }
         largestSegment = Int(largest)

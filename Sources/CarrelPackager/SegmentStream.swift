@@ -12,6 +12,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     public let length: Int
 
     private let format: AudioFormat
+    private let walk: FrameWalk
     private let form: SegmentForm
     private let input: any SegmentInput
     private let isEncrypted: Bool
@@ -35,6 +36,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         segment = index.segment(number)
         length = index.length(ofSegment: number, form: form, encrypted: key != nil)
         format = index.format
+        walk = index.walk
         self.form = form
         self.input = input
         isEncrypted = key != nil
@@ -84,7 +86,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         } else {
             guard !begun else { throw PackagerError(.failedBefore, "the segment could not be made") }
             begun = true
-            plain = PlainSegment(segment, format: format, form: form, input: input)
+            plain = PlainSegment(segment, format: format, walk: walk, form: form, input: input)
         }
         let unit = isEncrypted ? BlockTail.blockSize : 1
         while out.freeCapacity > 0 {

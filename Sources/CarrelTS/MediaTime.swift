@@ -18,12 +18,6 @@ public enum MediaTime {
         (ticks(sample, sampleRate) &+ origin) & (modulus &- 1)
     }
 
-    /// The 33-bit clock reference at which the bytes of a sample's frame arrive: `origin` before its presentation.
-    @inlinable
-    static func clock(ofSample sample: Int64, sampleRate: Int) -> UInt64 {
-        ticks(sample, sampleRate) & (modulus &- 1)
-    }
-
     /// Ticks without wrap; exact whatever the length, because whole seconds and the rest are counted apart.
     @inlinable
     static func ticks(_ sample: Int64, _ sampleRate: Int) -> UInt64 {

@@ -15,28 +15,19 @@ public struct PESGrouping: Sendable {
     let ticksPerClock: Int
     @usableFromInline
     let maximumFrames: Int
+    /// Fewer frames are taken only when there are no more, or they are long: they would never be the cheapest.
     @usableFromInline
-    var offered = Group()
+    let minimumFrames: Int
     @usableFromInline
-    var clockReach = 0
+    var offeredFrames = 0
     @usableFromInline
-    var best = Group()
-
-    /// A number of frames with what they take.
+    var offeredBytes = 0
     @usableFromInline
-    struct Group: Sendable {
-        @usableFromInline
-        var frames = 0
-        @usableFromInline
-        var bytes = 0
-        @usableFromInline
-        var clocks = 0
-        @usableFromInline
-        var packets = 0
-
-        @inlinable
-        init() {}
-    }
+    var bestFrames = 0
+    @usableFromInline
+    var bestBytes = 0
+    @usableFromInline
+    var bestPackets = 0
 
     /// - Parameters:
     ///   - samplesPerFrame: samples of each channel in one frame.
@@ -45,44 +36,59 @@ public struct PESGrouping: Sendable {
         ticksPerFrame = samplesPerFrame * PESLayout.clocksPerSecond
         ticksPerClock = sampleRate
         maximumFrames = max(1, sampleRate * 35 / (samplesPerFrame * 100))
+        minimumFrames = (maximumFrames + 1) / 2
     }
 
     /// Frames in the cheapest group so far.
     @inlinable
-    public var frameCount: Int { best.frames }
+    public var frameCount: Int { offeredFrames < minimumFrames ? offeredFrames : bestFrames }
 
     /// Their bytes.
     @inlinable
-    public var byteCount: Int { best.bytes }
+    public var byteCount: Int { offeredFrames < minimumFrames ? offeredBytes : bestBytes }
 
     /// Transport packets they take.
     @inlinable
-    public var packetCount: Int { best.packets }
+    public var packetCount: Int {
+        offeredFrames < minimumFrames
+            ? PESLayout.packetCount(dataLength: offeredBytes, clockCount: clockCount(frames: offeredFrames)) : bestPackets
+    }
 
     /// Offers the next frame by its length in bytes.
     ///
     /// - Returns: false when the group is full without it: the choice is made, and the frames after it begin the next group.
     @inlinable
+    @inline(__always)
     public mutating func offer(_ length: Int) -> Bool {
-        let bytes = offered.bytes &+ length
-        guard offered.frames < maximumFrames, bytes <= Self.maximumData || offered.frames == 0 else { return false }
-        offered.frames &+= 1
-        offered.bytes = bytes
-        let reach = offered.frames &* ticksPerFrame
-        while clockReach < reach {
-            offered.clocks &+= 1
-            clockReach &+= ticksPerClock
-        }
-        offered.packets = PESLayout.packetCount(dataLength: bytes, clockCount: offered.clocks)
-        if best.frames == 0 || offered.packets &* best.bytes <= best.packets &* bytes { best = offered }
+        let bytes = offeredBytes &+ length
+        guard offeredFrames < maximumFrames, bytes <= Self.maximumData || offeredFrames == 0 else { return false }
+        offeredFrames &+= 1
+        offeredBytes = bytes
+        if offeredFrames >= minimumFrames { weigh() }
         return true
+    }
+
+    /// Compares what is offered with the best.
+    @inlinable
+    mutating func weigh() {
+        let packets = PESLayout.packetCount(dataLength: offeredBytes, clockCount: clockCount(frames: offeredFrames))
+        if offeredFrames == minimumFrames || packets &* bestBytes <= bestPackets &* offeredBytes {
+            bestFrames = offeredFrames
+            bestBytes = offeredBytes
+            bestPackets = packets
+        }
+    }
+
+    /// Clock references that this many frames need.
+    @inlinable
+    func clockCount(frames: Int) -> Int {
+        Int(UInt32(truncatingIfNeeded: frames &* ticksPerFrame &+ ticksPerClock &- 1) / UInt32(truncatingIfNeeded: ticksPerClock))
     }
 
     /// Forgets the group and begins the next one.
     @inlinable
     public mutating func startNext() {
-        offered = Group()
-        best = Group()
-        clockReach = 0
+        offeredFrames = 0
+        offeredBytes = 0
     }
 }

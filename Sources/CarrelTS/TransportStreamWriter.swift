@@ -29,8 +29,11 @@ public struct TransportStreamWriter: Sendable {
     /// Appends the program association and program map packets: `TransportStream.tablesLength` bytes, which must be free.
     public func writeTables(into out: inout OutputRawSpan) {
         let packets = ProgramTables.of(streamType).packets
-        for i in packets.indices {
-            out.append(i % TransportStream.packetLength == 3 ? packets[i] | tableCounter : packets[i])
+        precondition(out.freeCapacity >= TransportStream.tablesLength, "the output is too small")
+        unsafe out.withUnsafeMutableBytes { buffer, initialized in
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initialized...]).copyBytes(from: packets)
+            for table in 0..<2 { unsafe buffer[initialized + table * TransportStream.packetLength + 3] |= tableCounter }
+            initialized += TransportStream.tablesLength
         }
     }
 
@@ -53,53 +56,67 @@ public struct TransportStreamWriter: Sendable {
 
         let timestamp = MediaTime.timestamp(ofSample: firstSample, sampleRate: sampleRate)
         let header = Self.pesHeader(dataLength: frames.byteCount, timestamp: timestamp)
+        let firstClock = timestamp &- MediaTime.origin
+        // rounded up, so that the gap before the next PES packet's clock is no longer than the others
+        let clockStep = (samples * MediaTime.ticksPerSecond - 1) / (sampleRate * clockCount) + 1
+        var counter = audioCounter
         unsafe frames.withUnsafeBytes { source in
             unsafe out.withUnsafeMutableBytes { buffer, initialized in
-                guard let data = source.baseAddress, let start = buffer.baseAddress else { return }
-                var read = 0  // bytes of PES header and frames behind us
-                let total = PESLayout.pesHeaderLength + source.count
+                guard var from = source.baseAddress, let start = buffer.baseAddress else { return }
+                var to = unsafe start + initialized
+                var left = source.count
+                var packet = 0
                 var clock = 0  // clock references written
                 var clockPacket = 0  // the packet of the next one
-                for packet in 0..<packetCount {
-                    let to = unsafe start + initialized
+                while packet < packetCount {
+                    // a packet with a clock reference, or the last one, which may need stuffing
+                    let isFirst = packet == 0
+                    var space = PESLayout.packetCapacity - (isFirst ? PESLayout.pesHeaderLength : 0)
                     var reference: UInt64?
                     if packet == clockPacket {
-                        let sample = firstSample + Int64(clock * samples / clockCount)
-                        reference = MediaTime.clock(ofSample: sample, sampleRate: sampleRate)
+                        reference = (firstClock &+ UInt64(clock &* clockStep)) & (MediaTime.modulus - 1)
+                        space -= PESLayout.clockFieldLength
                         clock += 1
                         clockPacket = clock < clockCount ? clock * packetCount / clockCount : packetCount
                     }
-                    let space = PESLayout.packetCapacity - (reference == nil ? 0 : PESLayout.clockFieldLength)
                     // a byte is kept for each packet to come, so that none is without payload
-                    let count = min(space, total - read - (packetCount - 1 - packet))
+                    let count = min(space, left - (packetCount - 1 - packet))
                     let stuffing = space - count
-                    var word = 0x4701_0010 | (packet == 0 ? 0x0040_0000 : 0) | audioCounter
-                    audioCounter = (audioCounter &+ 1) & 15
-                    var at = 4
-                    if reference != nil || stuffing > 0 {
-                        word |= 0x20
-                        unsafe Self.writeAdaptationField(to + 4, reference, stuffing: stuffing, starts: packet == 0)
-                        at = TransportStream.packetLength - count
-                    }
+                    let hasField = reference != nil || stuffing > 0
+                    let word = (isFirst ? 0x4741_0010 : 0x4701_0010) | (hasField ? 0x20 : 0) | counter
                     unsafe to.storeBytes(of: word.bigEndian, as: UInt32.self)
-                    var left = count
-                    if packet == 0 {
-                        unsafe (to + at).storeBytes(of: header.0.bigEndian, as: UInt64.self)
-                        unsafe (to + at + 6).storeBytes(of: header.1.bigEndian, as: UInt64.self)
-                        at += PESLayout.pesHeaderLength
-                        left -= PESLayout.pesHeaderLength
-                        read += PESLayout.pesHeaderLength
+                    if hasField {
+                        unsafe Self.writeAdaptationField(to + 4, reference, stuffing: stuffing, starts: isFirst)
                     }
-                    if left == PESLayout.packetCapacity {
-                        unsafe Self.copyWhole(data + (read - PESLayout.pesHeaderLength), to + 4)
-                    } else {
-                        unsafe (to + at).copyMemory(from: data + (read - PESLayout.pesHeaderLength), byteCount: left)
+                    let payload = TransportStream.packetLength - count
+                    if isFirst {
+                        unsafe (to + payload - 14).storeBytes(of: header.0.bigEndian, as: UInt64.self)
+                        unsafe (to + payload - 8).storeBytes(of: header.1.bigEndian, as: UInt64.self)
                     }
-                    read += left
-                    initialized += TransportStream.packetLength
+                    unsafe Self.copy(from, to + payload, count)
+                    unsafe from += count
+                    left &-= count
+                    counter = (counter &+ 1) & 15
+                    packet &+= 1
+                    unsafe to += TransportStream.packetLength
+
+                    // packets that hold nothing but frames
+                    let stop = min(clockPacket, packetCount &- 1)
+                    while packet < stop {
+                        unsafe to.storeBytes(of: (0x4701_0010 | counter).bigEndian, as: UInt32.self)
+                        unsafe Self.copy(from, to + 4, PESLayout.packetCapacity)
+                        unsafe from += PESLayout.packetCapacity
+                        left &-= PESLayout.packetCapacity
+                        counter = (counter &+ 1) & 15
+                        packet &+= 1
+                        unsafe to += TransportStream.packetLength
+                    }
                 }
+                precondition(left == 0, "the frames were not written whole")
+                initialized += packetCount * TransportStream.packetLength
             }
         }
+        audioCounter = counter
         return packetCount
     }
 
@@ -133,14 +150,21 @@ public struct TransportStreamWriter: Sendable {
         let flags: UInt64 = starts ? 0x50 : 0x10
         let field = UInt64(length - 1) << 56 | flags << 48 | reference << 15 | 0x7e00
         unsafe to.storeBytes(of: field.bigEndian, as: UInt64.self)
-        unsafe memset(to + 8, 0xff, stuffing)
+        if stuffing > 0 { unsafe memset(to + 8, 0xff, stuffing) }
     }
 
-    /// Copies 184 bytes by three overlapping blocks of 64, without a call.
+    /// Copies up to 192 bytes, without a call when they are many: three blocks of 64, the last of which may overlap.
     @inline(__always)
-    private static func copyWhole(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer) {
-        unsafe to.storeBytes(of: from.loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
-        unsafe (to + 64).storeBytes(of: (from + 64).loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
-        unsafe (to + 120).storeBytes(of: (from + 120).loadUnaligned(as: SIMD64<UInt8>.self), as: SIMD64<UInt8>.self)
+    private static func copy(_ from: UnsafeRawPointer, _ to: UnsafeMutableRawPointer, _ count: Int) {
+        guard count >= 128 else {
+            unsafe to.copyMemory(from: from, byteCount: count)
+            return
+        }
+        let first = unsafe from.loadUnaligned(as: SIMD64<UInt8>.self)
+        let second = unsafe (from + 64).loadUnaligned(as: SIMD64<UInt8>.self)
+        let last = unsafe (from + (count &- 64)).loadUnaligned(as: SIMD64<UInt8>.self)
+        unsafe to.storeBytes(of: first, as: SIMD64<UInt8>.self)
+        unsafe (to + 64).storeBytes(of: second, as: SIMD64<UInt8>.self)
+        unsafe (to + (count &- 64)).storeBytes(of: last, as: SIMD64<UInt8>.self)
     }
 }

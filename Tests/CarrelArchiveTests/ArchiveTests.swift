@@ -125,11 +125,12 @@ struct `ZIP archive` {
         for count in 0..<bytes.count { #expect(refusal(Array(bytes.prefix(count)))?.code == .notZip) }
         #expect(refusal(Array(bytes.dropFirst(5))) != nil)
         #expect(refusal(bytes + [0])?.code == .notZip)
-        var caught: ArchiveError?
-        do throws(ArchiveError) { _ = try Archive(path: directory.path, limits: ArchiveLimits(totalBytes: 1)) } catch {
-            caught = error
+        do throws(ArchiveError) {
+            _ = try Archive(path: directory.path, limits: ArchiveLimits(totalBytes: 1))
+            Issue.record("a folder was opened")
+        } catch {
+            #expect(error.code == .unreadable)
         }
-        #expect(caught?.code == .unreadable)
     }
 
     @Test func `has a limit of entries`() throws {
@@ -198,7 +199,7 @@ struct `ZIP archive` {
         for isLarge in [false, true] {
             builder.isLarge = isLarge
             let good = builder.bytes()
-            for _ in 0..<1500 {
+            for _ in 0..<400 {
                 var bad = good
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
                     bad[Int.random(in: 0..<bad.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
@@ -214,14 +215,30 @@ struct `ZIP archive` {
     }
 
     @Test(arguments: [
-        ("libzip/encrypt-none.zip", 1, false), ("libzip/encrypt-aes256.zip", 1, true), ("libzip/encrypt.zip", 1, true),
-        ("libzip/zip64.zip", 1, false), ("libzip/zip64-in-archive-comment.zip", 1, false), ("zip-rs/zip64_demo.zip", 1, false),
+        ("libzip/encrypt-none.zip", ["plain", "encrypted"], [false, false]),
+        ("libzip/encrypt-aes256.zip", ["plain", "encrypted"], [false, true]),
+        ("libzip/encrypt.zip", ["encrypted", "plain"], [true, false]),
+        ("libzip/encrypt_plus_extra.zip", ["encrypted", "plain"], [true, false]),
+        ("libzip/encrypt-1234.zip", ["sample.txt"], [true]),
+        ("libzip/zip64.zip", ["-"], [false]), ("libzip/streamed-zip64.zip", ["-"], [false]),
+        ("libzip/zip64-3mf.zip", ["-"], [false]),
     ])
-    func `opens archives of others`(name: String, count: Int, isEncrypted: Bool) throws {
+    func `opens archives of others`(name: String, names: [String], areEncrypted: [Bool]) throws {
         let archive = try Archive(path: try Fixtures.path("readium/zip/\(name)"), limits: ArchiveLimits(totalBytes: 1 << 20))
-        #expect(archive.entries.count == count)
-        #expect(archive.entries[0].isEncrypted == isEncrypted)
-        if !isEncrypted { #expect(try content(archive, 0).count == Int(archive.entries[0].size)) }
+        #expect(archive.entries.map(\.name) == names)
+        #expect(archive.entries.map(\.isEncrypted) == areEncrypted)
+        for entry in archive.entries where !entry.isEncrypted {
+            #expect(try content(archive, entry.index).count == Int(entry.size))
+        }
+    }
+
+    // an archive inside another's comment, one behind other bytes, one with a size that no file has
+    @Test(arguments: [
+        "libzip/zip64-in-archive-comment.zip", "zip-rs/zip64_demo.zip", "libzip/incons-zip64-checkcons-overflow.zip",
+    ])
+    func `refuses archives that may be read in two ways`(name: String) throws {
+        let path = try Fixtures.path("readium/zip/\(name)")
+        #expect(throws: ArchiveError.self) { try Archive(path: path, limits: ArchiveLimits(totalBytes: 1 << 20)) }
     }
 
     @Test func `reads what zip made`() async throws {

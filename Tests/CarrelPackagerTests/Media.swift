@@ -124,6 +124,19 @@ final class BytesInput: SegmentInput, @unchecked Sendable {  // used by one test
     }
 }
 
+/// The same bytes again and again, without end.
+final class LoopInput: SegmentInput {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    func read(at offset: Int64, into out: inout OutputRawSpan) throws {
+        for byte in bytes[(Int(offset) % bytes.count)...].prefix(out.freeCapacity) { out.append(byte) }
+    }
+}
+
 func decrypt(_ cipher: [UInt8], key: Secret, sequence: UInt64) throws -> [UInt8] {
     var vector = [UInt8](repeating: 0, count: 8)
     vector.append(bigEndian: sequence)

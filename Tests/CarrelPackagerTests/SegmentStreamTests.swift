@@ -63,6 +63,22 @@ struct `Segment stream` {
         }
     }
 
+    @Test func `lets the continuity counters of each packet identifier run on from segment to segment`() throws {
+        for media in try Self.titles() {
+            var last: [UInt16: UInt8] = [:]
+            for number in 0..<media.index.segmentCount {
+                let bytes = try media.segment(number, .transportStream)
+                for start in stride(from: 0, to: bytes.count, by: 188) {
+                    let pid = bytes.rawSpan.u16(at: start + 1) & 0x1fff
+                    let counter = bytes[start + 3] & 15
+                    if let before = last[pid] { #expect(counter == (before + 1) & 15, "PID \(pid), segment \(number)") }
+                    last[pid] = counter
+                }
+            }
+            #expect(last.count == 3)
+        }
+    }
+
     @Test(arguments: SegmentForm.allCases)
     func `goes on after bytes that were passed over`(form: SegmentForm) throws {
         let media = try Media(try Media.mp3, frames: Media.mp3Frames(400))

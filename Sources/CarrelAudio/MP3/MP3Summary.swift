@@ -57,6 +57,11 @@ public struct MP3Summary: Sendable, Hashable {
         return declaredFrames - frameCount
     }
 
+    /// Whether sound is missing: frames that were promised are not there, or, where nothing was promised, the last frame is cut.
+    ///
+    /// A file that holds all its promised frames and then some bytes of another is whole; encoders leave such ends.
+    public var isCutOff: Bool { missingFrames > 0 || (truncatedAt != nil && declaredFrames == nil) }
+
     /// Bits per second on average.
     public var averageBitrate: Int {
         sampleCount == 0 ? 0 : Int(Double(byteCount) * 8 * Double(format.sampleRate) / Double(sampleCount))
