@@ -125,7 +125,7 @@ let package = Package(
             "carrel",
             [
                 "CLinux", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
-                "CarrelIngest",
+                "CarrelIngest", "CarrelPostgres",
                 "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelThreads",
             ]
         ),
@@ -161,7 +161,8 @@ let package = Package(
         tests(
             "CarrelServerTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelServer",
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelPostgres",
+                "CarrelServer",
                 "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]
         ),

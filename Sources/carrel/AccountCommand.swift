@@ -27,7 +27,7 @@ struct AccountSignInLink: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        var link = try await HomeClient(try options.open()).call(
+        var link = try await HomeClient(options).call(
             .post,
             "/admin/v1/sign-in-links",
             ["account": .string(account)]
@@ -58,7 +58,7 @@ struct AccountToken: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(try options.open()).call(.post, "/admin/v1/sessions", ["account": .string(account)])
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/sessions", ["account": .string(account)])
         if options.json { return console.print(answer) }
         console.print(answer["token"]?.string ?? "")
     }

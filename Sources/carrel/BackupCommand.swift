@@ -22,6 +22,7 @@ struct BackupCommand: Command {
 
     func run(_ console: Console) async throws {
         let home = try options.open()
+        try options.requireEmbedded("PostgreSQL has its own tools: pg_dump")
         guard unsafe access(path, F_OK) != 0 else { throw ServerError(.conflict, "\(path) exists already") }
         let database = try CarrelService.openDatabase(home)
         try await database.backup(to: path)
@@ -48,11 +49,21 @@ struct RestoreCommand: Command {
 
     func run(_ console: Console) async throws {
         let home = try options.open()
+        try options.requireEmbedded("PostgreSQL has its own tools: pg_restore")
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on this home: stop it first")
         }
         try await CarrelService.restore(home, from: path)
         if options.json { return console.print(["restored": .string(path)]) }
         console.print("restored \(path)")
+    }
+}
+
+extension HomeOptions {
+    /// Refuses a command that is about the file in the home.
+    fileprivate func requireEmbedded(_ hint: String) throws(UsageError) {
+        guard database == nil else {
+            throw UsageError(.contradiction, "this command is for the embedded database", hint: hint)
+        }
     }
 }

@@ -15,11 +15,12 @@ struct HomeClient {
 
     private let way: Way
 
-    init(_ home: Home) async throws {
+    init(_ options: HomeOptions) async throws {
+        let home = try options.open()
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await CarrelService.open(home))
+            way = .here(try await options.openService())
         }
     }
 

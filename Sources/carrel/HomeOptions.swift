@@ -1,11 +1,14 @@
 import CarrelCommandLine
 import CarrelJSON
+import CarrelPostgres
 import CarrelServer
+import CarrelStore
 
 /// Where a command finds its data, and how it prints.
 struct HomeOptions: ParameterGroup, Sendable {
     var home = "carrel-home"
     var environment = ServiceEnvironment.live
+    var database: String?
     var output = OutputOptions()
 
     static var parameters: [Parameter<HomeOptions>] {
@@ -25,6 +28,14 @@ struct HomeOptions: ParameterGroup, Sendable {
                 group: "Home",
                 environment: "CARREL_ENVIRONMENT"
             ),
+            .option(
+                \.database,
+                "--database",
+                value: "url",
+                help: "A PostgreSQL database, postgres://user@host/name, instead of the file in the home.",
+                group: "Home",
+                environment: "CARREL_DATABASE"
+            ),
         ] + Parameter.group(\.output)
     }
 
@@ -32,6 +43,20 @@ struct HomeOptions: ParameterGroup, Sendable {
 
     func open() throws -> Home {
         try Home(at: home, environment: environment)
+    }
+
+    /// Opens the service of the home, on the embedded database or on PostgreSQL.
+    func openService(_ settings: CarrelService.Settings = CarrelService.Settings()) async throws -> CarrelService {
+        let home = try open()
+        guard let database else { return try await CarrelService.open(home, settings: settings) }
+        guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
+            throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
+        }
+        return try await CarrelService.open(
+            home,
+            database: try PostgresDatabase(database, migrations: Schema.migrations),
+            settings: settings
+        )
     }
 }
 

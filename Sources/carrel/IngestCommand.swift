@@ -61,7 +61,7 @@ struct IngestCommand: Command {
     }
 
     func run(_ console: Console) async throws {
-        let service = try await CarrelService.open(try options.open())
+        let service = try await options.openService()
         var titles: [JSON] = []
         var failures = 0
         for path in paths {

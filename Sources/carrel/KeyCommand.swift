@@ -26,7 +26,7 @@ struct KeyCreate: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let key = try await HomeClient(try options.open()).call(
+        let key = try await HomeClient(options).call(
             .post,
             "/admin/v1/service-keys",
             ["name": .string(label ?? role.rawValue), "role": .string(role.rawValue)]
@@ -49,7 +49,7 @@ struct KeyList: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(try options.open()).call(.get, "/admin/v1/service-keys")
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/service-keys")
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "NAME", "ROLE", "CREATED", "REVOKED"].map { TextTable.Column($0) })
         for key in answer["keys"]?.array ?? [] {
@@ -72,7 +72,7 @@ struct KeyRevoke: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        _ = try await HomeClient(try options.open()).call(.delete, "/admin/v1/service-keys/\(PercentEncoding.encode(id))")
+        _ = try await HomeClient(options).call(.delete, "/admin/v1/service-keys/\(PercentEncoding.encode(id))")
         console.note("revoked")
     }
 }
@@ -97,7 +97,7 @@ struct KeysRotate: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(try options.open()).call(.post, "/admin/v1/master-key/rotate")
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/master-key/rotate")
         if options.json { return console.print(answer) }
         console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys wrapped again")
     }

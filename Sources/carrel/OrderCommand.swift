@@ -60,7 +60,7 @@ struct OrderCreate: Command {
         if let number { body["orderNumber"] = .string(number) }
         if let start { body["start"] = .string(start.description) }
         if let end { body["end"] = .string(end.description) }
-        let order = try await HomeClient(try options.open()).call(.post, "/v1/orders", .object(body))
+        let order = try await HomeClient(options).call(.post, "/v1/orders", .object(body))
         OrderText.print(order, options, console)
     }
 }
@@ -86,7 +86,7 @@ struct OrderList: Command {
         var query = "limit=\(limit)"
         if let account { query += "&account=\(PercentEncoding.encode(account))" }
         if let title { query += "&title=\(PercentEncoding.encode(title))" }
-        let answer = try await HomeClient(try options.open()).call(.get, "/v1/orders?\(query)")
+        let answer = try await HomeClient(options).call(.get, "/v1/orders?\(query)")
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "ACCOUNT", "TITLE", "KIND", "STATE", "CREATED"].map { TextTable.Column($0) })
         for order in answer["orders"]?.array ?? [] {
@@ -108,7 +108,7 @@ struct OrderShow: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let order = try await HomeClient(try options.open()).call(.get, "/v1/orders/\(PercentEncoding.encode(id))")
+        let order = try await HomeClient(options).call(.get, "/v1/orders/\(PercentEncoding.encode(id))")
         OrderText.print(order, options, console)
     }
 }
@@ -123,7 +123,7 @@ extension OrderEnding {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let order = try await HomeClient(try options.open()).call(.post, "/v1/orders/\(PercentEncoding.encode(id))/\(Self.name)")
+        let order = try await HomeClient(options).call(.post, "/v1/orders/\(PercentEncoding.encode(id))/\(Self.name)")
         OrderText.print(order, options, console)
     }
 }

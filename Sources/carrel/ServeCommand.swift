@@ -40,7 +40,7 @@ struct ServeCommand: Command {
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
-        let service = try await CarrelService.open(home, settings: settings.service)
+        let service = try await options.openService(settings.service)
         let stop = StopSignals()
         let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
         let server = HTTPServer(

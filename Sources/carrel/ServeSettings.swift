@@ -91,7 +91,7 @@ struct ServeSettings: SettingsTable {
     ]
 
     static let otherVariables: Set<String> = [
-        "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
+        "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_DATABASE", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
     ]
 
     var contradictions: [(setting: String, problem: String)] {

@@ -19,7 +19,7 @@ struct TitleList: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(try options.open())
+        let client = try await HomeClient(options)
         var titles: [JSON] = []
         var next: String?
         repeat {
@@ -54,7 +54,7 @@ struct TitleShow: Command {
 
     func run(_ console: Console) async throws {
         console.print(
-            try await HomeClient(try options.open()).call(.get, "/admin/v1/titles/\(PercentEncoding.encode(id))")
+            try await HomeClient(options).call(.get, "/admin/v1/titles/\(PercentEncoding.encode(id))")
         )
     }
 }

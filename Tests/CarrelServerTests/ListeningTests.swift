@@ -4,6 +4,7 @@ import CarrelJSON
 import CarrelServer
 import Testing
 
+@Suite(.onBothDatabases)
 struct `The interval log` {
     private func element(_ order: String, _ start: Int64, _ end: Int64, _ from: Int64, _ to: Int64) -> JSON {
         [

@@ -4,6 +4,7 @@ import CarrelJSON
 import CarrelServer
 import Testing
 
+@Suite(.onBothDatabases)
 struct `Orders of a shop` {
     private let backOffice = Peer.local(userID: 0)
 

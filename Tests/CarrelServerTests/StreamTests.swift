@@ -5,6 +5,7 @@ import CarrelJSON
 import CarrelServer
 import Testing
 
+@Suite(.onBothDatabases)
 struct `Streaming of orders` {
     @Test func `a playlist is the same on every request of its kind`() async throws {
         let test = try await TestService()

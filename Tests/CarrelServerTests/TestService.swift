@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
 import CarrelPackager
+import CarrelPostgres
 import CarrelServer
 import CarrelStore
 import CarrelTesting
@@ -24,13 +25,17 @@ struct TestService {
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
         configure(&settings)
-        service = try await CarrelService(
-            home: home,
-            database: try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations),
-            blobs: try DirectoryBlobStore(path: home.blobsPath),
-            settings: settings,
-            clock: clock
-        )
+        let database: any Database =
+            switch Engine.current {
+            case .sqlite: try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
+            case .postgres:
+                try PostgresDatabase(
+                    try await PrivatePostgres.shared().newDatabase(),
+                    migrations: Schema.migrations,
+                    connections: 4
+                )
+            }
+        service = try await CarrelService.open(home, database: database, settings: settings, clock: clock)
         let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()
         options.overrides.title = "Silence"

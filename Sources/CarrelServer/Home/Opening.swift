@@ -10,14 +10,23 @@ extension CarrelService {
     }
 
     /// Opens the service of a home.
+    ///
+    /// - Parameters:
+    ///   - home: where media and keys are.
+    ///   - database: nil for the embedded one, which is in the home too.
+    ///   - settings: what the operator decided.
+    ///   - clock: tells the time.
+    /// - Returns: the service, ready to answer.
+    /// - Throws: ``ServerError`` for the home and its keys, `StoreError` for the database.
     package static func open(
         _ home: Home,
+        database: (any Database)? = nil,
         settings: Settings = Settings(),
         clock: any WallClock = SystemClock()
     ) async throws -> CarrelService {
         try await CarrelService(
             home: home,
-            database: try openDatabase(home),
+            database: try database ?? openDatabase(home),
             blobs: try DirectoryBlobStore(path: home.blobsPath),
             settings: settings,
             clock: clock

@@ -1,0 +1,26 @@
+import CarrelPostgres
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+import Testing
+
+struct `Every statement of the server` {
+    static let statements =
+        AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
+        + BookmarkStore.statements + SecretStore.statements
+
+    @Test(arguments: statements)
+    func `is understood by SQLite`(statement: SQL) async throws {
+        let directory = TemporaryDirectory()
+        let database = try SQLiteDatabase(path: directory.file("carrel.db"), migrations: Schema.migrations)
+        try await database.prepareCheck(statement)
+        await database.close()
+    }
+
+    @Test func `is understood by PostgreSQL`() async throws {
+        let address = try await PrivatePostgres.shared().newDatabase()
+        let database = try PostgresDatabase(address, migrations: Schema.migrations)
+        for statement in Self.statements { try await database.prepareCheck(statement) }
+        await database.close()
+    }
+}
