@@ -25,6 +25,11 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     /// Whether the server no longer takes its prepared statements, because the schema changed or the session is another.
     private(set) var isStale = false
 
+    /// What begins the transaction; it travels with its first statement.
+    private var pendingBegin: StaticString?
+    /// Whether the answer to the end of the last transaction is still to be read.
+    private var isEnding = false
+
     /// - Parameter address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
     /// - Throws: `store.unavailable` with the server's reason.
     init(_ address: String) throws(StoreError) {
@@ -93,7 +98,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     var isAlive: Bool { unsafe PQstatus(handle) == CONNECTION_OK }
 
     /// Whether the next transaction can use it: not after the schema changed under its prepared statements.
-    var isReusable: Bool { isAlive && !isInTransaction && !isStale }
+    var isReusable: Bool { isAlive && (isEnding || !isInTransaction) && !isStale }
 
     /// Whether a transaction is open, failed or not.
     var isInTransaction: Bool { unsafe PQtransactionStatus(handle) != PQTRANS_IDLE }
@@ -104,9 +109,37 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         failureState = ""
     }
 
+    // MARK: Transactions
+
+    /// Begins a transaction with the first statement to come, which saves a round trip.
+    func beginLater(_ text: StaticString) {
+        settle()
+        pendingBegin = text
+    }
+
+    /// Returns when the changes are durable.
+    func commit() throws(StoreError) {
+        if pendingBegin == nil { try execute("COMMIT") }
+        pendingBegin = nil
+    }
+
+    /// Ends a transaction that changed nothing, without waiting for the answer.
+    func endRead() {
+        if pendingBegin == nil, unsafe PQsendQuery(handle, "COMMIT") == 1 { isEnding = true }
+        pendingBegin = nil
+    }
+
+    /// Reads the answer that `endRead` did not wait for.
+    private func settle() {
+        guard isEnding else { return }
+        isEnding = false
+        while let result = unsafe PQgetResult(handle) { unsafe PQclear(result) }
+    }
+
     /// Undoes what is left of a transaction that failed.
     func endTransaction() {
-        guard isAlive, isInTransaction else { return }
+        pendingBegin = nil
+        guard isAlive, isInTransaction, !isEnding else { return }
         forgetFailure()
         _ = try? execute("ROLLBACK")
     }
@@ -162,6 +195,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     /// Prepares a statement without keeping it, and checks that both engines have its types.
     func prepareCheck(_ sql: SQL) throws(StoreError) {
+        settle()
         let prepared = try prepare(sql)
         try execute("DEALLOCATE \(prepared.name)")
     }
@@ -210,11 +244,20 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         let count = parameters.places.count
         let lengths = parameters.places.map { Int32($0?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: count)
+        let begin = pendingBegin
+        pendingBegin = nil
         let answer = unsafe parameters.bytes.withUnsafeBufferPointer { bytes in
             // An empty value still needs an address: a parameter without one is null.
             let empty: StaticString = ""
             let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start).assumingMemoryBound(to: CChar.self)
             let values = unsafe parameters.places.map { place in unsafe place.map { unsafe start + $0.lowerBound } }
+            if let begin {
+                return unsafe pipelined(after: begin) {
+                    prepared
+                        ? unsafe PQsendQueryPrepared(handle, text, Int32(count), values, lengths, formats, 1)
+                        : unsafe PQsendQueryParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
+                }
+            }
             return prepared
                 ? unsafe PQexecPrepared(handle, text, Int32(count), values, lengths, formats, 1)
                 : unsafe PQexecParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
@@ -222,6 +265,34 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         let result = unsafe PostgresResult(adopting: answer)
         try check(result)
         return result
+    }
+
+    /// Sends `begin` and the statement that `send` sends in one go, and returns the answer to the statement, or to `begin` when
+    /// that failed.
+    private func pipelined(after begin: StaticString, _ send: () -> Int32) -> OpaquePointer? {
+        unsafe PQenterPipelineMode(handle)
+        let start = unsafe UnsafeRawPointer(begin.utf8Start).assumingMemoryBound(to: CChar.self)
+        let isSent =
+            unsafe PQsendQueryParams(handle, start, 0, nil, nil, nil, nil, 0) == 1 && send() == 1 && PQpipelineSync(handle) == 1
+        guard isSent else {
+            isStale = true
+            return nil
+        }
+        let (first, second) = unsafe (nextAnswer(), nextAnswer())
+        unsafe PQclear(PQgetResult(handle))  // the mark that ends the two
+        if unsafe PQexitPipelineMode(handle) != 1 { isStale = true }
+        guard unsafe PQresultStatus(first) == PGRES_COMMAND_OK else {
+            unsafe PQclear(second)
+            return unsafe first
+        }
+        unsafe PQclear(first)
+        return unsafe second
+    }
+
+    private func nextAnswer() -> OpaquePointer? {
+        let answer = unsafe PQgetResult(handle)
+        while unsafe answer != nil, let more = unsafe PQgetResult(handle) { unsafe PQclear(more) }
+        return unsafe answer
     }
 
     /// Runs `body`; what it throws dooms the transaction.

@@ -39,7 +39,7 @@ public final class PostgresDatabase: Database {
 
     @discardableResult
     public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
-        try await queue.run { [self] in try transaction("BEGIN ISOLATION LEVEL SERIALIZABLE", body) }
+        try await queue.run { [self] in try transaction(isRead: false, body) }
     }
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
@@ -48,7 +48,7 @@ public final class PostgresDatabase: Database {
 
     /// Runs `body` on one consistent snapshot on the calling thread, which waits for the server's answers.
     public func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T {
-        try transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+        try transaction(isRead: true, body)
     }
 
     public func prepareCheck(_ sql: SQL) async throws {
@@ -67,18 +67,24 @@ public final class PostgresDatabase: Database {
     // MARK: On a thread
 
     /// Runs `body` in a transaction, again when others were in the way or a connection was lost before the commit.
-    private func transaction<T>(_ begin: StaticString, _ body: (any Transaction) throws -> T) throws -> T {
+    private func transaction<T>(isRead: Bool, _ body: (any Transaction) throws -> T) throws -> T {
+        let begin: StaticString =
+            isRead ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN ISOLATION LEVEL SERIALIZABLE"
         let deadline = ContinuousClock.now + patience
         var attempt = PostgresAttempt()
         while true {
             let connection = try pool.take()
             defer { pool.giveBack(connection) }
             do {
-                try connection.execute(begin)
+                connection.beginLater(begin)
                 let result = try body(connection)
                 if let failure = connection.failure { throw failure }
-                attempt.isCommitting = true
-                try connection.execute("COMMIT")
+                if isRead {
+                    connection.endRead()
+                } else {
+                    attempt.isCommitting = true
+                    try connection.commit()
+                }
                 return result
             } catch {
                 if !connection.isAlive { pool.discardIdle() }

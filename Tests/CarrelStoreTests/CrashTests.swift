@@ -25,9 +25,10 @@ struct `A killed process` {
         var acknowledged: [Int64: Int64] = [:]
         var total = 0
         for time in 0..<times {
-            // The first kills come while the schema is made, later ones anywhere.
-            let patience = time < times / 3 ? Int.random(in: 1000...20_000) : Int.random(in: 20_000...200_000)
-            let result = try await runProcess(try crashWriter() + ["write", place, "8", "\(patience)"])
+            // The first kills come while the schema is made, later ones while many write.
+            let isEarly = time < times / 3
+            let patience = isEarly ? ["\(Int.random(in: 1000...20_000))"] : ["\(Int.random(in: 1...100_000))", "answered"]
+            let result = try await runProcess(try crashWriter() + ["write", place, "8"] + patience)
             #expect(result.status == .signaled(SIGKILL), "\(result.errorText)")
             for line in result.text.split(separator: "\n") {
                 let numbers = line.split(separator: " ").compactMap { Int64($0) }
@@ -51,7 +52,7 @@ struct `A killed process` {
                 #expect(try await SQLiteDatabase.check(file) == DatabaseCheck(problems: [], schemaVersion: 12))
             }
         }
-        #expect(total > times, "only \(total) writes were answered")
+        #expect(total >= times - times / 3, "only \(total) writes were answered")
     }
 
     private func isFirst(_ numbers: [Int64], _ acknowledged: [Int64: Int64]) -> Bool { acknowledged[numbers[0]] == nil }

@@ -64,6 +64,24 @@ struct `A database` {
     }
 
     @Test(arguments: TestEngine.allCases)
+    func `takes a transaction without a statement, and one whose first statement fails`(engine: TestEngine) async throws {
+        try await engine.withDatabase { database in
+            for _ in 0..<3 {
+                #expect(try database.readNow { _ in 1 } == 1)
+                let two = try await database.write { _ in 2 }
+                #expect(two == 2)
+                await #expect(throws: Refused.self) { try await database.write { _ in throw Refused() } }
+                await #expect(throws: StoreError(.check, "")) {
+                    try await database.write { try $0.run(Shelf.add, ["a", 0, nil, nil]) }
+                }
+            }
+            try await database.write { try Shelf.add("a", to: $0) }
+            let count = try await Shelf.count(database)
+            #expect(count == 1)
+        }
+    }
+
+    @Test(arguments: TestEngine.allCases)
     func `undoes exactly the write that throws`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             let outcomes = await withTaskGroup(of: (Int, Bool).self) { group in

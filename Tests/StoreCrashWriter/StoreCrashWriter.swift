@@ -7,7 +7,8 @@ import StorePairs
 
 /// Writes to a database and says on standard output what was acknowledged, until it is killed: by itself, when told to.
 ///
-/// `StoreCrashWriter write PATH|ADDRESS WRITERS MICROSECONDS`: pairs of rows, one more for each writer each time, killed after so long.
+/// `StoreCrashWriter write PATH|ADDRESS WRITERS MICROSECONDS [answered]`: pairs of rows, one more for each writer each time,
+/// killed after so long, counted from its start or from the first answer.
 /// `StoreCrashWriter full PATH BYTES`: rows until no file may grow beyond so many bytes, then without that limit.
 /// `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after so long.
 /// `StoreCrashWriter fullblob PATH BYTES`: a blob larger than a file may be, then one without that limit.
@@ -17,8 +18,10 @@ struct StoreCrashWriter {
         let arguments = CommandLine.arguments
         switch arguments.count > 3 ? arguments[1] : "" {
         case "write":
-            killLater(microseconds: UInt32(arguments[4]) ?? 0)
-            try await writePairs(path: arguments[2], writers: Int(arguments[3]) ?? 1)
+            let isAfterAnswer = arguments.count > 5
+            let delay = UInt32(arguments[4]) ?? 0
+            if !isAfterAnswer { killLater(microseconds: delay) }
+            try await writePairs(path: arguments[2], writers: Int(arguments[3]) ?? 1, killAfterAnswer: isAfterAnswer ? delay : 0)
         case "full": try await fillUp(path: arguments[2], limit: UInt(arguments[3]) ?? 0)
         case "blobs":
             killLater(microseconds: UInt32(arguments[3]) ?? 0)
@@ -45,17 +48,23 @@ struct StoreCrashWriter {
         _ = unsafe write(1, bytes, bytes.count)
     }
 
-    static func writePairs(path: String, writers: Int) async throws {
+    static func writePairs(path: String, writers: Int, killAfterAnswer: UInt32) async throws {
         let database: any Database =
             path.hasPrefix("postgres:")
             ? try PostgresDatabase(path, migrations: Pairs.migrations)
             : try SQLiteDatabase(path: path, migrations: Pairs.migrations)
+        let answers = Locked(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<writers {
                 group.addTask {
                     while true {
                         let number = try await database.write { try Pairs.add(writer: Int64(writer), to: $0) }
                         say("\(writer) \(number)")
+                        let isFirst = answers.withLock { count in
+                            count += 1
+                            return count == 1
+                        }
+                        if isFirst { killLater(microseconds: killAfterAnswer) }
                     }
                 }
             }
