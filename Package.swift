@@ -189,9 +189,13 @@ let package = Package(
 // Built only when asked for, so that `swift build` stays short.
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
+        fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+        fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
+        fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
+        fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
