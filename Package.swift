@@ -203,7 +203,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
-        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes"]),
+        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelMP4"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),

@@ -1,6 +1,8 @@
 // How fast an MP3 file is indexed from the page cache, beside the floor: reading the same bytes and doing nothing.
+// With the path of an M4A or M4B file: how fast its frames come out as ADTS, beside the same floor, and the peak memory.
 import CarrelAudio
 import CarrelBytes
+import CarrelMP4
 import Glibc
 
 let frame: [UInt8] = [0xff, 0xfb, 0x50, 0xc4] + [UInt8](repeating: 0x55, count: 204)  // 64 kbit/s, 44.1 kHz, mono
@@ -76,3 +78,5 @@ print(
     "read and scan      \(show(gigabytes / median(scans))) GB/s, \(show(median(zip(floors, scans).map { $0 / $1 }))) of read only"
 )
 print("walk, in memory    \(show(median(walks) * 1e9 / Double(frames))) ns a frame")
+
+if let path = CommandLine.arguments.dropFirst().first { try benchMP4(path) }
