@@ -167,7 +167,10 @@ let package = Package(
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),
-        tests("CarrelPlayerTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "carrel"]),
+        tests(
+            "CarrelPlayerTests",
+            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelTesting", "CarrelThreads", "carrel"]
+        ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
         .target(name: "StorePairs", dependencies: ["CarrelStore"], path: "Tests/StorePairs", swiftSettings: settings),
@@ -194,8 +197,11 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
+        fuzz("RangeFuzz", ["CarrelHTTP"]),
+        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
+        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {

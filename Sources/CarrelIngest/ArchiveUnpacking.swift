@@ -1,7 +1,5 @@
-import CLinux
 import CarrelArchive
 import CarrelBytes
-import CarrelCrypto
 import Glibc
 
 /// Unpacks a ZIP archive into a folder of its own, within limits that hold for what is really there, not for what it declares.
@@ -9,21 +7,6 @@ struct ArchiveUnpacking {
     let path: String
     /// Bytes that may come out.
     let limit: Int64
-
-    /// A new folder for temporary files, closed to others.
-    static func makeFolder(in scratch: String) throws(IngestError) -> String {
-        unsafe mkdir(scratch, 0o700)
-        let folder = "\(scratch)/\(Random.uuid())"
-        guard unsafe mkdir(folder, 0o700) == 0 else {
-            throw IngestError(.full, folder, "cannot be made: \(systemReason())")
-        }
-        return folder
-    }
-
-    /// Removes a folder and all that is in it.
-    static func remove(_ folder: String) {
-        unsafe clinux_remove_tree(folder)
-    }
 
     func unpack(into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
         do {

@@ -13,18 +13,18 @@ import Glibc
 package struct Ingest {
     let blobs: any BlobStore
     /// A folder for what archives unpack to.
-    let scratch: String
+    let scratch: Scratch
     let options: IngestOptions
     let progress: (IngestProgress) throws -> Void
 
     /// - Parameters:
     ///   - blobs: where media, cover and sample go.
-    ///   - scratch: a folder for temporary files, made when it is missing; removed again.
+    ///   - scratch: for temporary files.
     ///   - options: what the operator decided.
     ///   - progress: called every megabyte or so; throwing stops the ingest.
     package init(
         blobs: any BlobStore,
-        scratch: String,
+        scratch: Scratch,
         options: IngestOptions,
         progress: @escaping (IngestProgress) throws -> Void
     ) {
@@ -63,8 +63,8 @@ package struct Ingest {
         let file = try SourceFile(path: path, name: path)
         guard file.size > 0 else { throw IngestError(.empty, path, "is empty") }
         guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else { return try take(SourceParts(file: file), sourceHash) }
-        let folder = try ArchiveUnpacking.makeFolder(in: scratch)
-        defer { ArchiveUnpacking.remove(folder) }
+        let folder = try scratch.makeFolder()
+        defer { scratch.remove(folder) }
         try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
         return try take(SourceParts(folder: folder, name: name), sourceHash)
     }

@@ -7,7 +7,7 @@ import Glibc
 /// Cuts the free sample of a title: an MP3 file of at most a minute.
 struct SampleCut {
     let blobs: any BlobStore
-    let scratch: String
+    let scratch: Scratch
     let progress: (IngestProgress) throws -> Void
 
     /// Bits per second of a sample that has to be encoded, in thousands.
@@ -76,8 +76,8 @@ struct SampleCut {
 
     /// Makes an MP3 file of ADTS frames.
     private func encode(_ frames: [UInt8], _ body: (RawSpan) throws -> Void) throws {
-        let folder = try ArchiveUnpacking.makeFolder(in: scratch)
-        defer { ArchiveUnpacking.remove(folder) }
+        let folder = try scratch.makeFolder()
+        defer { scratch.remove(folder) }
         let path = "\(folder)/sample.aac"
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw IngestError(.full, path, "cannot be written: \(systemReason())") }

@@ -6,13 +6,13 @@ import CarrelThreads
 /// Takes sources into the catalog: the work of ``Ingest`` on a thread of its own, then the title.
 package final class Ingesting: Sendable {
     private let titles: Titles
-    private let scratch: String
+    let scratch: Scratch
     /// One at a time: an ingest fills the disk's and a core's time anyway.
     private let thread = BlockingThreads(name: "ingest", count: 1)
 
     package init(titles: Titles, home: Home) {
         self.titles = titles
-        scratch = "\(home.directory)/scratch"
+        scratch = Scratch("\(home.directory)/scratch")
     }
 
     /// What became of one source.

@@ -1,5 +1,4 @@
 import CarrelBytes
-import CarrelCrypto
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
@@ -10,7 +9,6 @@ struct TitleRoutes {
     let titles: Titles
     let ingesting: Ingesting
     let callers: Callers
-    let scratch: String
 
     /// Bytes of one uploaded source.
     static let uploadLimit: Int64 = 8 << 30
@@ -61,10 +59,9 @@ struct TitleRoutes {
     }
 
     private func receive(_ request: HTTPRequest) async throws -> String {
-        unsafe mkdir(scratch, 0o700)
-        let path = "\(scratch)/upload-\(Random.uuid())"
+        let path = try ingesting.scratch.newName()
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.home, "cannot write to \(scratch): \(reason(errno))") }
+        guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
         defer { close(descriptor) }
         var received: Int64 = 0
         do {

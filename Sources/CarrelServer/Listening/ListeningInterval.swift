@@ -1,5 +1,5 @@
 package import CarrelBytes
-import CarrelJSON
+package import CarrelJSON
 
 /// One stretch of listening, as a client reports it.
 ///
@@ -44,7 +44,7 @@ package struct ListeningInterval: Sendable, Hashable {
     package static let clockSkew = Duration.seconds(120)
 
     /// Reads one element of a report.
-    init(json: JSON) throws(Refusal) {
+    package init(json: JSON) throws(Refusal) {
         guard let object = json.object, let id = object["id"]?.string, id.utf8.count == 36,
             let start = object["startUtc"]?.string.flatMap({ Instant.parse($0) }),
             let end = object["endUtc"]?.string.flatMap({ Instant.parse($0) }),
@@ -80,7 +80,7 @@ package struct ListeningInterval: Sendable, Hashable {
     }
 
     /// Checks what can be checked without the order.
-    func validate() throws(Refusal) {
+    package func validate() throws(Refusal) {
         guard endUTC >= startUTC else { throw .timeReversed }
         guard endUTC - startUTC <= Self.longest else { throw .tooLong }
         guard startPosition >= 0, endPosition >= 0 else { throw .positionOutOfRange }

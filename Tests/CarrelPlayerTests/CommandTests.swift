@@ -1,0 +1,122 @@
+import CarrelJSON
+import CarrelTesting
+import Testing
+
+/// The command as an operator uses it.
+struct `The command` {
+    private let directory = TemporaryDirectory()
+
+    private func carrel(_ arguments: String...) async throws -> ProcessResult {
+        try await runProcess([DemoServer.program] + arguments, timeout: .seconds(60))
+    }
+
+    /// A home with one title of silence and one order.
+    private func makeHome() async throws -> (home: String, title: String, order: String) {
+        let home = directory.file("home")
+        let path = directory.file("tone.mp3")
+        try await checkProcess([
+            "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=duration=25", "-c:a", "libmp3lame", path,
+        ])
+        let title = try await DemoServer.json(["ingest", path, "--home", home, "--json"])["titles"]?.array?.first?["id"]?.string
+        let order = try await DemoServer.json([
+            "order", "create", "--home", home, "--title", title ?? "", "--account", "alice", "--json",
+        ])["id"]?.string
+        return (home, try #require(title), try #require(order))
+    }
+
+    @Test func `backs up and restores, and keeps what it replaces`() async throws {
+        let (home, title, order) = try await makeHome()
+        let backup = directory.file("backup.db")
+        #expect(try await carrel("backup", backup, "--home", home).status.isSuccess)
+        #expect(try await carrel("backup", backup, "--home", home).status == .exited(1), "a backup is never overwritten")
+        let later = try await DemoServer.json([
+            "order", "create", "--home", home, "--title", title, "--account", "bob", "--json",
+        ])["id"]?.string
+        #expect(try await carrel("restore", backup, "--home", home).status.isSuccess)
+        let listed = try await DemoServer.json(["order", "list", "--home", home, "--json"])["orders"]?.array ?? []
+        #expect(listed.map { $0["id"]?.string } == [order])
+        #expect(later != nil)
+        #expect(directory.read("home/carrel.db.before-restore") != nil)
+        let damaged = directory.write("damaged.db", Array(repeating: 7, count: 8192))
+        let refused = try await carrel("restore", damaged, "--home", home)
+        #expect(!refused.status.isSuccess)
+        #expect(refused.errorText.hasPrefix("carrel: error:"))
+        #expect(try await DemoServer.json(["order", "list", "--home", home, "--json"])["orders"]?.array?.count == 1)
+    }
+
+    @Test func `rotates the master key without changing a content key`() async throws {
+        let (home, _, order) = try await makeHome()
+        func contentKey() async throws -> [UInt8] {
+            let server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
+            let line = try await server.waitForLine(containing: "listening on http")
+            let url = line.split(separator: " ").last.map(String.init) ?? ""
+            let playlist = try await checkProcess(["curl", "-sf", "\(url)/v1/stream/hls/\(order)/playlist.m3u8"])
+            let key = try #require(playlist.split(separator: "\"").first { $0.hasPrefix("http") })
+            let bytes = try await runProcess(["curl", "-sf", String(key)]).output
+            _ = await server.terminate()
+            return bytes
+        }
+        let before = try await contentKey()
+        #expect(before.count == 16)
+        let keyring = directory.read("home/master.key")
+        for version in [2, 3] {
+            let rotated = try await DemoServer.json(["keys", "rotate", "--home", home, "--json"])
+            #expect(rotated["version"]?.int == version)
+            #expect(rotated["rewrapped"]?.int == 2, "the order's key and the secret that signs tickets")
+        }
+        #expect(directory.read("home/master.key") != keyring)
+        let lines = String(decoding: directory.read("home/master.key") ?? [], as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 2, "the first key is forgotten")
+        #expect(try await contentKey() == before)
+    }
+
+    @Test func `refuses a second server, a readable master key and a wrong setting`() async throws {
+        let (home, _, _) = try await makeHome()
+        let server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
+        _ = try await server.waitForLine(containing: "listening on http")
+        let second = try await carrel("serve", "--home", home, "--port", "0")
+        #expect(!second.status.isSuccess)
+        #expect(second.errorText.contains("a server runs on the home"))
+        #expect(await server.terminate() == .exited(0))
+
+        let setting = try await carrel("serve", "--home", home, "--http-prot", "1")
+        #expect(setting.status == .exited(64))
+        #expect(setting.errorText.contains("--http-port"), "it says what was probably meant")
+
+        try await checkProcess(["chmod", "644", "\(home)/master.key"])
+        let readable = try await carrel("order", "list", "--home", home)
+        #expect(!readable.status.isSuccess)
+        #expect(readable.errorText.contains("chmod 600"))
+    }
+
+    @Test(arguments: [
+        ("empty", [UInt8](), "is empty"),
+        ("text", Array("once upon a time there was no sound at all in this file".utf8), "is not sound that can be read"),
+        (
+            "playlist", Array("#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nfile:///etc/passwd\n".utf8),
+            "is not sound that can be read"
+        ),
+    ])
+    func `refuses what is no sound, says so, and leaves nothing behind`(name: String, bytes: [UInt8], why: String) async throws {
+        let home = directory.file("home")
+        let path = directory.write("\(name).flac", bytes)
+        let refused = try await carrel("ingest", path, "--home", home)
+        #expect(refused.status == .exited(65))
+        #expect(refused.errorText.contains(why))
+        #expect(try await checkProcess(["find", "\(home)/blobs", "-type", "f"]) == "")
+        #expect(try await DemoServer.json(["title", "list", "--home", home, "--json"])["titles"]?.array?.isEmpty == true)
+    }
+
+    @Test func `takes the usable part of a truncated file only when told to`() async throws {
+        let (home, _, _) = try await makeHome()
+        let whole = directory.read("tone.mp3") ?? []
+        let cut = directory.write("cut.mp3", Array(whole.prefix(whole.count / 2)))
+        let refused = try await carrel("ingest", cut, "--home", home)
+        #expect(refused.status == .exited(65))
+        #expect(refused.errorText.contains("are usable"))
+        #expect(refused.errorText.contains("carrel: hint: --allow-truncated"))
+        let taken = try await DemoServer.json(["ingest", cut, "--home", home, "--allow-truncated", "--json"])
+        let seconds = taken["titles"]?.array?.first?["duration"]?.double ?? 0
+        #expect(seconds > 10 && seconds < 15)
+    }
+}
