@@ -210,6 +210,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelMP4"]),
+        .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
+        benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),
         benchmark("StoreBench", ["CStoreLoops", "CarrelStore"], exclude: ["C"]),
         .target(name: "CSegmentLoops", dependencies: ["COpenSSL"], path: "Benchmarks/SegmentBench/C"),

@@ -105,7 +105,7 @@ public final class HTTPClient: Sendable {
     private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
-        let transfer = Transfer(request, sink: sink, easy: easy, addresses: configuration.addresses)
+        let transfer = Transfer(request, sink: sink, easy: easy, addresses: configuration.addresses, loop: loop)
         easy.connect(to: transfer)
         return Exchange(transfer, loop)
     }

@@ -20,6 +20,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
     private let multi: UnsafeMutableRawPointer
     private let spare = Locked<[EasyHandle]>([])
     private var active: [ObjectIdentifier: Transfer] = [:]
+    private var news: [Transfer] = []
 
     init(maxConnectionsPerHost: Int, maxConnections: Int) {
         guard EasyHandle.initialized, let multi = unsafe curl_multi_init() else {
@@ -83,12 +84,18 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
             if isClosed { break }
             var running: Int32 = 0
             unsafe curl_multi_perform(multi, &running)
+            while let transfer = news.popLast() { transfer.wake() }
             finishDone()
             unsafe curl_multi_poll(multi, nil, 0, 60_000, nil)
         }
         for transfer in active.values { end(transfer, .failure(HTTPClientError(.cancelled, "the client was closed"))) }
         // nobody wakes it up any more: isClosed was seen under the lock
         unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Has the transfer's task woken once, after all that comes in one go.
+    func add(news transfer: Transfer) {
+        news.append(transfer)
     }
 
     private func perform(_ command: Command) {
@@ -119,6 +126,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
         active[ObjectIdentifier(transfer)] = nil
         transfer.finish(outcome)
+        guard case .success = outcome else { return }
         let easy = transfer.easy
         easy.reset()
         spare.withLock { if $0.count < 64 { $0.append(easy) } }

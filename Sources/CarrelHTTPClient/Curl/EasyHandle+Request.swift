@@ -13,7 +13,6 @@ extension EasyHandle {
         set(CURLOPT_NOSIGNAL, true)
         // a resolver thread that is still busy when a request is cancelled is left to end by itself
         set(CURLOPT_QUICK_EXIT, true)
-        set(CURLOPT_BUFFERSIZE, 128 << 10)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     }
 

@@ -15,6 +15,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         unsafe fields = nil
         unsafe errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        setBufferSize()
     }
 
     deinit {
@@ -29,11 +30,18 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         unsafe curl_slist_free_all(fields)
         unsafe fields = nil
         unsafe errorBuffer.pointee = 0
+        setBufferSize()
+    }
+
+    /// Asks for large reads. libcurl refuses for a handle that still has its buffer, as after a shared HTTP/2 connection; it does
+    /// no harm then.
+    private func setBufferSize() {
+        unsafe ccurl_set_long(raw, CURLOPT_BUFFERSIZE, 128 << 10)
     }
 
     func set(_ option: CURLoption, _ value: Int) {
         let result = unsafe ccurl_set_long(raw, option, value)
-        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue)")
+        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue) with \(result.rawValue)")
     }
 
     func set(_ option: CURLoption, _ value: Bool) {
@@ -42,7 +50,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
 
     func set(_ option: CURLoption, size value: Int64) {
         let result = unsafe ccurl_set_offset(raw, option, curl_off_t(value))
-        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue)")
+        assert(result == CURLE_OK, "libcurl refused option \(option.rawValue) with \(result.rawValue)")
     }
 
     /// False when libcurl refuses the text.

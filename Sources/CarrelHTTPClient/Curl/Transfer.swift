@@ -6,7 +6,7 @@ import Glibc
 
 /// One request on its way: what libcurl's callbacks do, and what the request's task waits for.
 @safe
-final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` are the loop's until the outcome is set
+final class Transfer: @unchecked Sendable {  // all that is not in `state` is the loop's alone
     /// Where the body goes.
     enum Sink: Sendable {
         case collect
@@ -43,6 +43,7 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
     private let request: ClientRequest
     private let sink: Sink
     private let addresses: AddressRule
+    private let loop: CurlLoop
     private let state = Locked(State())
 
     private var head = ResponseHead()
@@ -50,15 +51,20 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
     private var isCutShort = false
     private var refused = false
     private var error: HTTPClientError?
+    /// Whether the task is to be woken when libcurl has done all it could.
+    private var hasNews = false {
+        didSet { if hasNews, !oldValue { loop.add(news: self) } }
+    }
     private let started = ContinuousClock.now
 
     private var isStream: Bool { if case .stream = sink { true } else { false } }
 
-    init(_ request: ClientRequest, sink: Sink, easy: EasyHandle, addresses: AddressRule) {
+    init(_ request: ClientRequest, sink: Sink, easy: EasyHandle, addresses: AddressRule, loop: CurlLoop) {
         self.request = request
         self.sink = sink
         self.easy = easy
         self.addresses = addresses
+        self.loop = loop
         upload = Upload(request.body)
     }
 
@@ -100,7 +106,8 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
         }
         let url = try request.urlWithoutCredentials
         let response = ClientResponse(status: status, headers: head.fields, url: url, version: head.version)
-        change(wakes: isStream) { $0.response = response }
+        state.withLock { $0.response = response }
+        if isStream { hasNews = true }
     }
 
     private func checkRange(startsAt offset: Int64, _ status: HTTPStatus) throws(HTTPClientError) {
@@ -127,7 +134,7 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
                 }
                 return unsafe append(part, &state)
             }
-            if case .took = receipt { change(wakes: true) { _ in } }
+            if case .took = receipt { hasNews = true }
             return receipt
         case .file(let descriptor, let offset):
             return unsafe write(part, descriptor, offset)
@@ -135,6 +142,7 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
     }
 
     private func append(_ part: UnsafeRawBufferPointer, _ state: inout State) -> Receipt {
+        if isStream, state.buffer.isEmpty { state.buffer.reserveCapacity(Self.highWater / 2) }
         state.received += Int64(part.count)
         guard state.received <= request.maxResponseBytes else {
             error = tooLarge
@@ -193,13 +201,14 @@ final class Transfer: @unchecked Sendable {  // `head`, `refused` and `error` ar
     }
 
     func finish(_ outcome: Result<Void, HTTPClientError>) {
-        change(wakes: true) { $0.outcome = outcome }
+        state.withLock { $0.outcome = outcome }
+        wake()
     }
 
-    private func change(wakes: Bool, _ body: (inout State) -> Void) {
-        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-            body(&state)
-            guard wakes else { return nil }
+    /// Lets the task look what is new.
+    func wake() {
+        hasNews = false
+        let waiter = state.withLock { state in
             state.changes += 1
             defer { state.waiter = nil }
             return state.waiter
