@@ -194,6 +194,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
+        fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
+        fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
     ]
