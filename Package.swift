@@ -143,7 +143,7 @@ let package = Package(
         tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
-        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS"]),
+        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS", "CarrelJSON", "CarrelTesting"]),
         tests(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
@@ -199,6 +199,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
+        fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
+        fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
