@@ -75,7 +75,7 @@ struct MP3Part {
             )
         }
         let missing = summary.missingFrames
-        guard summary.truncatedAt != nil || missing > 0 else { return }
+        guard summary.isCutOff else { return }
         let usable = Double(summary.sampleCount) / Double(summary.format.sampleRate)
         let place =
             summary.truncatedAt.map { "cut off at byte \($0)" }
