@@ -208,6 +208,7 @@ if Context.environment["CARREL_BENCH"] != nil {
     package.targets += [
         .target(name: "CCryptoLoops", dependencies: ["COpenSSL"], path: "Benchmarks/CryptoBench/C"),
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
+        benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelMP4"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),

@@ -105,12 +105,12 @@ public final class HTTPServer: Sendable {
 }
 
 /// Deals accepted connections out in turn, on the accepting thread.
-private final class Dealer: @unchecked Sendable {  // used by the accepting thread alone
+private final class Dealer: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]
     private let limit: Int
-    private var turn = 0
+    private let turn = Atomic(0)
 
     init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], limit: Int) {
         self.core = core
@@ -127,7 +127,6 @@ private final class Dealer: @unchecked Sendable {  // used by the accepting thre
             return
         }
         let workers = socket.isTLS ? secure : plain
-        turn &+= 1
-        workers[turn % workers.count].add(descriptor)
+        workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count].add(descriptor)
     }
 }

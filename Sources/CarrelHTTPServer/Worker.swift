@@ -4,11 +4,13 @@ import Synchronization
 
 /// One thread of libmicrohttpd with its connections.
 @safe
-final class Worker: @unchecked Sendable {  // `ids` and `requests` are the daemon's thread's
+final class Worker: @unchecked Sendable {  // its variables are the daemon's thread's
     let core: ServerCore
     let isTLS: Bool
     let buffers = WriteBuffers()
     var ids = RequestIDs()
+    /// The host that was last found to be served here, which is mostly the next one too.
+    var knownAuthority: String?
     let requests: RequestMetrics
     private var daemon: OpaquePointer?
 
@@ -140,6 +142,7 @@ private func connectionCallback(
             deadline: Monotonic.milliseconds() + core.limits.header
         )
         core.registry.add(known)
+        core.watch.add(known)
         unsafe stored?.pointee = Unmanaged.passRetained(known).toOpaque()
     case .CONNECTION_NOTIFY_CLOSED:
         guard let pointer = unsafe stored?.pointee else { return }

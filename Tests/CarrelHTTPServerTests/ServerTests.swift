@@ -4,7 +4,7 @@ import CarrelHTTPServer
 import CarrelThreads
 import Testing
 
-struct `A server` {
+@Suite(.serialized) struct `A server` {
     static func routes(_ router: inout Router) {
         router.on(.get, "hello/{name}", secret: ["name"]) { _, parameters in .text("hello \(parameters["name"])") }
         router.on(.get, "later") { _, _ in

@@ -11,7 +11,7 @@ final class TestServer: Sendable {
     private let records = Locked<[AccessRecord]>([])
 
     init(
-        _ configuration: ServerConfiguration = ServerConfiguration(),
+        _ configuration: ServerConfiguration = patient,
         workers: Int = 1,
         router: Router
     ) throws {
@@ -54,10 +54,18 @@ final class TestServer: Sendable {
     }
 }
 
+/// Deadlines that a busy machine keeps.
+let patient = {
+    var configuration = ServerConfiguration()
+    configuration.headerDeadline = .seconds(60)
+    configuration.bodyDeadline = .seconds(60)
+    return configuration
+}()
+
 /// Runs `body` with a server and stops it.
 func withServer(
     _ routes: (inout Router) -> Void,
-    configuration: ServerConfiguration = ServerConfiguration(),
+    configuration: ServerConfiguration = patient,
     workers: Int = 1,
     _ body: (TestServer) async throws -> Void
 ) async throws {

@@ -1,17 +1,94 @@
 /// A request whose line and header fields have been checked.
 public struct HTTPRequest: Sendable {
-    public var method: HTTPMethod
-    public var path: RequestPath
-    public var query: Query
-    public var headers: HTTPFields
+    /// What a request holds, shared by its copies: handlers pass requests around, and each copy of so many fields would cost.
+    private final class Parts: Sendable {
+        let method: HTTPMethod
+        let path: RequestPath
+        let query: Query
+        let headers: HTTPFields
+        let scheme: String
+        let authority: String
+        let peer: Peer
+        let id: String
+        let body: RequestBody
+
+        init(
+            _ method: HTTPMethod,
+            _ path: RequestPath,
+            _ query: Query,
+            _ headers: HTTPFields,
+            _ scheme: String,
+            _ authority: String,
+            _ peer: Peer,
+            _ id: String,
+            _ body: RequestBody
+        ) {
+            self.method = method
+            self.path = path
+            self.query = query
+            self.headers = headers
+            self.scheme = scheme
+            self.authority = authority
+            self.peer = peer
+            self.id = id
+            self.body = body
+        }
+
+        /// The same with some other parts.
+        func with(
+            method: HTTPMethod? = nil,
+            headers: HTTPFields? = nil,
+            peer: Peer? = nil,
+            authority: String? = nil,
+            scheme: String? = nil,
+            body: RequestBody? = nil
+        ) -> Parts {
+            Parts(
+                method ?? self.method,
+                path,
+                query,
+                headers ?? self.headers,
+                scheme ?? self.scheme,
+                authority ?? self.authority,
+                peer ?? self.peer,
+                id,
+                body ?? self.body
+            )
+        }
+    }
+
+    private var parts: Parts
+
+    public var method: HTTPMethod {
+        get { parts.method }
+        set { parts = parts.with(method: newValue) }
+    }
+    public var path: RequestPath { parts.path }
+    public var query: Query { parts.query }
+    public var headers: HTTPFields {
+        get { parts.headers }
+        set { parts = parts.with(headers: newValue) }
+    }
     /// `http` or `https`: as the client sees it, where a trusted proxy says so.
-    public var scheme: String
+    public var scheme: String {
+        get { parts.scheme }
+        set { parts = parts.with(scheme: newValue) }
+    }
     /// Host and optional port, as the client sees it.
-    public var authority: String
-    public var peer: Peer
+    public var authority: String {
+        get { parts.authority }
+        set { parts = parts.with(authority: newValue) }
+    }
+    public var peer: Peer {
+        get { parts.peer }
+        set { parts = parts.with(peer: newValue) }
+    }
     /// Names this request in the log and in the response's `X-Request-Id`.
-    public var id: String
-    public var body: RequestBody
+    public var id: String { parts.id }
+    public var body: RequestBody {
+        get { parts.body }
+        set { parts = parts.with(body: newValue) }
+    }
 
     /// A request from its parts; throws 400 when `target`, path and optional query as sent, is not valid.
     public init(
@@ -24,6 +101,8 @@ public struct HTTPRequest: Sendable {
         id: String,
         body: RequestBody
     ) throws(HTTPError) {
+        let path: RequestPath
+        var query = Query()
         if let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) {
             path = try RequestPath(parsing: String(target[..<mark]))
             let raw = target[target.utf8.index(after: mark)...]
@@ -33,15 +112,8 @@ public struct HTTPRequest: Sendable {
             query = try Query(parsing: String(raw))
         } else {
             path = try RequestPath(parsing: target)
-            query = Query()
         }
-        self.method = method
-        self.headers = headers
-        self.scheme = scheme
-        self.authority = authority
-        self.peer = peer
-        self.id = id
-        self.body = body
+        parts = Parts(method, path, query, headers, scheme, authority, peer, id, body)
     }
 
     /// A request made in this process, for tests and for our own calls. Traps when the target is not valid.

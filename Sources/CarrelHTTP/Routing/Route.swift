@@ -1,5 +1,5 @@
 /// One route of a router.
-public struct Route: Sendable {
+public final class Route: Sendable {
     /// What a handler is: the request and what its path matched, to a response. Throws ``HTTPError``, an
     /// ``HTTPProblemConvertible`` error, or anything else, which the client sees as 500 and nothing more.
     public typealias Action = @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
@@ -16,6 +16,24 @@ public struct Route: Sendable {
     public let acceptsOtherOrigins: Bool
     let parts: [RoutePattern.Part]
     let action: Action
+
+    init(
+        _ method: HTTPMethod,
+        _ pattern: String,
+        _ parts: [RoutePattern.Part],
+        secret: [String],
+        acceptsForms: Bool,
+        acceptsOtherOrigins: Bool,
+        action: @escaping Action
+    ) {
+        self.method = method
+        self.pattern = pattern
+        self.parts = parts
+        self.secret = secret
+        self.acceptsForms = acceptsForms
+        self.acceptsOtherOrigins = acceptsOtherOrigins
+        self.action = action
+    }
 
     /// The path for logs: every secret parameter is `*`.
     public func redacted(_ path: RequestPath) -> String {

@@ -30,12 +30,12 @@ public struct Router: Sendable {
         tree.add(method, parsed)
         routes.append(
             Route(
-                method: method,
-                pattern: pattern,
+                method,
+                pattern,
+                parsed.parts,
                 secret: secret,
                 acceptsForms: acceptsForms,
                 acceptsOtherOrigins: acceptsOtherOrigins,
-                parts: parsed.parts,
                 action: handler
             )
         )

@@ -1,3 +1,5 @@
+import CarrelHTTP
+
 /// Which hosts a request may be meant for: what stands between a foreign page and us when its name is rebound to our address.
 struct HostPolicy: Sendable {
     private var names: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
@@ -11,22 +13,32 @@ struct HostPolicy: Sendable {
         for case .tcp(let address, _, _) in bound where !address.isWildcard { names.insert(address.urlHost) }
     }
 
-    /// Whether a request may name this host (with or without a port).
+    /// Refuses a host that is none, or that is not served here. The address the connection came in by may always be named: a page
+    /// cannot be made to think of a number as its own name.
     ///
     /// - Parameters:
-    ///   - authority: checked by ``isWellFormed(_:)``.
-    ///   - local: the address the connection came in by: a page cannot be made to think of a number as its own name.
-    /// - Returns: false means 421.
-    func allows(_ authority: String, local: @autoclosure () -> IPAddress?) -> Bool {
+    ///   - authority: host and optional port.
+    ///   - local: the address the connection came in by.
+    /// - Returns: whether the host may be named on every connection.
+    /// - Throws: 400 or 421.
+    func check(_ authority: String, local: @autoclosure () -> IPAddress?) throws(HTTPError) -> Bool {
+        guard Self.isWellFormed(authority) else { throw HTTPError(.badRequest, "http.host", "the host is not a host") }
         if allowsAll { return true }
         let host = Self.host(of: authority).lowercased()
         if names.contains(host) { return true }
-        guard let literal = IPAddress(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host) else { return false }
-        return literal == local()
+        let literal = IPAddress(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host)
+        guard let literal, literal == local() else {
+            throw HTTPError(
+                .misdirectedRequest,
+                "http.host",
+                "this host is not served here; see the allowed hosts in the settings"
+            )
+        }
+        return false
     }
 
     /// Whether the text is `host` or `host:port` with a host of names, IPv4 or IPv6 in brackets (RFC 3986 §3.2, no user part).
-    static func isWellFormed(_ authority: String) -> Bool {
+    private static func isWellFormed(_ authority: String) -> Bool {
         let host = host(of: authority)
         let rest = authority.utf8.dropFirst(host.utf8.count)
         if !rest.isEmpty {

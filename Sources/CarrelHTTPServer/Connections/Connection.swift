@@ -26,7 +26,8 @@ final class Connection: Sendable {
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
     private let waiting = Locked<Waiting?>(nil)
-    private let isWatched = Atomic(false)
+    /// Whether `waiting` was set; only the connection's thread asks.
+    private let isWaiting = Atomic(false)
 
     init(id: UInt64, descriptor: Int32, isTLS: Bool, deadline: Int64) {
         self.id = id
@@ -55,16 +56,25 @@ final class Connection: Sendable {
     }
 
     /// Makes a suspended exchange hear of a hang-up, which libmicrohttpd does not see then; true when that has happened already.
-    func watch(_ waiting: Waiting, _ watch: ConnectionWatch) -> Bool {
+    func wait(_ waiting: Waiting) -> Bool {
+        isWaiting.store(true, ordering: .relaxed)
         self.waiting.withLock { $0 = waiting }
-        if !isWatched.exchange(true, ordering: .relaxed) { watch.add(self) }
         return hasHungUp.load(ordering: .sequentiallyConsistent)
     }
 
     /// Ends that.
-    func unwatch() {
-        guard isWatched.load(ordering: .relaxed) else { return }
+    func endWait() {
+        guard isWaiting.exchange(false, ordering: .relaxed) else { return }
         waiting.withLock { $0 = nil }
+    }
+
+    /// Whether nothing of the request that is not read yet can be missed: libmicrohttpd, told by the edge of an event, does not
+    /// see the end of the stream when it came together with bytes, and would wait for more.
+    var awaitsBytes: Bool {
+        switch phase.load(ordering: .relaxed) {
+        case .idle, .head, .body: true
+        case .handling, .writing: false
+        }
     }
 
     /// The peer has hung up, or the server is going down: what waits is let go.

@@ -23,8 +23,20 @@ final class ConnectionRegistry: Sendable {
         _ = entries.withLock { $0.removeValue(forKey: connection.id) }
     }
 
-    subscript(id: UInt64) -> Connection? {
-        entries.withLock { $0[id]?.connection }
+    /// The peer of a connection has hung up, at least for its own part.
+    func hangUp(_ id: UInt64) {
+        let connection = entries.withLock { entries -> Connection? in
+            guard let connection = entries[id]?.connection else { return nil }
+            connection.hasHungUp.store(true, ordering: .sequentiallyConsistent)
+            Self.nudge(connection)
+            return connection
+        }
+        connection?.hangUp()
+    }
+
+    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes that are there stay there.
+    private static func nudge(_ connection: Connection) {
+        if connection.awaitsBytes { shutdown(connection.descriptor, Int32(SHUT_RD)) }
     }
 
     var count: Int { entries.withLock { $0.count } }
@@ -53,6 +65,7 @@ final class ConnectionRegistry: Sendable {
                 } else {
                     entries.values[i].progressAt = 0
                 }
+                if connection.hasHungUp.load(ordering: .relaxed) { Self.nudge(connection) }
                 if isOver {
                     cut += 1
                     connection.hasHungUp.store(true, ordering: .sequentiallyConsistent)

@@ -3,7 +3,7 @@ internal import CarrelThreads
 import Glibc
 import Synchronization
 
-/// The thread that sees suspended clients hang up, and that sweeps deadlines.
+/// The thread that sees clients hang up, and that sweeps deadlines.
 final class ConnectionWatch: Sendable {
     private let epoll: Int32
     private let wake: Int32
@@ -34,7 +34,7 @@ final class ConnectionWatch: Sendable {
             while !isStopped.load(ordering: .sequentiallyConsistent) {
                 let timeout = max(0, next - Monotonic.milliseconds())
                 let found = unsafe clinux_epoll_wait(epoll, &tags, 64, Int32(timeout))
-                for tag in tags.prefix(Int(found)) where tag != 0 { registry[tag]?.hangUp() }
+                for tag in tags.prefix(Int(found)) where tag != 0 { registry.hangUp(tag) }
                 let now = Monotonic.milliseconds()
                 if now >= next {
                     let count = registry.sweep(now: now, stalledWriter: stalledWriter)

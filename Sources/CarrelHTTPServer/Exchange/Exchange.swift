@@ -73,26 +73,23 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     private func begin(method: String, version: String) -> MHD_Result {
         let core = worker.core
-        let headers = handle.headers()
+        let head = handle.head()
+        let headers = head.fields
         id = worker.ids.next()
         self.method = method
         do throws(HTTPError) {
-            let framing = try RequestGuard.check(method: method, version: version, headers: headers)
+            let framing = try head.check(method: method, version: version)
             var scheme = connection.isTLS ? "https" : "http"
-            var authority = headers["Host"] ?? "localhost"
+            var authority = head.host ?? "localhost"
             if core.forwarding.trusts(peer) {
                 peer = core.forwarding.client(headers) ?? peer
                 scheme = core.forwarding.scheme(headers) ?? scheme
                 authority = core.forwarding.authority(headers) ?? authority
                 if let given = headers["X-Request-Id"], RequestIDs.isWellFormed(given) { id = given }
             }
-            guard HostPolicy.isWellFormed(authority) else { throw HTTPError(.badRequest, "http.host", "the host is not a host") }
-            guard core.hosts.allows(authority, local: connection.localAddress) else {
-                throw HTTPError(
-                    .misdirectedRequest,
-                    "http.host",
-                    "this host is not served here; see the allowed hosts in the settings"
-                )
+            if authority != worker.knownAuthority {
+                let isName = try core.hosts.check(authority, local: connection.localAddress)
+                if isName { worker.knownAuthority = authority }
             }
             let body: RequestBody
             switch framing {
@@ -125,7 +122,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return RequestBody(length: length, source: upload)
     }
 
-    private func start(_ request: HTTPRequest, _ match: RouteMatch, _ framing: RequestGuard.Framing) -> MHD_Result {
+    private func start(_ request: HTTPRequest, _ match: RouteMatch, _ framing: RequestHead.Framing) -> MHD_Result {
         let limits = worker.core.limits
         if upload == nil {
             stage = .waiting
@@ -135,9 +132,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             bodyStarted = started / 1_000_000
             connection.enter(.body, until: bodyStarted + limits.body)
         }
-        let router = worker.core.router
+        let core = worker.core
         let task = Task.immediate {
-            finish(Compression.apply(to: await router.respond(to: request, match), for: request))
+            finish(Compression.apply(to: await core.router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
             // Answered without the body. A client that waits for 100 or sends much is told at once, and the connection ends.
@@ -186,11 +183,11 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     }
 
     private func answer(closing: Bool = false) -> MHD_Result {
+        if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
         if isFinished.load(ordering: .sequentiallyConsistent), let response {
             self.response = nil
             return send(response, closing: closing)
         }
-        if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
         suspend { [self] in isOver }
         return .YES
     }
@@ -207,7 +204,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     func suspend(until isReady: () -> Bool) {
         handle.suspend()
         let waiting = Waiting(exchange: self, task: task, upload: upload, stream: reply?.stream)
-        if connection.watch(waiting, worker.core.watch) { abandon() }
+        if connection.wait(waiting) { abandon() }
         isSuspended.store(true, ordering: .sequentiallyConsistent)
         if isReady() { wake() }
     }
@@ -219,7 +216,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     /// The last callback of the request: everything was sent, or it never will be.
     func complete(_ code: MHD_RequestTerminationCode) {
-        connection.unwatch()
+        connection.endWait()
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)

@@ -21,13 +21,12 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
     }
 
     /// The header fields as sent.
-    func headers() -> HTTPFields {
-        var fields = HTTPFields()
-        fields.reserveCapacity(12)
-        unsafe withUnsafeMutablePointer(to: &fields) { fields in
-            _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, fields)
+    func head() -> RequestHead {
+        var head = RequestHead()
+        unsafe withUnsafeMutablePointer(to: &head) { head in
+            _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, head)
         }
-        return fields
+        return head
     }
 }
 
@@ -40,12 +39,9 @@ private func collectField(
     _ valueCount: Int
 ) -> MHD_Result {
     guard let context = unsafe context else { return .NO }
-    let fields = unsafe context.assumingMemoryBound(to: HTTPFields.self)
-    unsafe fields.pointee.append(text(name, nameCount), text(value, valueCount))
+    let name = unsafe UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount)
+    let value = unsafe UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount)
+    let head = unsafe context.assumingMemoryBound(to: RequestHead.self)
+    unsafe head.pointee.add(name: name.bytes, value: value.bytes)
     return .YES
-}
-
-private func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
-    guard let start = unsafe start else { return "" }
-    return unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
 }

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import CarrelHTTP
+import Synchronization
 
 /// What libmicrohttpd asks for the next bytes of a body, on the connection's thread.
 class BodyReader {
@@ -41,12 +42,14 @@ final class PulledBody: BodyReader {
 /// Chunks of an asynchronous producer.
 final class StreamReader: BodyReader {
     private let stream: StreamedBody
+    private let length: Int?
     private unowned let exchange: Exchange
     private unowned let reply: Reply
     private var isStarted = false
 
-    init(_ stream: StreamedBody, exchange: Exchange, reply: Reply) {
+    init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
         self.stream = stream
+        self.length = length
         self.exchange = exchange
         self.reply = reply
     }
@@ -64,7 +67,7 @@ final class StreamReader: BodyReader {
         case .bytes(let count):
             reply.sent += count
             return count
-        case .end: return Self.end
+        case .end: return length == nil ? Self.end : Self.failure
         case .failed: return Self.failure
         case .wait:
             exchange.suspend { stream.isReady }
@@ -74,19 +77,20 @@ final class StreamReader: BodyReader {
 }
 
 /// A range of a file in blocks.
-final class FileSource: BodySource, @unchecked Sendable {  // read by one thread
+final class FileSource: BodySource {
     private let file: OpenFile
-    private var rest: Range<Int64>
+    private let range: Range<Int64>
+    private let taken = Atomic<Int64>(0)
 
     init(_ file: OpenFile, _ range: Range<Int64>) {
         self.file = file
-        rest = range
+        self.range = range
     }
 
     func read(into out: inout OutputRawSpan) throws {
         let before = out.byteCount
-        try file.read(rest, into: &out)
-        rest = rest.lowerBound + Int64(out.byteCount - before)..<rest.upperBound
+        try file.read(range.lowerBound + taken.load(ordering: .relaxed)..<range.upperBound, into: &out)
+        taken.wrappingAdd(Int64(out.byteCount - before), ordering: .relaxed)
     }
 }
 

@@ -52,7 +52,7 @@ final class Reply {
             let exchange = exchange
             let stream = StreamedBody(produce) { exchange.wake() }
             self.stream = stream
-            return unsafe make(length, reader: StreamReader(stream, exchange: exchange, reply: self))
+            return unsafe make(length, reader: StreamReader(stream, length: length, exchange: exchange, reply: self))
         }
     }
 
