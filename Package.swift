@@ -143,7 +143,7 @@ let package = Package(
         tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
         tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
-        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS"]),
+        tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS", "CarrelJSON", "CarrelTesting"]),
         tests(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]

@@ -77,6 +77,7 @@ public struct AttributeList: Sendable, Hashable {
                 value = .bare(String(rest[..<end]))
                 rest = rest[end...]
             }
+            guard list.attributes.count < 64 else { return .failure(AttributeFault("tag has too many attributes")) }
             guard list[String(name)] == nil else { return .failure(AttributeFault("attribute appears twice")) }
             list[String(name)] = value
             guard !rest.isEmpty else { return .success(list) }

@@ -59,6 +59,7 @@ extension MultivariantPlaylist {
             out.append(line: "#EXT-X-STREAM-INF:\(try list.text())")
             try out.append(uri: variant.uri)
         }
+        for variant in iFrameVariants { out.append(line: "#EXT-X-I-FRAME-STREAM-INF:\(try variant.text())") }
         return out
     }
 }

@@ -51,6 +51,8 @@ public struct MultivariantPlaylist: Sendable, Hashable {
     public var sessionData: [SessionData] = []
     /// Attributes of each EXT-X-MEDIA tag (§4.3.4.1).
     public var renditions: [AttributeList] = []
+    /// Attributes of each EXT-X-I-FRAME-STREAM-INF tag (§4.3.4.3).
+    public var iFrameVariants: [AttributeList] = []
     /// Keys to fetch early (EXT-X-SESSION-KEY, §4.3.4.5).
     public var sessionKeys: [EncryptionKey] = []
 
