@@ -199,6 +199,8 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
+        fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
+        fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
