@@ -1,11 +1,13 @@
 // The bookshelf: what may be heard now, the last one first; what has ended, below.
 
-import { getJSON } from './api.js';
+import { getJSON, send } from './api.js';
 import { coverOf } from './cover.js';
 import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
 import { hideNotice, showNotice } from './notice.js';
+import { Outbox } from './outbox.js';
 import { noticeForError } from './refusals.js';
+import { remember, remembered } from './store.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
@@ -35,10 +37,21 @@ async function load() {
   }
 }
 
-/** @param {{name: string}} account @param {Item[]} items */
+/** Ends the session, and leaves nothing about the reader in this browser. */
+async function signOut() {
+  await new Outbox().flush(); // places not sent yet
+  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  for (const kind of ['place.', 'outbox.', 'speed.']) {
+    for (const key of remembered(kind)) remember(key, null);
+  }
+  location.assign('/');
+}
+
+/** @param {{name: string, guest?: boolean}} account @param {Item[]} items */
 function show(account, items) {
   const now = new Date();
   byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), account.name);
+  byId('sign-out').hidden = account.guest === true;
   const present = items.filter((item) => !isPast(item, now));
   const past = items.filter((item) => isPast(item, now));
   present.sort((a, b) => Number(isFuture(a, now)) - Number(isFuture(b, now)) || lastHeard(b) - lastHeard(a) || a.title.title.localeCompare(b.title.title));
@@ -153,6 +166,7 @@ function find() {
 }
 
 byId('find').addEventListener('input', find);
+byId('sign-out').addEventListener('click', signOut);
 load();
 // A shelf that comes back from the browser's memory may have new places on it.
 addEventListener('pageshow', (event) => { if (event.persisted) load(); });
