@@ -195,6 +195,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+        fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),

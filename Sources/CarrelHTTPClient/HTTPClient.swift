@@ -32,7 +32,7 @@ public final class HTTPClient: Sendable {
         try await follow(request) { request throws(HTTPClientError) in
             let exchange = try start(request, .stream)
             let response = try await exchange.head()
-            return (response, ClientStream(response, exchange))
+            return (response, ClientStream(response, exchange, self))
         }
     }
 

@@ -161,6 +161,17 @@ struct `MP3 scanner` {
         #expect(scan.summary?.isVariableBitrate == true)
     }
 
+    @Test func `takes frames with a CRC, and their info frame wherever its mark is`() throws {
+        let audio = Array(repeatElement(MP3Bytes.frame(0xfffa_5000, length: 208), count: 4).joined())
+        #expect(MP3Scan(audio).frames == audio)
+        var info = MP3Bytes.info(frames: 4)
+        info[1] = 0xfa
+        #expect(MP3Scan(info + audio).frames == audio)
+        info.insert(contentsOf: [1, 2], at: 4)
+        let summary = try #require(MP3Scan(info.dropLast(2) + audio).summary)
+        #expect(summary.frameCount == 4 && summary.declaredFrames == 4 && summary.encoderDelay == 576)
+    }
+
     @Test func `unwraps RIFF`() throws {
         let scan = MP3Scan(MP3Bytes.wave(MP3Bytes.large(5), codec: 0x55))
         #expect(scan.frames == MP3Bytes.large(5))

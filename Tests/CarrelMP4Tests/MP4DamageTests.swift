@@ -67,6 +67,14 @@ struct `Damaged MP4 files` {
         #expect(summary.frameCount == 3 && summary.truncatedAt == Int64(start + 60))
     }
 
+    @Test func `are streamed though their tags are damaged`() throws {
+        var builder = MP4Builder()
+        builder.userData = B.box("meta", B.words(0), B.box("hdlr", B.words(0, 0)), B.words(1000) + Array("ilst".utf8))
+        #expect(try frames(open(builder.file())).summary.frameCount == 5)
+        builder.userData = B.words(3) + Array("meta".utf8)
+        #expect(try frames(open(builder.file())).summary.frameCount == 5)
+    }
+
     @Test func `cannot claim more samples than they have bytes`() throws {
         var builder = MP4Builder()
         let bytes = builder.file()

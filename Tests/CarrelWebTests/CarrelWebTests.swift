@@ -15,6 +15,7 @@ struct `Web assets` {
                 case "css": "text/css; charset=utf-8"
                 case "js": "text/javascript; charset=utf-8"
                 case "svg": "image/svg+xml"
+                case "json": "application/json"
                 default: "unknown"
                 }
             #expect(asset.mediaType == type, "\(asset.name)")
@@ -38,7 +39,7 @@ struct `Web assets` {
     }
 
     @Test func `are all reached from a page`() {
-        var reached: Set<String> = ["icons.svg"]
+        var reached: Set<String> = ["icons.svg", "openapi.json"]  // used by scripts, and for people who write clients
         for page in assets(".html") {
             reached.insert(page.name)
             for match in text(page).matches(of: /\/assets\/([a-z0-9.-]+)/) { reached.insert(String(match.1)) }

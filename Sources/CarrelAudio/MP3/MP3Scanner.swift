@@ -107,7 +107,9 @@ public struct MP3Scanner: Sendable {
         carry = []
         _ = try advance(rest.rawSpan, last: true, frames)
         closeJunk()
-        if skipping > 0, truncatedAt == nil { truncatedAt = tags.last?.range.lowerBound }
+        if skipping > 0, truncatedAt == nil, let tag = tags.last, tag.range.upperBound > offset {
+            truncatedAt = tag.range.lowerBound
+        }
     }
 
     /// What the file held; call it after `end`.

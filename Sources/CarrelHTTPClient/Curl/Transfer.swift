@@ -229,8 +229,10 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
                 if let taken { return taken }
                 await withCheckedContinuation { continuation in
                     let hasChanged = state.withLock { state in
-                        if state.changes == seen { state.waiter = continuation }
-                        return state.changes != seen
+                        guard state.changes == seen else { return true }
+                        precondition(state.waiter == nil, "two tasks take from one stream")
+                        state.waiter = continuation
+                        return false
                     }
                     if hasChanged { continuation.resume() }
                 }

@@ -7,6 +7,7 @@ public enum ClientRequestBody: Sendable {
     /// A part of a file, read as it is sent.
     case file(OpenFile, Range<Int64>)
     /// Chunks as they come, each asked for when the one before is sent; nil is the end. Without a length it goes out chunked.
-    /// It can be sent only once: not after a redirect that keeps the method.
+    /// It can be sent only once: not after a redirect that keeps the method. When the request ends early, the task that asks is
+    /// cancelled and waited for, so a chunk that is being made must heed that.
     case stream(length: Int64?, @Sendable () async throws -> [UInt8]?)
 }

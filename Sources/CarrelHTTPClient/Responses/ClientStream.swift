@@ -3,10 +3,13 @@ public final class ClientStream: Sendable {
     /// Status and fields; its body is empty.
     public let response: ClientResponse
     private let exchange: Exchange
+    /// Ends every transfer when it goes, so it stays.
+    private let client: HTTPClient
 
-    init(_ response: ClientResponse, _ exchange: Exchange) {
+    init(_ response: ClientResponse, _ exchange: Exchange, _ client: HTTPClient) {
         self.response = response
         self.exchange = exchange
+        self.client = client
     }
 
     deinit {

@@ -1,20 +1,22 @@
 import CarrelBytes
-import CarrelHTTP
+package import CarrelHTTP
 
 /// Reads the lines of a response's head as libcurl hands them over, and passes over interim heads (RFC 9110 §15.2).
-struct ResponseHead {
+package struct ResponseHead {
     /// Bytes of all lines together.
-    static let limit = 128 << 10
+    package static let limit = 128 << 10
 
-    private(set) var status: HTTPStatus?
-    private(set) var version = ""
-    private(set) var fields: HTTPFields = [:]
+    package private(set) var status: HTTPStatus?
+    package private(set) var version = ""
+    package private(set) var fields: HTTPFields = [:]
     /// Whether the head of the final response has ended; later lines are trailers, which are ignored.
-    private(set) var isComplete = false
+    package private(set) var isComplete = false
     private var size = 0
 
+    package init() {}
+
     /// Takes one line with its line end. Returns whether it is the one that completes the head.
-    mutating func take(_ line: RawSpan) throws(HTTPClientError) -> Bool {
+    package mutating func take(_ line: RawSpan) throws(HTTPClientError) -> Bool {
         guard !isComplete else { return false }
         size += line.byteCount
         guard size <= Self.limit else { throw HTTPClientError(.head, "the response's head is longer than \(Self.limit) bytes") }

@@ -25,8 +25,9 @@ struct MovieReader {
             case "mvhd": try reader.readHeader(box)
             case "trak": try reader.readTrack(box)
             case "mvex": try reader.readExtends(box)
-            case "udta": try reader.readUserData(box)
-            case "meta": try reader.readMetadata(box)
+            case "udta", "meta":
+                // damaged tags are no reason to refuse the sound
+                do { try box.type == "udta" ? reader.readUserData(box) : reader.readMetadata(box) } catch is Malformed {}
             case "cmov": throw Malformed("index is compressed", at: Int(box.start))
             default: break
             }
