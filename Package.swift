@@ -124,7 +124,7 @@ let package = Package(
         executable(
             "carrel",
             [
-                "CLinux", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
                 "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelThreads",
             ]
@@ -161,7 +161,8 @@ let package = Package(
         tests(
             "CarrelServerTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelPostgres",
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
+                "CarrelPostgres",
                 "CarrelServer",
                 "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]

@@ -1,3 +1,5 @@
+package import CarrelAudio
+
 /// What an operator decides about one ingest.
 package struct IngestOptions: Sendable {
     /// What the source says of itself is overridden by what is set here.

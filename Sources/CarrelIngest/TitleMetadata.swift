@@ -1,3 +1,5 @@
+package import CarrelAudio
+
 /// What a title is called and who made it, as far as its file or its publisher said.
 package struct TitleMetadata: Sendable, Equatable {
     package var title: String

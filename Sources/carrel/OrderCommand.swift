@@ -1,3 +1,4 @@
+import CarrelAudio
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP

@@ -177,7 +177,7 @@ struct `APE tags` {
         items += MP3Bytes.apeItem("ISBN", Array("0-306-40615-2".utf8)) + MP3Bytes.apeItem("Narrator", Array("N".utf8))
         items += MP3Bytes.apeItem("Cover Art (Front)", Array("a.gif\0GIF89a..".utf8), binary: true)
         let tags = try #require(read(MP3Bytes.ape(items, header: header)))
-        #expect(tags.title == "Bogen" && tags.authors == ["A", "B"] && tags.isbn == "0306406152" && tags.narrators == ["N"])
+        #expect(tags.title == "Bogen" && tags.authors == ["A", "B"] && tags.isbn == "9780306406157" && tags.narrators == ["N"])
         #expect(tags.cover?.mediaType == "image/gif")
     }
 
@@ -198,15 +198,15 @@ struct `APE tags` {
 struct `Words of tags` {
     @Test(
         arguments: [
-            ("978-0-306-40615-7", "9780306406157"), ("ISBN 0-306-40615-2", "0306406152"),
+            ("978-0-306-40615-7", "9780306406157"), ("ISBN 0-306-40615-2", "9780306406157"),
             ("urn:isbn:9780306406157", "9780306406157"),
-            ("ISBN-13: 978-0-306-40615-7", "9780306406157"), ("080442957x", "080442957X"), ("9780306406158", nil),
+            ("ISBN-13: 978-0-306-40615-7", "9780306406157"), ("080442957x", "9780804429573"), ("9780306406158", nil),
             ("1234567890123", nil),
             ("B00ASIN123", nil), ("", nil), ("97803064061579", nil),
         ] as [(String, String?)]
     )
     func `an ISBN has a right check digit`(text: String, number: String?) {
-        #expect(ISBN.normalized(text) == number)
+        #expect(ISBN(text)?.description == number)
     }
 
     @Test(arguments: [

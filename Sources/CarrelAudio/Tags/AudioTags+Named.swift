@@ -24,7 +24,7 @@ extension AudioTags {
         case "description", "summary", "synopsis", "longdescription": description = description ?? first
         case "track", "tracknumber": track = track ?? Number(text: first)
         case "disc", "discnumber", "disk": disc = disc ?? Number(text: first)
-        case "isbn", "isbn10", "isbn13", "barcode", "ean": if isbn == nil { isbn = ISBN.normalized(first) }
+        case "isbn", "isbn10", "isbn13", "barcode", "ean": if isbn == nil { isbn = ISBN(first)?.description }
         default: break
         }
     }

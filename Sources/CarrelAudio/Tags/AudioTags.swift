@@ -66,7 +66,7 @@ public struct AudioTags: Sendable, Hashable {
     public var description: String?
     public var track: Number?
     public var disc: Number?
-    /// Digits (and a closing X) only, with a correct check digit.
+    /// 13 digits with a correct check digit.
     public var isbn: String?
     public var cover: Cover?
     /// In order of their starts.

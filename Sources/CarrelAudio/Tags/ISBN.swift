@@ -1,37 +1,48 @@
-/// International Standard Book Numbers (ISO 2108).
-public enum ISBN {
-    /// The number in its one form.
-    ///
-    /// - Parameter text: may carry hyphens, spaces, and a prefix `ISBN` or `urn:isbn:`.
-    /// - Returns: digits (and a closing X) only, or nil when it is not an ISBN-10 or ISBN-13 with a correct check digit.
-    public static func normalized(_ text: String) -> String? {
-        var rest = Substring(text.prefix(40)).drop { $0 == " " }
-        if rest.lowercased().hasPrefix("urn:isbn:") { rest = rest.dropFirst(9) }
-        if rest.lowercased().hasPrefix("isbn") { rest = rest.dropFirst(4) }
-        if rest.hasPrefix("-10") || rest.hasPrefix("-13") { rest = rest.dropFirst(3) }
-        rest = rest.drop { $0 == ":" || $0 == " " }
-        var digits: [UInt8] = []
-        for character in rest.utf8 {
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digits.append(character)
-            case UInt8(ascii: "X"), UInt8(ascii: "x"): digits.append(UInt8(ascii: "X"))
-            case UInt8(ascii: "-"), UInt8(ascii: " "): continue
+/// An International Standard Book Number in its 13-digit form (ISO 2108).
+///
+/// An attribute of a title, never its key: publishers change them.
+public struct ISBN: Hashable, Sendable, CustomStringConvertible {
+    /// 13 digits.
+    public let description: String
+
+    /// Reads 10 or 13 digits, with or without hyphens, spaces and a prefix `ISBN` or `urn:isbn:`; nil when the check digit is wrong.
+    public init?(_ text: some StringProtocol) {
+        var digits: [Int] = []
+        for scalar in Self.withoutPrefix(text).unicodeScalars {
+            switch scalar {
+            case "0"..."9": digits.append(Int(scalar.value) - 0x30)
+            case "X", "x":
+                guard digits.count == 9 else { return nil }
+                digits.append(10)
+            case "-", " ", "\u{2010}", "\u{2011}", "\u{2012}", "\u{2013}": continue
             default: return nil
             }
+            guard digits.count <= 13 else { return nil }
         }
-        return isValid(digits) ? String(decoding: digits, as: UTF8.self) : nil
+        if digits.count == 10 {
+            let sum = digits.enumerated().reduce(0) { $0 + $1.element * (10 - $1.offset) }
+            guard sum % 11 == 0 else { return nil }
+            digits = [9, 7, 8] + digits.prefix(9)
+            digits.append(Self.checkDigit(digits))
+        }
+        guard digits.count == 13, digits[0...2] == [9, 7, 8] || digits[0...2] == [9, 7, 9], !digits.contains(10),
+            digits[12] == Self.checkDigit(Array(digits.prefix(12)))
+        else { return nil }
+        description = digits.map(String.init).joined()
     }
 
-    private static func isValid(_ digits: [UInt8]) -> Bool {
-        func value(_ digit: UInt8) -> Int { digit == UInt8(ascii: "X") ? 10 : Int(digit) - 48 }
-        if digits.dropLast().contains(UInt8(ascii: "X")) { return false }
-        switch digits.count {
-        case 10: return digits.enumerated().reduce(0) { $0 + (10 - $1.offset) * value($1.element) } % 11 == 0
-        case 13:
-            guard digits.starts(with: "978".utf8) || digits.starts(with: "979".utf8) else { return false }
-            return digits.last != UInt8(ascii: "X")
-                && digits.enumerated().reduce(0) { $0 + ($1.offset % 2 == 0 ? 1 : 3) * value($1.element) } % 10 == 0
-        default: return false
-        }
+    private static func withoutPrefix(_ text: some StringProtocol) -> Substring {
+        var rest = Substring(text.prefix(40)).drop { $0 == " " }
+        if rest.lowercased().hasPrefix("urn:isbn:") { rest = rest.dropFirst(9) }
+        guard rest.lowercased().hasPrefix("isbn") else { return rest }
+        rest = rest.dropFirst(4)
+        for form in ["-10:", "-13:"] where rest.hasPrefix(form) { return rest.dropFirst(4) }
+        return rest.first == ":" ? rest.dropFirst() : rest
+    }
+
+    /// The check digit of the first twelve.
+    private static func checkDigit(_ digits: [Int]) -> Int {
+        let sum = digits.enumerated().reduce(0) { $0 + $1.element * ($1.offset % 2 == 0 ? 1 : 3) }
+        return (10 - sum % 10) % 10
     }
 }

@@ -1,3 +1,4 @@
+import CarrelAudio
 import CarrelIngest
 import CarrelHTTP
 import CarrelJSON

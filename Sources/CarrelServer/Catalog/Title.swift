@@ -1,3 +1,4 @@
+import CarrelAudio
 package import CarrelBytes
 package import CarrelIngest
 package import CarrelJSON

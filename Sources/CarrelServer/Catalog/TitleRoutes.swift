@@ -1,3 +1,4 @@
+import CarrelAudio
 import CarrelBytes
 import CarrelHTTP
 import CarrelIngest

@@ -1,3 +1,4 @@
+import CarrelAudio
 package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP

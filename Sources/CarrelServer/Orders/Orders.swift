@@ -1,3 +1,4 @@
+import CarrelAudio
 import CarrelIngest
 package import CarrelBytes
 package import CarrelCrypto
