@@ -87,7 +87,8 @@ let placeScripts: [(name: String, source: String)] = [
         equal(at({ here: place(200, 0), latest: place(229, 5, 'phone') }), [229, false, []]);
         equal(at({ here: place(200, 0), latest: place(231, 5, 'phone') }), [200, false, ['there 231', 'here 200']]);
         equal(at({ here: place(200, 0), latest: place(100, 5, 'phone') }), [200, false, ['there 100', 'here 200']]);
-        equal(at({ here: place(200, 5), latest: place(100, 0, null) }), [200, false, ['there 100', 'here 200']]);
+        equal(at({ here: place(200, 5), latest: place(100, 0, 'phone') }), [200, false, []]);
+        equal(at({ here: place(200, 0), latest: place(100, 5, null) }), [200, false, ['there 100', 'here 200']]);
         equal(at({ latest: place(997, 0, 'phone') }), [0, true, []]);
         equal(at({ before: place(400, 0) }), [400, false, ['before 400', 'beginning 0']]);
         equal(at({ before: place(10, 0) }), [0, false, []]);

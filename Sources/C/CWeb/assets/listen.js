@@ -42,14 +42,13 @@ const player = new Player(byId('audio'));
 let item = null;
 
 const latest = () => getJSON(`/v2/states/latest/${encoded}`).then(readLatest, () => null);
-/** What this page has not sent yet counts too: it goes first. */
-const latestAfterSending = () => (outbox.isEmpty ? latest() : outbox.flush().then(latest));
+outbox.flush(); // what an earlier visit could not send
 
 let source = new SegmentSource(usualPlaylist);
 const asked = {
   item: getJSON(`/v1/shelf/${encoded}`),
   playlist: hasMediaSource ? source.open() : Promise.resolve(null),
-  latest: Promise.race([latestAfterSending(), new Promise((resolve) => { setTimeout(() => resolve(null), patience); })]),
+  latest: Promise.race([latest(), new Promise((resolve) => { setTimeout(() => resolve(null), patience); })]),
 };
 for (const promise of Object.values(asked)) promise.catch(() => {}); // each is awaited below, when its turn comes
 
@@ -170,7 +169,8 @@ function connectPage(status) {
   const { lastActive } = keepPlace(player, order, outbox);
   document.addEventListener('visibilitychange', async () => {
     if (document.visibilityState !== 'visible' || player.wanted || !lastActive()) return;
-    const there = await latestAfterSending();
+    await outbox.flush();
+    const there = await latest();
     if (!there || player.wanted || Number(there.at) < lastActive() || !differs(player.time, there, deviceId)) return;
     choose([
       { kind: 'there', seconds: there.seconds, at: there.at, device: there.deviceName },

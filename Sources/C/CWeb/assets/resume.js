@@ -1,4 +1,4 @@
-// Decides where to start. When another device left off somewhere else, the listener decides.
+// Decides where to start. When another device left off somewhere else since this one did, the listener decides.
 
 /** Places closer than this are the same place. */
 const near = 30;
@@ -27,8 +27,9 @@ export function decide({ here, latest, before, deviceId, duration }) {
     const choices = [{ kind: 'before', ...before }, { kind: 'beginning', seconds: 0, at: null }];
     return { start: before.seconds, finished: false, choices: /** @type {Choice[]} */ (choices) };
   }
+  // What was heard here after that needs no question, even while the server does not have it yet.
   const newer = !latest || (here && (here.at ?? 0) > (latest.at ?? 0)) ? /** @type {Place} */ (here) : latest;
-  if (here && latest && differs(here.seconds, latest, deviceId)) {
+  if (here && latest && newer === latest && differs(here.seconds, latest, deviceId)) {
     return {
       start: here.seconds,
       finished: false,
