@@ -71,4 +71,38 @@ struct `A full disk` {
         #expect(lines[1] == "works again")
         #expect(try await SQLiteDatabase.check(folder.file("a.db")).isSound)
     }
+
+    @Test func `fails the one write that fills it, not the others of its group`() async throws {
+        let folder = TemporaryDirectory()
+        let result = try await runProcess(try crashWriter() + ["fullgroup", folder.file("a.db"), "40000000"])
+        let lines = result.text.split(separator: "\n")
+        try #require(lines.count == 2, "\(result.text) \(result.errorText)")
+        #expect(lines[0] == "10×done 1×store.full 10×done")
+        #expect(lines[1].hasPrefix("kept 10 10 in "))
+        #expect(try await SQLiteDatabase.check(folder.file("a.db")).isSound)
+    }
+}
+
+struct `Two processes` {
+    @Test func `write to one SQLite file by turns, and neither starves`() async throws {
+        let folder = TemporaryDirectory()
+        let place = folder.file("a.db")
+        let writer = try crashWriter()
+        let answers = try await withThrowingTaskGroup(of: [Int64: Int64].self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    let result = try await runProcess(writer + ["write", place, "8", "500000", "answered"])
+                    #expect(result.status == .signaled(SIGKILL), "\(result.errorText)")
+                    let lines = result.text.split(separator: "\n").map { $0.split(separator: " ").compactMap { Int64($0) } }
+                    #expect(lines.count >= 16, "\(lines.count) answers while the other wrote")
+                    return lines.reduce(into: [:]) { $0[$1[0]] = max($0[$1[0]] ?? 0, $1[1]) }
+                }
+            }
+            return try await group.reduce(into: [:]) { $0.merge($1) { max($0, $1) } }
+        }
+        let database = try SQLiteDatabase(path: place, migrations: Pairs.migrations)
+        let kept = try await database.read { try Pairs.check($0) }
+        for (writer, number) in answers { #expect((number...number + 2).contains(kept[writer] ?? 0), "writer \(writer)") }
+        await database.close()
+    }
 }

@@ -46,7 +46,7 @@ struct `A SQLite database` {
         await database.close()
     }
 
-    @Test func `lets two processes' connections write by turns`() async throws {
+    @Test func `lets two databases on one file write by turns`() async throws {
         let folder = TemporaryDirectory()
         let databases = try (0..<2).map { _ in try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations) }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -10,6 +10,7 @@ import StorePairs
 /// `StoreCrashWriter write PATH|ADDRESS WRITERS MICROSECONDS [answered]`: pairs of rows, one more for each writer each time,
 /// killed after so long, counted from its start or from the first answer.
 /// `StoreCrashWriter full PATH BYTES`: rows until no file may grow beyond so many bytes, then without that limit.
+/// `StoreCrashWriter fullgroup PATH BYTES`: one write larger than a file may be, in a group with small ones.
 /// `StoreCrashWriter blobs PATH MICROSECONDS`: blobs, killed after so long.
 /// `StoreCrashWriter fullblob PATH BYTES`: a blob larger than a file may be, then one without that limit.
 @main
@@ -23,6 +24,7 @@ struct StoreCrashWriter {
             if !isAfterAnswer { killLater(microseconds: delay) }
             try await writePairs(path: arguments[2], writers: Int(arguments[3]) ?? 1, killAfterAnswer: isAfterAnswer ? delay : 0)
         case "full": try await fillUp(path: arguments[2], limit: UInt(arguments[3]) ?? 0)
+        case "fullgroup": try await fillGroup(path: arguments[2], limit: UInt(arguments[3]) ?? 0)
         case "blobs":
             killLater(microseconds: UInt32(arguments[3]) ?? 0)
             try writeBlobs(path: arguments[2])
@@ -90,6 +92,52 @@ struct StoreCrashWriter {
         let next = try await database.write { try Pairs.add(writer: 1, to: $0) }
         say("\(next == number + 1 ? "works again" : "lost \(number)")")
         await database.close()
+    }
+
+    static func fillGroup(path: String, limit: UInt) async throws {
+        let database = try SQLiteDatabase(path: path, migrations: Pairs.migrations)
+        limitFiles(to: limit)
+        let (isHeld, isFree) = (Locked(false), Locked(false))
+        // The first write holds the thread until the others wait, so that they are one group.
+        async let first: Void = database.write { _ in
+            isHeld.withLock { $0 = true }
+            while !isFree.withLock({ $0 }) {}
+        }
+        while !isHeld.withLock({ $0 }) { await Task.yield() }
+        async let small = outcomes(of: 10) { try await database.write { try Pairs.add(writer: 1, to: $0) } }
+        async let large = outcomes(of: 1) {
+            try await database.write { transaction in
+                // More than the page cache holds, so that the file grows before the commit.
+                for number in 0..<Int64(2 * limit / 1_000_000) { try Pairs.addLarge(number, bytes: 1_000_000, to: transaction) }
+                return 0
+            }
+        }
+        async let more = outcomes(of: 10) { try await database.write { try Pairs.add(writer: 2, to: $0) } }
+        while database.waitingWrites < 21 { await Task.yield() }
+        isFree.withLock { $0 = true }
+        try await first
+        say("\(await small) \(await large) \(await more)")
+        let kept = try await database.read { try Pairs.check($0) }
+        say("kept \(kept[1] ?? 0) \(kept[2] ?? 0) in \(database.counters.commits) commits")
+        await database.close()
+    }
+
+    /// Does `work` so often at once, and says how often it was done or why it was not.
+    static func outcomes(of count: Int, _ work: @escaping @Sendable () async throws -> Int64) async -> String {
+        await withTaskGroup(of: String.self) { group in
+            for _ in 0..<count {
+                group.addTask {
+                    do {
+                        _ = try await work()
+                        return "done"
+                    } catch {
+                        return (error as? StoreError)?.code.identifier ?? "\(error)"
+                    }
+                }
+            }
+            let all = await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+            return all.sorted { $0.key < $1.key }.map { "\($0.value)×\($0.key)" }.joined(separator: ",")
+        }
     }
 
     /// Lets no file of this process grow beyond so many bytes, which is like a full disk.

@@ -44,6 +44,11 @@ public enum Pairs {
         return number
     }
 
+    /// Adds a row of so many bytes that belongs to nothing, for what runs out of room.
+    public static func addLarge(_ number: Int64, bytes: Int, to transaction: any Transaction) throws(StoreError) {
+        try transaction.run(insert, [-1, .integer(number), .text(String(repeating: "x", count: bytes))])
+    }
+
     /// How many entries each writer has. Throws `store.corrupt` when rows and totals differ or migrations are torn.
     public static func check(_ transaction: any Transaction) throws(StoreError) -> [Int64: Int64] {
         var counts: [Int64: Int64] = [:]
