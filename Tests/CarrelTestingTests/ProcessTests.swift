@@ -97,7 +97,7 @@ struct `A background process` {
         guard let path = unsafe getenv("CARREL_WATCHDOG_TEST") else {
             let directory = TemporaryDirectory()
             let inner = try BackgroundProcess(
-                CommandLine.arguments + ["--filter", "dies with the process that started it"],
+                withoutEventStream(CommandLine.arguments) + ["--filter", "dies with the process that started it"],
                 environment: ["CARREL_WATCHDOG_TEST": directory.file("id"), "PATH": "/usr/bin:/bin"]
             )
             var child: Int32?
@@ -131,6 +131,12 @@ struct `A temporary directory` {
         #expect(unsafe access(path, F_OK) == -1)
         #expect(unsafe access("/etc/passwd", F_OK) == 0)
     }
+}
+
+/// The arguments without those that would have a second run write its events over the first's.
+private func withoutEventStream(_ arguments: [String]) -> [String] {
+    guard let flag = arguments.firstIndex(of: "--event-stream-output-path") else { return arguments }
+    return Array(arguments[..<flag] + arguments[(flag + 2)...])
 }
 
 /// Whether the process goes within a few seconds; a zombie that waits for its parent counts as gone.

@@ -46,6 +46,7 @@ final class StreamReader: BodyReader {
     private unowned let exchange: Exchange
     private unowned let reply: Reply
     private var isStarted = false
+    private var sent = 0
 
     init(_ stream: StreamedBody, length: Int?, exchange: Exchange, reply: Reply) {
         self.stream = stream
@@ -55,7 +56,7 @@ final class StreamReader: BodyReader {
     }
 
     deinit {
-        stream.close()
+        stream.close(isWhole: sent == length)
     }
 
     override func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -65,6 +66,7 @@ final class StreamReader: BodyReader {
         }
         switch unsafe stream.read(into: buffer) {
         case .bytes(let count):
+            sent += count
             reply.sent += count
             return count
         case .end: return length == nil ? Self.end : Self.failure

@@ -23,6 +23,8 @@ final class StreamedBody: Sendable {
         var hasEnded = false
         var hasFailed = false
         var isClosed = false
+        /// Closed after the last byte of a known length, so that the producer's last write was no failure.
+        var isWhole = false
         var task: Task<Void, Never>?
         var writer: UnsafeContinuation<Void, Never>?
     }
@@ -58,11 +60,12 @@ final class StreamedBody: Sendable {
         if isClosed { task.cancel() }
     }
 
-    /// Nobody reads any more.
-    func close() {
+    /// Nobody reads any more; `isWhole` when everything that was announced has been read.
+    func close(isWhole: Bool = false) {
         let (task, writer) = unsafe state.withLock { state in
             state.isClosed = true
-            return unsafe (state.task.take(), state.writer.take())
+            state.isWhole = isWhole
+            return unsafe (isWhole ? nil : state.task.take(), state.writer.take())
         }
         task?.cancel()
         unsafe writer?.resume()
@@ -122,7 +125,7 @@ final class StreamedBody: Sendable {
         } onCancel: {
             unsafe state.withLock { unsafe $0.writer.take() }?.resume()
         }
-        if state.withLock({ $0.isClosed }) { throw Closed() }
+        if state.withLock({ $0.isClosed && !$0.isWhole }) { throw Closed() }
         try Task.checkCancellation()
     }
 }
