@@ -106,7 +106,7 @@ import Testing
                 return now == last
             }
             #expect(written.withLock { $0 } < 16 << 20)
-            client.hangUp()
+            client.reset()
             try await eventually("the producer hears of it") { ended.withLock { $0 } }
         }
     }

@@ -42,6 +42,11 @@ final class RawClient: Sendable {
     deinit { close(descriptor) }
 
     func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Resets the connection, as a program does that closes it with bytes unread.
+    func reset() {
+        var nobody = sockaddr(sa_family: UInt16(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        unsafe connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+    }
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
