@@ -1,0 +1,119 @@
+package import CarrelBytes
+
+/// What an account holds, and what follows from it: a pure function of plans, purchases, products and the time.
+///
+/// The rules, each of which either grants a product, would have granted it, or has nothing to say:
+/// - a free product is everybody's;
+/// - a running plan of scope `everything` grants every product; one that has ended grants none;
+/// - a plan of scope `issues` grants the issues that came out while it ran, and after its end as many grace issues as it has;
+/// - a plan of scope `listed` grants its products from its start, also after its end;
+/// - a purchase or a gift grants its product until its own end.
+/// Drafts and withdrawn products are nobody's, and a suspended account has nothing.
+package struct Entitlement: Sendable {
+    package let isSuspended: Bool
+    package let subscriptions: [Subscription]
+    package let purchases: [Purchase]
+
+    package init(isSuspended: Bool = false, subscriptions: [Subscription] = [], purchases: [Purchase] = []) {
+        self.isSuspended = isSuspended
+        self.subscriptions = subscriptions
+        self.purchases = purchases
+    }
+
+    /// What one rule says of a product.
+    package struct Finding: Sendable, Equatable {
+        package enum Effect: String, Sendable { case grants, lapsed, notYet, none }
+
+        /// What the rule rests on: `free`, `plan NAME`, `purchase` or `gift`.
+        package let rule: String
+        package let effect: Effect
+        /// Why, as a sentence without a period.
+        package let reason: String
+    }
+
+    package enum Verdict: Sendable, Equatable {
+        /// The rule that granted it.
+        case granted(String)
+        case notEntitled
+        /// A plan, purchase or gift that has ended would have granted it.
+        case expired
+        case suspended
+    }
+
+    /// What the account may do with a product.
+    package func verdict(on product: Product?, of products: Products, at now: Instant) -> Verdict {
+        if isSuspended { return .suspended }
+        guard let product, product.state == .published else { return .notEntitled }
+        let findings = findings(on: product, of: products, at: now)
+        if let granting = findings.first(where: { $0.effect == .grants }) { return .granted(granting.rule) }
+        return findings.contains { $0.effect == .lapsed } ? .expired : .notEntitled
+    }
+
+    /// What every rule says of a published product, in the order in which they count.
+    package func findings(on product: Product, of products: Products, at now: Instant) -> [Finding] {
+        var found: [Finding] = []
+        if product.isFree { found.append(Finding(rule: "free", effect: .grants, reason: "the product is free")) }
+        for subscription in subscriptions { found.append(finding(of: subscription, on: product, products, now)) }
+        for purchase in purchases where purchase.productID == product.id {
+            let hasEnded = purchase.endsAt.map { $0 <= now } ?? false
+            found.append(
+                Finding(
+                    rule: purchase.kind.rawValue,
+                    effect: hasEnded ? .lapsed : .grants,
+                    reason: hasEnded ? "it ended at \(purchase.endsAt ?? now)" : "the account has the product itself"
+                )
+            )
+        }
+        return found
+    }
+
+    private func finding(
+        of subscription: Subscription,
+        on product: Product,
+        _ products: Products,
+        _ now: Instant
+    ) -> Finding {
+        let plan = subscription.plan
+        func says(_ effect: Finding.Effect, _ reason: String) -> Finding {
+            Finding(rule: "plan \(plan.name)", effect: effect, reason: reason)
+        }
+        if subscription.startsAt > now { return says(.notYet, "it starts at \(subscription.startsAt)") }
+        let hasEnded = subscription.hasEnded(at: now)
+        switch plan.scope {
+        case .everything:
+            guard let end = subscription.endsAt, hasEnded else { return says(.grants, "it grants everything while it runs") }
+            return says(.lapsed, "it granted everything until it ended at \(end)")
+        case .listed:
+            return plan.products.contains(product.id)
+                ? says(.grants, "it lists the product") : says(.none, "it does not list the product")
+        case .issues:
+            if product.issuedAt < subscription.startsAt {
+                return says(.none, "the issue is from before it started at \(subscription.startsAt)")
+            }
+            guard let end = subscription.endsAt, product.issuedAt >= end else {
+                return says(.grants, "the issue came out while it ran")
+            }
+            let rank = products.rank(of: product, from: end)
+            if rank <= plan.graceIssues { return says(.grants, "grace issue \(rank) of \(plan.graceIssues) after its end") }
+            return hasEnded
+                ? says(.lapsed, "the issue came out after it ended at \(end)")
+                : says(.none, "the issue comes out after its end at \(end)")
+        }
+    }
+
+    /// Whether any plan runs: what the reader is told as the subscription's state.
+    package func hasCurrentSubscription(at now: Instant) -> Bool {
+        subscriptions.contains { $0.isCurrent(at: now) }
+    }
+
+    /// Whether the account has everything there is, so that its answer lists no issues.
+    package func coversEverything(at now: Instant) -> Bool {
+        subscriptions.contains { $0.plan.scope == .everything && $0.isCurrent(at: now) }
+    }
+
+    /// Whether the account's products are listed one by one: it has a plan by issue, a purchase or a gift, and does not have
+    /// everything anyway.
+    package func isByIssue(at now: Instant) -> Bool {
+        !coversEverything(at: now) && (!purchases.isEmpty || subscriptions.contains { $0.plan.scope != .everything })
+    }
+}

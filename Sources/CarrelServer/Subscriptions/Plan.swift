@@ -1,0 +1,80 @@
+package import CarrelBytes
+
+/// What subscribers of one kind get.
+package struct Plan: Sendable, Equatable {
+    /// Chosen by the operator; what commands and reports call it.
+    package let name: String
+    package let scope: Scope
+    /// Issues that a subscriber still gets after the subscription ended (`issues` plans only).
+    package let graceIssues: Int
+    /// Devices at once for each subscriber; nil leaves it to the account or the configuration.
+    package let deviceLimit: Int?
+    /// The products of a `listed` plan.
+    package let products: Set<String>
+
+    package enum Scope: String, Sendable, CaseIterable {
+        /// Everything while it runs, nothing afterwards.
+        case everything
+        /// The issues published while it ran, and the grace issues; they stay readable.
+        case issues
+        /// A fixed list of products; they stay readable.
+        case listed
+    }
+
+    package init(
+        name: String,
+        scope: Scope,
+        graceIssues: Int = 0,
+        deviceLimit: Int? = nil,
+        products: Set<String> = []
+    ) {
+        self.name = name
+        self.scope = scope
+        self.graceIssues = graceIssues
+        self.deviceLimit = deviceLimit
+        self.products = products
+    }
+}
+
+/// An account's plan, from its start to its end.
+package struct Subscription: Sendable, Equatable {
+    package let id: String
+    package let plan: Plan
+    package let startsAt: Instant
+    /// Nil while it runs until it is ended.
+    package let endsAt: Instant?
+
+    package init(id: String, plan: Plan, startsAt: Instant, endsAt: Instant? = nil) {
+        self.id = id
+        self.plan = plan
+        self.startsAt = startsAt
+        self.endsAt = endsAt
+    }
+
+    /// Whether it runs: from its start, and until just before its end.
+    package func isCurrent(at now: Instant) -> Bool {
+        startsAt <= now && !hasEnded(at: now)
+    }
+
+    func hasEnded(at now: Instant) -> Bool {
+        endsAt.map { $0 <= now } ?? false
+    }
+}
+
+/// One product that an account bought or was given.
+package struct Purchase: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable { case purchase, gift }
+
+    package let id: String
+    package let productID: String
+    package let kind: Kind
+    /// Nil for ever.
+    package let endsAt: Instant?
+
+    package init(id: String, productID: String, kind: Kind = .purchase, endsAt: Instant? = nil) {
+        self.id = id
+        self.productID = productID
+        self.kind = kind
+        self.endsAt = endsAt
+    }
+}

@@ -1,0 +1,81 @@
+import CarrelBytes
+import CarrelServer
+import Testing
+
+private let day: Int64 = 86_400_000
+private func at(_ days: Int64) -> Instant { Instant(milliseconds: 1_800_000_000_000 + days * day) }
+
+/// Ten monthly issues, `issue-0` thirty days after `issue--1`… on days 0, 30, …, 270; one free, one draft, one withdrawn.
+private let products = Products(
+    (0..<10).map { Product(id: "issue-\($0)", issuedAt: at(Int64($0) * 30)) } + [
+        Product(id: "free", issuedAt: at(5), isFree: true), Product(id: "draft", issuedAt: at(5), state: .draft),
+        Product(id: "withdrawn", issuedAt: at(5), isFree: true, state: .withdrawn),
+    ]
+)
+
+private func plan(_ scope: Plan.Scope, grace: Int = 0, products: Set<String> = []) -> Plan {
+    Plan(name: "gold", scope: scope, graceIssues: grace, products: products)
+}
+
+struct `What an account may read` {
+    /// A row of the decision table: what it holds, the product, the day, and the verdict.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let what: String
+        let entitlement: Entitlement
+        let product: String
+        let day: Int64
+        let verdict: Entitlement.Verdict
+        var testDescription: String { "\(what): \(product) on day \(day)" }
+    }
+
+    static func holding(_ plan: Plan, from start: Int64, to end: Int64?) -> Entitlement {
+        Entitlement(subscriptions: [Subscription(id: "s", plan: plan, startsAt: at(start), endsAt: end.map(at))])
+    }
+
+    static let everything = holding(plan(.everything), from: 10, to: 100)
+    static let issues = holding(plan(.issues, grace: 2), from: 30, to: 90)
+    static let graceless = holding(plan(.issues), from: 30, to: 90)
+    static let listed = holding(plan(.listed, products: ["issue-3"]), from: 10, to: 100)
+    static let bought = Entitlement(purchases: [
+        Purchase(id: "p", productID: "issue-1"), Purchase(id: "g", productID: "issue-2", kind: .gift, endsAt: at(50)),
+    ])
+
+    static let rows: [Row] = [
+        Row(what: "nothing", entitlement: Entitlement(), product: "issue-0", day: 50, verdict: .notEntitled),
+        Row(what: "nothing", entitlement: Entitlement(), product: "free", day: 50, verdict: .granted("free")),
+        Row(what: "nothing", entitlement: Entitlement(), product: "withdrawn", day: 50, verdict: .notEntitled),
+        Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "free", day: 50, verdict: .suspended),
+        Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "none", day: 50, verdict: .suspended),
+        Row(what: "everything", entitlement: everything, product: "issue-0", day: 9, verdict: .notEntitled),
+        Row(what: "everything", entitlement: everything, product: "issue-0", day: 10, verdict: .granted("plan gold")),
+        Row(what: "everything", entitlement: everything, product: "issue-9", day: 99, verdict: .granted("plan gold")),
+        Row(what: "everything", entitlement: everything, product: "issue-0", day: 100, verdict: .expired),
+        Row(what: "everything", entitlement: everything, product: "free", day: 100, verdict: .granted("free")),
+        Row(what: "everything", entitlement: everything, product: "draft", day: 50, verdict: .notEntitled),
+        Row(what: "everything", entitlement: everything, product: "unknown", day: 50, verdict: .notEntitled),
+        Row(what: "issues", entitlement: issues, product: "issue-0", day: 50, verdict: .notEntitled),
+        Row(what: "issues", entitlement: issues, product: "issue-1", day: 29, verdict: .notEntitled),
+        Row(what: "issues", entitlement: issues, product: "issue-1", day: 30, verdict: .granted("plan gold")),
+        Row(what: "issues", entitlement: issues, product: "issue-2", day: 500, verdict: .granted("plan gold")),
+        // the end itself is outside: an issue of that very moment is the first grace issue
+        Row(what: "issues", entitlement: issues, product: "issue-3", day: 500, verdict: .granted("plan gold")),
+        Row(what: "issues", entitlement: issues, product: "issue-4", day: 500, verdict: .granted("plan gold")),
+        Row(what: "issues", entitlement: issues, product: "issue-5", day: 500, verdict: .expired),
+        Row(what: "issues", entitlement: issues, product: "issue-6", day: 500, verdict: .expired),
+        Row(what: "issues", entitlement: issues, product: "issue-6", day: 50, verdict: .notEntitled),
+        Row(what: "no grace", entitlement: graceless, product: "issue-2", day: 500, verdict: .granted("plan gold")),
+        Row(what: "no grace", entitlement: graceless, product: "issue-3", day: 500, verdict: .expired),
+        Row(what: "listed", entitlement: listed, product: "issue-3", day: 9, verdict: .notEntitled),
+        Row(what: "listed", entitlement: listed, product: "issue-3", day: 500, verdict: .granted("plan gold")),
+        Row(what: "listed", entitlement: listed, product: "issue-4", day: 50, verdict: .notEntitled),
+        Row(what: "bought", entitlement: bought, product: "issue-1", day: 500, verdict: .granted("purchase")),
+        Row(what: "given", entitlement: bought, product: "issue-2", day: 49, verdict: .granted("gift")),
+        Row(what: "given", entitlement: bought, product: "issue-2", day: 50, verdict: .expired),
+        Row(what: "bought", entitlement: bought, product: "issue-3", day: 50, verdict: .notEntitled),
+    ]
+
+    @Test(arguments: rows)
+    func `follows the decision table`(row: Row) {
+        #expect(row.entitlement.verdict(on: products[row.product], of: products, at: at(row.day)) == row.verdict)
+    }
+}
