@@ -45,10 +45,14 @@ package final class CarrelService: Sendable {
         self.blobs = blobs
         self.metrics = metrics
         let keyring = Locked(try MasterKeyring(of: home))
-        let tickets = Tickets(
-            secrets: try await SecretStore.ticketSecrets(keyring.withLock { $0 }, in: database)
+        let keys = keyring.withLock { $0 }
+        let tickets = Tickets(secrets: try await SecretStore.secrets(for: .ticket, keys, in: database))
+        let sessions = Sessions(
+            database: database,
+            clock: clock,
+            renewalSecret: try await SecretStore.secret(for: .renewal, keys, in: database)
         )
-        accounts = Accounts(database: database, clock: clock)
+        accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         ingesting = Ingesting(titles: titles, home: home)
         orders = Orders(database: database, clock: clock, home: home, keyring: keyring)

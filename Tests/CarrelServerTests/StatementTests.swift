@@ -7,7 +7,8 @@ import Testing
 struct `Every statement of the server` {
     static let statements =
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
-        + BookmarkStore.statements + SecretStore.statements
+        + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
+        + SubscriptionStore.statements + AuditStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

@@ -138,7 +138,7 @@ struct `Streaming of orders` {
         #expect(unknown.status == 404)
         #expect(foreign.json == unknown.json)
         let account = try #require(try await test.service.accounts.find(named: "alice"))
-        let token = try await test.service.accounts.issueToken(for: account, purpose: .session)
+        let token = try await test.service.accounts.issueSession(for: account)
         let bearer = try await test.send(
             .get,
             "/v1/stream/hls/\(order.id)/playlist.m3u8",
@@ -152,7 +152,7 @@ struct `Streaming of orders` {
         )
         #expect(cookie.status == 200)
         let mallory = try await test.service.accounts.findOrCreate(named: "mallory")
-        let other = try await test.service.accounts.issueToken(for: mallory, purpose: .session)
+        let other = try await test.service.accounts.issueSession(for: mallory)
         let stolen = try await test.send(
             .get,
             "/v1/stream/hls/\(order.id)/playlist.m3u8",

@@ -6,14 +6,25 @@ package enum AccountStore {
     static let insertAccount = SQL(
         "INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING"
     )
-    static let accountByName = SQL("SELECT id, name FROM accounts WHERE name = $1")
-    static let accountByID = SQL("SELECT id, name FROM accounts WHERE id = $1")
-    static let insertSession = SQL(
-        "INSERT INTO sessions (token_hash, account_id, purpose, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)"
+    static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1")
+    static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1")
+    static let listAccounts = SQL(
+        "SELECT id, name, suspended_at FROM accounts WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3"
     )
-    static let accountOfSession = SQL(
+    static let secretsByName = SQL("SELECT id, name, suspended_at, password, device_limit FROM accounts WHERE name = $1")
+    static let updatePassword = SQL("UPDATE accounts SET password = $2 WHERE id = $1")
+    static let updateSuspension = SQL("UPDATE accounts SET suspended_at = $2 WHERE id = $1")
+    static let updateDeviceLimit = SQL("UPDATE accounts SET device_limit = $2 WHERE id = $1")
+    static let insertLink = SQL(
         """
-        SELECT accounts.id, accounts.name FROM sessions JOIN accounts ON accounts.id = sessions.account_id
+        INSERT INTO sessions (token_hash, account_id, purpose, created_at, expires_at, seen_at)
+        VALUES ($1, $2, $3, $4, $5, $4)
+        """
+    )
+    static let accountOfLink = SQL(
+        """
+        SELECT accounts.id, accounts.name, accounts.suspended_at FROM sessions
+            JOIN accounts ON accounts.id = sessions.account_id
         WHERE sessions.token_hash = $1 AND sessions.purpose = $2 AND sessions.expires_at > $3
         """
     )
@@ -32,7 +43,8 @@ package enum AccountStore {
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
 
     package static let statements = [
-        insertAccount, accountByName, accountByID, insertSession, accountOfSession, deleteSession, deleteExpiredSessions,
+        insertAccount, accountByName, accountByID, listAccounts, secretsByName, updatePassword, updateSuspension,
+        updateDeviceLimit, insertLink, accountOfLink, deleteSession, deleteExpiredSessions,
         insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
     ]
 
@@ -53,10 +65,47 @@ package enum AccountStore {
     }
 
     private static func account(_ row: Row) throws -> Account {
-        Account(id: try row.text(0), name: try row.text(1))
+        Account(id: try row.text(0), name: try row.text(1), isSuspended: try row.integerIfPresent(2) != nil)
     }
 
-    static func insertSession(
+    static func list(after: (Instant, String)?, limit: Int, in transaction: any Transaction) throws -> [Account] {
+        let values: [SQLValue] = [
+            .integer(after?.0.milliseconds ?? Int64.min), .text(after?.1 ?? ""), .integer(Int64(limit)),
+        ]
+        return try transaction.rows(listAccounts, values).map(account)
+    }
+
+    /// What signing in with a password needs of an account.
+    struct SignInRecord: Sendable {
+        let account: Account
+        /// The PHC string of its password; nil when it has none.
+        let password: String?
+        let deviceLimit: Int?
+    }
+
+    static func signInRecord(named name: String, in transaction: any Transaction) throws -> SignInRecord? {
+        try transaction.row(secretsByName, [.text(name)]).map {
+            SignInRecord(
+                account: try account($0),
+                password: try $0.textIfPresent(3),
+                deviceLimit: try $0.integerIfPresent(4).map(Int.init)
+            )
+        }
+    }
+
+    static func setPassword(_ hash: String?, of account: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(updatePassword, [.text(account), .text(ifPresent: hash)])
+    }
+
+    static func setSuspended(at instant: Instant?, _ account: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(updateSuspension, [.text(account), .instant(instant)])
+    }
+
+    static func setDeviceLimit(_ limit: Int?, of account: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(updateDeviceLimit, [.text(account), SQLValue(limit)])
+    }
+
+    static func insertLink(
         _ hash: [UInt8],
         account: String,
         purpose: String,
@@ -65,18 +114,18 @@ package enum AccountStore {
         in transaction: any Transaction
     ) throws {
         let values: [SQLValue] = [
-            .blob(hash), .text(account), .text(purpose), .integer(created.milliseconds), .integer(expires.milliseconds),
+            .blob(hash), .text(account), .text(purpose), .instant(created), .instant(expires),
         ]
-        _ = try transaction.run(insertSession, values)
+        _ = try transaction.run(insertLink, values)
     }
 
     static func account(
-        ofSession hash: [UInt8],
+        ofLink hash: [UInt8],
         purpose: String,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> Account? {
-        try transaction.row(accountOfSession, [.blob(hash), .text(purpose), .integer(now.milliseconds)]).map(account)
+        try transaction.row(accountOfLink, [.blob(hash), .text(purpose), .instant(now)]).map(account)
     }
 
     static func deleteSession(_ hash: [UInt8], in transaction: any Transaction) throws {

@@ -6,6 +6,14 @@ package import CarrelStore
 package struct Account: Sendable, Equatable {
     package let id: String
     package let name: String
+    /// Whether the operator has closed it for the time being: nobody signs in, nothing is granted.
+    package let isSuspended: Bool
+
+    package init(id: String, name: String, isSuspended: Bool = false) {
+        self.id = id
+        self.name = name
+        self.isSuspended = isSuspended
+    }
 }
 
 /// What a back-office key may do.
@@ -23,10 +31,12 @@ package enum Role: String, Sendable, CaseIterable {
 package struct Accounts: Sendable {
     let database: any Database
     let clock: any WallClock
+    package let sessions: Sessions
 
-    package init(database: any Database, clock: any WallClock) {
+    package init(database: any Database, clock: any WallClock, sessions: Sessions) {
         self.database = database
         self.clock = clock
+        self.sessions = sessions
     }
 
     /// The account of that name, created when it is new.
@@ -56,36 +66,24 @@ package struct Accounts: Sendable {
         return name
     }
 
-    // MARK: Sessions
+    // MARK: Signing in without a password
 
-    /// What a token of an account is for.
-    package enum TokenPurpose: String, Sendable {
-        /// Signs requests in, as a bearer token or a cookie.
-        case session
-        /// Redeemed once, from a link, for a session.
-        case signIn = "sign-in"
+    static let linkPrefix = "cl_"
+    /// How long a sign-in link can be redeemed.
+    static let linkLife = Duration.seconds(3600)
+    private static let linkPurpose = "sign-in"
 
-        var life: Duration {
-            switch self {
-            case .session: .seconds(180 * 24 * 3600)
-            case .signIn: .seconds(3600)
-            }
-        }
-
-        var prefix: String { self == .session ? "cs_" : "cl_" }
-    }
-
-    /// Issues a token for `account`; the text is shown once and never stored.
-    package func issueToken(for account: Account, purpose: TokenPurpose) async throws -> String {
-        let token = OpaqueToken.make(prefix: purpose.prefix)
+    /// Makes the token of a link that signs a browser in once; the text is shown once and never stored.
+    package func makeSignInLink(for account: Account) async throws -> String {
+        let token = OpaqueToken.make(prefix: Self.linkPrefix)
         let now = clock.now
         try await database.write {
-            try AccountStore.insertSession(
+            try AccountStore.insertLink(
                 token.hash,
                 account: account.id,
-                purpose: purpose.rawValue,
+                purpose: Self.linkPurpose,
                 created: now,
-                expires: now + purpose.life,
+                expires: now + Self.linkLife,
                 in: $0
             )
             try AccountStore.deleteExpiredSessions(before: now, in: $0)
@@ -93,44 +91,48 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// The account that a live token of this purpose signs in.
-    package func account(ofToken text: String, purpose: TokenPurpose) async throws -> Account? {
-        guard let token = OpaqueToken(text, prefix: purpose.prefix) else { return nil }
-        let now = clock.now
-        return try await database.read {
-            try AccountStore.account(ofSession: token.hash, purpose: purpose.rawValue, at: now, in: $0)
-        }
-    }
-
-    /// Redeems a sign-in token: it works once, and its account gets a session.
+    /// Redeems the token of a link: it works once, and its account gets a session.
     ///
-    /// - Returns: the session's token, or nil when the sign-in token is unknown, used or too old.
-    package func redeemSignIn(_ text: String) async throws -> String? {
-        guard let token = OpaqueToken(text, prefix: TokenPurpose.signIn.prefix) else { return nil }
-        let session = OpaqueToken.make(prefix: TokenPurpose.session.prefix)
-        let now = clock.now
+    /// - Returns: the session's token, or nil when the link is unknown, used or too old.
+    package func redeemSignInLink(_ text: String) async throws -> String? {
+        guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
+        let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         let redeemed = try await database.write { transaction -> Bool in
-            let purpose = TokenPurpose.signIn.rawValue
-            guard let account = try AccountStore.account(ofSession: token.hash, purpose: purpose, at: now, in: transaction) else {
-                return false
-            }
-            try AccountStore.deleteSession(token.hash, in: transaction)
-            try AccountStore.insertSession(
-                session.hash,
-                account: account.id,
-                purpose: TokenPurpose.session.rawValue,
-                created: now,
-                expires: now + TokenPurpose.session.life,
-                in: transaction
-            )
+            guard
+                let account = try AccountStore.account(
+                    ofLink: link.hash,
+                    purpose: Self.linkPurpose,
+                    at: now,
+                    in: transaction
+                ), !account.isSuspended
+            else { return false }
+            try AccountStore.deleteSession(link.hash, in: transaction)
+            try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
             return true
         }
-        return redeemed ? session.text : nil
+        return redeemed ? token.text : nil
+    }
+
+    /// Issues a session's token for `account`; the text is shown once and never stored.
+    package func issueSession(for account: Account) async throws -> String {
+        let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
+        try await database.write {
+            try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: $0)
+        }
+        return token.text
+    }
+
+    /// The account that a live session's token signs in.
+    package func account(ofSession text: String) async throws -> Account? {
+        guard let token = Sessions.token(text), let (session, state) = try sessions.find(token) else { return nil }
+        guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
+        try await sessions.touch(session, token)
+        return session.account
     }
 
     /// Ends a session.
     package func endSession(_ text: String) async throws {
-        guard let token = OpaqueToken(text, prefix: TokenPurpose.session.prefix) else { return }
+        guard let token = Sessions.token(text) else { return }
         try await database.write { try AccountStore.deleteSession(token.hash, in: $0) }
     }
 

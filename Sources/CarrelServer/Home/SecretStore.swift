@@ -11,21 +11,40 @@ package enum SecretStore {
 
     package static let statements = [insert, all, rewrap]
 
-    private static let ticketPrefix = "ticket/"
+    /// What the server signs or derives with a secret of its own.
+    enum Purpose: String {
+        case ticket
+        case credential
+        case renewal
+        case audit
+    }
 
-    /// The secrets that sign tickets, by key id; the first is made at first use.
-    static func ticketSecrets(_ keyring: MasterKeyring, in database: any Database) async throws -> [UInt8: Secret] {
+    /// The secrets of a purpose, by key id; the first is made at first use.
+    static func secrets(
+        for purpose: Purpose,
+        _ keyring: MasterKeyring,
+        in database: any Database
+    ) async throws -> [UInt8: Secret] {
+        let prefix = purpose.rawValue + "/"
         let first = try keyring.wrap(Secret.random(count: 32))
         let wrapped = try await database.write { transaction in
-            try insert("\(ticketPrefix)1", first, in: transaction)
+            try insert("\(prefix)1", first, in: transaction)
             return try secrets(in: transaction)
         }
-        var signers: [UInt8: Secret] = [:]
-        for (name, secret) in wrapped where name.hasPrefix(ticketPrefix) {
-            guard let id = UInt8(name.dropFirst(ticketPrefix.count)) else { continue }
-            signers[id] = try keyring.unwrap(secret)
+        var found: [UInt8: Secret] = [:]
+        for (name, secret) in wrapped where name.hasPrefix(prefix) {
+            guard let id = UInt8(name.dropFirst(prefix.count)) else { continue }
+            found[id] = try keyring.unwrap(secret)
         }
-        return signers
+        return found
+    }
+
+    /// The one secret of a purpose that is never rotated.
+    static func secret(for purpose: Purpose, _ keyring: MasterKeyring, in database: any Database) async throws -> Secret {
+        guard let secret = try await secrets(for: purpose, keyring, in: database)[1] else {
+            throw ServerError(.masterKey, "the secret \(purpose.rawValue) is missing from the database")
+        }
+        return secret
     }
 
     static func insert(_ name: String, _ secret: MasterKeyring.Wrapped, in transaction: any Transaction) throws {

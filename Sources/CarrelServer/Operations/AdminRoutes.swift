@@ -38,12 +38,12 @@ struct AdminRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
-            let token = try await accounts.issueToken(for: account, purpose: .signIn)
+            let token = try await accounts.makeSignInLink(for: account)
             return Self.unstored(
                 .json(
                     [
                         "account": .string(account.name), "path": .string("/sign-in/\(token)"),
-                        "expiresIn": .integer(Accounts.TokenPurpose.signIn.life.components.seconds),
+                        "expiresIn": .integer(Accounts.linkLife.components.seconds),
                     ],
                     status: .created
                 )
@@ -54,7 +54,7 @@ struct AdminRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
-            let token = try await accounts.issueToken(for: account, purpose: .session)
+            let token = try await accounts.issueSession(for: account)
             return Self.unstored(
                 .json(["account": .string(account.name), "token": .string(token)], status: .created)
             )

@@ -27,7 +27,7 @@ struct Callers: Sendable {
     /// The account that the request's session cookie or bearer token signs in.
     func signedIn(_ request: HTTPRequest) async throws -> Account? {
         guard let token = request.bearerToken ?? request.cookie(Self.sessionCookie) else { return nil }
-        return try await accounts.account(ofToken: token, purpose: .session)
+        return try await accounts.account(ofSession: token)
     }
 
     /// The account whose shelf this request sees: the one signed in, or the guest account where there is one.

@@ -45,7 +45,7 @@ struct PageRoutes {
     }
 
     private func signIn(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
-        guard let session = try await accounts.redeemSignIn(token) else {
+        guard let session = try await accounts.redeemSignInLink(token) else {
             guard let asset = WebAssets.named("link-ended.html") else { throw Self.missing }
             var response = Self.response(asset, request)
             response.status = .forbidden
@@ -55,7 +55,7 @@ struct PageRoutes {
         var response = HTTPResponse.redirect(to: "/")
         response.headers["Set-Cookie"] = Self.cookie(
             session,
-            seconds: Accounts.TokenPurpose.session.life.components.seconds,
+            seconds: Session.life.components.seconds,
             request
         )
         response.headers["Cache-Control"] = "no-store"

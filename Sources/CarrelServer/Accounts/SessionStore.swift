@@ -1,0 +1,102 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of sessions.
+package enum SessionStore {
+    static let insert = SQL(
+        """
+        INSERT INTO sessions (token_hash, account_id, purpose, created_at, expires_at, family, device_id, seen_at)
+        VALUES ($1, $2, 'session', $3, $4, $5, $6, $7) ON CONFLICT (token_hash) DO NOTHING
+        """
+    )
+    static let byHash = SQL(
+        """
+        SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at
+        FROM sessions JOIN accounts ON accounts.id = sessions.account_id
+        WHERE sessions.token_hash = $1 AND sessions.purpose = 'session'
+        """
+    )
+    static let byAccount = SQL(
+        """
+        SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at
+        FROM sessions JOIN accounts ON accounts.id = sessions.account_id
+        WHERE sessions.account_id = $1 AND sessions.purpose = 'session' AND sessions.renewed_at IS NULL
+            AND sessions.expires_at > $2
+        ORDER BY sessions.created_at, sessions.family
+        """
+    )
+    static let markSeen = SQL("UPDATE sessions SET seen_at = $2 WHERE token_hash = $1 AND seen_at < $2")
+    static let markRenewed = SQL("UPDATE sessions SET renewed_at = $2 WHERE token_hash = $1 AND renewed_at IS NULL")
+    static let deleteFamily = SQL("DELETE FROM sessions WHERE family = $1")
+    static let deleteOfDevice = SQL("DELETE FROM sessions WHERE device_id = $1")
+    static let deleteOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1")
+    static let deleteFamilyOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1 AND family = $2")
+
+    package static let statements = [
+        insert, byHash, byAccount, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount, deleteFamilyOfAccount,
+    ]
+
+    /// Whether the session is new; false when its token is known already.
+    static func insert(
+        _ hash: [UInt8],
+        account: String,
+        family: String,
+        device: String?,
+        created: Instant,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [
+            .blob(hash), .text(account), .instant(created), .instant(created + Session.life), .text(family),
+            .text(ifPresent: device), .instant(created),
+        ]
+        return try transaction.run(insert, values) == 1
+    }
+
+    static func session(_ hash: [UInt8], in transaction: any Transaction) throws -> Session? {
+        try transaction.row(byHash, [.blob(hash)]).map(session)
+    }
+
+    /// The sessions of an account that can still be used, the oldest first.
+    static func sessions(of account: String, at now: Instant, in transaction: any Transaction) throws -> [Session] {
+        try transaction.rows(byAccount, [.text(account), .instant(now)]).map(session)
+    }
+
+    static func markSeen(_ hash: [UInt8], at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(markSeen, [.blob(hash), .instant(now)])
+    }
+
+    static func markRenewed(_ hash: [UInt8], at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(markRenewed, [.blob(hash), .instant(now)])
+    }
+
+    static func deleteFamily(_ family: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteFamily, [.text(family)])
+    }
+
+    /// Whether the account had such a session.
+    static func deleteFamily(_ family: String, of account: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(deleteFamilyOfAccount, [.text(account), .text(family)]) > 0
+    }
+
+    static func deleteAll(ofDevice device: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteOfDevice, [.text(device)])
+    }
+
+    static func deleteAll(ofAccount account: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteOfAccount, [.text(account)])
+    }
+
+    private static func session(_ row: Row) throws -> Session {
+        Session(
+            account: Account(id: try row.text(0), name: try row.text(1), isSuspended: try row.integerIfPresent(2) != nil),
+            deviceID: try row.textIfPresent(3),
+            family: try row.text(4),
+            createdAt: try row.instant(5),
+            expiresAt: try row.instant(6),
+            seenAt: try row.instant(7),
+            renewedAt: try row.instantIfPresent(8)
+        )
+    }
+}

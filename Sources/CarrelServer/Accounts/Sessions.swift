@@ -1,0 +1,127 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// Sessions: issued when somebody signs in, found by their tokens, renewed, ended.
+///
+/// A token is shown once; only its SHA-256 is stored. Its successor is derived from it under a secret of the server, so that a
+/// renewal that is asked for twice, because the first answer was lost, gets the same successor twice.
+package struct Sessions: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    private let renewal: HMACSHA256
+
+    static let prefix = "cs_"
+
+    /// - Parameter renewalSecret: 32 bytes that derive successors.
+    init(database: any Database, clock: any WallClock, renewalSecret: Secret) {
+        self.database = database
+        self.clock = clock
+        renewal = HMACSHA256(key: renewalSecret)
+    }
+
+    /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
+    static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
+
+    /// Stores a session under a fresh token, in the transaction of whatever signed the account in.
+    ///
+    /// - Parameters:
+    ///   - token: fresh, made outside because transactions may run again.
+    ///   - family: fresh too.
+    func insert(
+        _ token: OpaqueToken,
+        family: String,
+        account: String,
+        device: String?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        guard
+            try SessionStore.insert(
+                token.hash,
+                account: account,
+                family: family,
+                device: device,
+                created: now,
+                in: transaction
+            )
+        else { throw ServerError(.conflict, "a random token was drawn twice") }
+        try AccountStore.deleteExpiredSessions(before: now, in: transaction)
+    }
+
+    /// The session of a token with its state; nil when there is none.
+    func find(_ token: OpaqueToken) throws -> (session: Session, state: Session.State)? {
+        guard let session = try database.readNow({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
+        return (session, session.state(at: clock.now))
+    }
+
+    /// Notes that a session was used; at most once a day.
+    func touch(_ session: Session, _ token: OpaqueToken) async throws {
+        let now = clock.now
+        guard now - session.seenAt >= Session.seenStep else { return }
+        try await database.write { try SessionStore.markSeen(token.hash, at: now, in: $0) }
+    }
+
+    /// What a renewal came to.
+    enum Renewal: Sendable {
+        case renewed(Session, OpaqueToken)
+        /// Unknown, ended, or revoked.
+        case refused
+        /// Used long after it was renewed: its whole family has ended.
+        case reused(Session)
+    }
+
+    /// Hands out the successor of a session; the same one however often it is asked for within the grace.
+    func renew(_ token: OpaqueToken, record: @escaping @Sendable (Renewal, any Transaction) throws -> Void) async throws
+        -> Renewal
+    {
+        let now = clock.now
+        let successor = successor(of: token)
+        return try await database.write { transaction in
+            let renewal = try Self.renew(token, successor, at: now, in: transaction)
+            try record(renewal, transaction)
+            return renewal
+        }
+    }
+
+    private static func renew(
+        _ token: OpaqueToken,
+        _ successor: OpaqueToken,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Renewal {
+        guard let session = try SessionStore.session(token.hash, in: transaction) else { return .refused }
+        switch session.state(at: now) {
+        case .ended: return .refused
+        case .reused:
+            try SessionStore.deleteFamily(session.family, in: transaction)
+            return .reused(session)
+        case .live, .stale:
+            _ = try SessionStore.insert(
+                successor.hash,
+                account: session.account.id,
+                family: session.family,
+                device: session.deviceID,
+                created: now,
+                in: transaction
+            )
+            try SessionStore.markRenewed(token.hash, at: now, in: transaction)
+            return .renewed(session, successor)
+        }
+    }
+
+    private func successor(of token: OpaqueToken) -> OpaqueToken {
+        OpaqueToken(random: renewal.authenticate(Array(token.text.utf8).rawSpan), prefix: Self.prefix)
+    }
+
+    package func list(of account: Account) async throws -> [Session] {
+        let now = clock.now
+        return try await database.read { try SessionStore.sessions(of: account.id, at: now, in: $0) }
+    }
+
+    /// Ends a session and what it was renewed from.
+    package func end(_ family: String, of account: Account) async throws {
+        let known = try await database.write { try SessionStore.deleteFamily(family, of: account.id, in: $0) }
+        guard known else { throw ServerError(.notFound, "there is no such session") }
+    }
+}

@@ -1,0 +1,124 @@
+package import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
+///
+/// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
+/// is changed, removed or slipped in breaks the chain, and ``verify()`` says where. Entries are sealed a moment after they were
+/// written, by ``seal()``, so that transactions do not queue up behind one another for the head of the chain.
+package struct Audit: Sendable {
+    let database: any Database
+    private let key: HMACSHA256
+
+    package struct Entry: Sendable, Equatable {
+        package let id: String
+        package let at: Instant
+        /// Who: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
+        package let actor: String
+        /// What: a stable dotted word, such as `session.start`.
+        package let action: String
+        /// On what: an id.
+        package let subject: String
+        package let outcome: Outcome
+        /// Why, as a stable word; empty where the outcome says it all.
+        package let reason: String
+        package let requestID: String
+
+        package enum Outcome: String, Sendable, CaseIterable { case allowed, refused, failed }
+
+        init(
+            at: Instant,
+            actor: String,
+            action: String,
+            subject: String,
+            outcome: Outcome = .allowed,
+            reason: String = "",
+            requestID: String = "",
+            id: String = Random.uuid()
+        ) {
+            self.id = id
+            self.at = at
+            self.actor = actor
+            self.action = action
+            self.subject = subject
+            self.outcome = outcome
+            self.reason = reason
+            self.requestID = requestID
+        }
+
+        /// What the seal covers: every field behind its length.
+        fileprivate var sealed: [UInt8] {
+            var bytes: [UInt8] = []
+            for field in [id, String(at.milliseconds), actor, action, subject, outcome.rawValue, reason, requestID] {
+                bytes += "\(field.utf8.count):\(field)".utf8
+            }
+            return bytes
+        }
+    }
+
+    /// - Parameter key: 32 bytes, kept outside the database.
+    init(database: any Database, key: Secret) {
+        self.database = database
+        self.key = HMACSHA256(key: key)
+    }
+
+    /// Seals what has not been sealed yet, in the order of time.
+    ///
+    /// - Returns: how many entries were sealed.
+    @discardableResult
+    package func seal() async throws -> Int {
+        var count = 0
+        while true {
+            let sealed = try await database.write { transaction -> Int in
+                let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
+                guard !entries.isEmpty else { return 0 }
+                var (number, last) = try AuditStore.head(in: transaction) ?? (0, [])
+                for entry in entries {
+                    number += 1
+                    last = key.authenticate((last + entry.sealed).rawSpan)
+                    try AuditStore.setSeal(last, number: number, of: entry.id, in: transaction)
+                }
+                return entries.count
+            }
+            count += sealed
+            if sealed < 1000 { return count }
+        }
+    }
+
+    /// What a walk along the chain found.
+    package enum Verification: Sendable, Equatable {
+        case intact(count: Int)
+        /// The first entry that is not what was sealed, by its number in the chain.
+        case broken(number: Int64)
+    }
+
+    /// Walks the chain from its first entry to its last.
+    package func verify() async throws -> Verification {
+        try await database.read { transaction in
+            var (last, expected, broken): ([UInt8], Int64, Int64?) = ([], 0, nil)
+            try AuditStore.eachSealed(in: transaction) { entry, number, seal in
+                guard broken == nil else { return }
+                expected += 1
+                last = key.authenticate((last + entry.sealed).rawSpan)
+                if number != expected || seal != last { broken = expected }
+            }
+            return broken.map { .broken(number: $0) } ?? .intact(count: Int(expected))
+        }
+    }
+
+    /// Which entries to list.
+    package struct Filter: Sendable {
+        package var subject: String?
+        package var action: String?
+        package var since: Instant?
+        package var limit = 100
+
+        package init() {}
+    }
+
+    /// The entries that pass the filter, the newest first.
+    package func list(_ filter: Filter) async throws -> [Entry] {
+        try await database.read { try AuditStore.list(filter, in: $0) }
+    }
+}

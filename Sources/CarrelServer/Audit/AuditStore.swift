@@ -1,0 +1,87 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of the audit log.
+package enum AuditStore {
+    static let insert = SQL(
+        """
+        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        """
+    )
+    static let unsealed = SQL(
+        """
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE number IS NULL ORDER BY at, id LIMIT $1
+        """
+    )
+    static let head = SQL("SELECT number, seal FROM audit WHERE number IS NOT NULL ORDER BY number DESC LIMIT 1")
+    static let seal = SQL("UPDATE audit SET number = $2, seal = $3 WHERE id = $1")
+    static let sealed = SQL(
+        """
+        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal FROM audit
+        WHERE number IS NOT NULL ORDER BY number
+        """
+    )
+    static let list = SQL(
+        """
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE ($1 = '' OR subject = $1 OR actor = $1) AND ($2 = '' OR action = $2) AND at >= $3
+        ORDER BY at DESC, id LIMIT $4
+        """
+    )
+
+    package static let statements = [insert, unsealed, head, seal, sealed, list]
+
+    static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(entry.id), .instant(entry.at), .text(entry.actor), .text(entry.action), .text(entry.subject),
+            .text(entry.outcome.rawValue), .text(entry.reason), .text(entry.requestID),
+        ]
+        _ = try transaction.run(insert, values)
+    }
+
+    static func unsealed(limit: Int, in transaction: any Transaction) throws -> [Audit.Entry] {
+        try transaction.rows(unsealed, [.integer(Int64(limit))]).map(entry)
+    }
+
+    /// The number and the seal of the last sealed entry.
+    static func head(in transaction: any Transaction) throws -> (number: Int64, seal: [UInt8])? {
+        try transaction.row(head, []).map { (try $0.integer(0), try $0.blob(1)) }
+    }
+
+    static func setSeal(_ seal: [UInt8], number: Int64, of id: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(self.seal, [.text(id), .integer(number), .blob(seal)])
+    }
+
+    static func eachSealed(
+        in transaction: any Transaction,
+        _ body: (Audit.Entry, Int64, [UInt8]) throws -> Void
+    ) throws {
+        try transaction.each(sealed, []) { row in try body(try entry(row), try row.integer(8), try row.blob(9)) }
+    }
+
+    static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Entry] {
+        let values: [SQLValue] = [
+            .text(filter.subject ?? ""), .text(filter.action ?? ""), .instant(filter.since ?? Instant(milliseconds: 0)),
+            .integer(Int64(filter.limit)),
+        ]
+        return try transaction.rows(list, values).map(entry)
+    }
+
+    private static func entry(_ row: Row) throws -> Audit.Entry {
+        guard let outcome = Audit.Entry.Outcome(rawValue: try row.text(5)) else {
+            throw ServerError(.home, "an audit entry has an outcome that this version does not know")
+        }
+        return Audit.Entry(
+            at: try row.instant(1),
+            actor: try row.text(2),
+            action: try row.text(3),
+            subject: try row.text(4),
+            outcome: outcome,
+            reason: try row.text(6),
+            requestID: try row.text(7),
+            id: try row.text(0)
+        )
+    }
+}

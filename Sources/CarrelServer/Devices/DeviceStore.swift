@@ -1,0 +1,65 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of devices.
+package enum DeviceStore {
+    static let insert = SQL(
+        """
+        INSERT INTO devices (id, account_id, key_hash, name, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
+        """
+    )
+    static let byKey = SQL(
+        """
+        SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE account_id = $1 AND key_hash = $2
+        """
+    )
+    static let byAccount = SQL(
+        """
+        SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE account_id = $1 ORDER BY created_at, id
+        """
+    )
+    static let byID = SQL("SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE id = $1")
+    static let take = SQL("UPDATE devices SET seen_at = $2, name = $3, freed_at = NULL WHERE id = $1")
+    static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
+
+    package static let statements = [insert, byKey, byAccount, byID, take, free]
+
+    static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(device.id), .text(device.accountID), .blob(keyHash), .text(device.name), .instant(device.createdAt),
+        ]
+        _ = try transaction.run(insert, values)
+    }
+
+    static func device(keyHash: [UInt8], of account: String, in transaction: any Transaction) throws -> Device? {
+        try transaction.row(byKey, [.text(account), .blob(keyHash)]).map(device)
+    }
+
+    static func device(id: String, in transaction: any Transaction) throws -> Device? {
+        try transaction.row(byID, [.text(id)]).map(device)
+    }
+
+    static func devices(of account: String, in transaction: any Transaction) throws -> [Device] {
+        try transaction.rows(byAccount, [.text(account)]).map(device)
+    }
+
+    /// Lets a known device hold a slot again.
+    static func take(_ id: String, name: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(take, [.text(id), .instant(now), .text(name)])
+    }
+
+    static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(free, [.text(id), .instant(now)])
+    }
+
+    private static func device(_ row: Row) throws -> Device {
+        Device(
+            id: try row.text(0),
+            accountID: try row.text(1),
+            name: try row.text(2),
+            createdAt: try row.instant(3),
+            seenAt: try row.instant(4),
+            freedAt: try row.instantIfPresent(5)
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// The devices of accounts: registered when an app signs in, listed, revoked, freed when it signs out.
+package struct Devices: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    /// What an app says of its device at sign-in.
+    struct Claim: Sendable {
+        /// A fresh id, should the device be new.
+        let id = Random.uuid()
+        let keyHash: [UInt8]
+        let name: String
+
+        /// - Parameters:
+        ///   - key: what names the installation; an app that names none is a new device at each sign-in.
+        ///   - name: what to call it.
+        init(key: String?, name: String) {
+            keyHash = SHA256.hash(Array((key ?? Random.uuid()).utf8).rawSpan)
+            self.name = Self.cleaned(name)
+        }
+
+        /// A name fit for lists: without control characters, of at most 100 characters.
+        private static func cleaned(_ name: String) -> String {
+            let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(100)
+            let text = String(String.UnicodeScalarView(scalars))
+            return text.isEmpty ? "unnamed device" : text
+        }
+    }
+
+    /// Registers a device in the transaction of a sign-in.
+    ///
+    /// - Returns: its id; nil when the account has no slot for it.
+    static func register(
+        _ claim: Claim,
+        of account: String,
+        policy: DevicePolicy,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> String? {
+        let known = try DeviceStore.device(keyHash: claim.keyHash, of: account, in: transaction)
+        if let known, known.freedAt == nil {
+            try DeviceStore.take(known.id, name: claim.name, at: now, in: transaction)
+            return known.id
+        }
+        if policy.limit != nil {
+            let others = try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
+            guard policy.allowsOneMore(beside: others, at: now) else { return nil }
+        }
+        if let known {
+            try DeviceStore.take(known.id, name: claim.name, at: now, in: transaction)
+            return known.id
+        }
+        let device = Device(id: claim.id, accountID: account, name: claim.name, createdAt: now, seenAt: now, freedAt: nil)
+        try DeviceStore.insert(device, keyHash: claim.keyHash, in: transaction)
+        return device.id
+    }
+
+    /// Whether the account has signed in from this device before, which throttling goes easy on.
+    func isKnown(_ claim: Claim, of account: Account) throws -> Bool {
+        try database.readNow { try DeviceStore.device(keyHash: claim.keyHash, of: account.id, in: $0) } != nil
+    }
+
+    package func list(of account: Account) async throws -> [Device] {
+        try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
+    }
+
+    /// Revokes a device: its sessions end at once, and its slot is free.
+    package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
+        let entry = actor.entry("device.revoke", on: id, at: clock.now)
+        try await database.write { transaction in
+            guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
+                throw ServerError(.notFound, "the account has no such device")
+            }
+            try SessionStore.deleteAll(ofDevice: id, in: transaction)
+            try DeviceStore.free(id, at: entry.at, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+}

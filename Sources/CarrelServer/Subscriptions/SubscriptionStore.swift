@@ -1,0 +1,160 @@
+import CarrelBytes
+package import CarrelStore
+
+/// The SQL of plans, subscriptions and purchases.
+package enum SubscriptionStore {
+    static let insertPlan = SQL(
+        """
+        INSERT INTO plans (name, scope, grace_issues, device_limit, created_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (name) DO NOTHING
+        """
+    )
+    static let insertPlanProduct = SQL(
+        "INSERT INTO plan_products (plan, product_id) VALUES ($1, $2) ON CONFLICT (plan, product_id) DO NOTHING"
+    )
+    static let plans = SQL("SELECT name, scope, grace_issues, device_limit FROM plans ORDER BY name")
+    static let planByName = SQL("SELECT name, scope, grace_issues, device_limit FROM plans WHERE name = $1")
+    static let productsOfPlan = SQL("SELECT product_id FROM plan_products WHERE plan = $1 ORDER BY product_id")
+    static let insertSubscription = SQL(
+        "INSERT INTO subscriptions (id, account_id, plan, starts_at, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)"
+    )
+    static let subscriptionsOfAccount = SQL(
+        """
+        SELECT subscriptions.id, subscriptions.starts_at, subscriptions.ends_at, plans.name, plans.scope, plans.grace_issues,
+            plans.device_limit
+        FROM subscriptions JOIN plans ON plans.name = subscriptions.plan
+        WHERE subscriptions.account_id = $1 ORDER BY subscriptions.starts_at, subscriptions.id
+        """
+    )
+    static let subscriptionByID = SQL("SELECT account_id, starts_at, ends_at FROM subscriptions WHERE id = $1")
+    static let endSubscription = SQL("UPDATE subscriptions SET ends_at = $2 WHERE id = $1")
+    static let insertPurchase = SQL(
+        """
+        INSERT INTO purchases (id, account_id, product_id, kind, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+        """
+    )
+    static let purchasesOfAccount = SQL(
+        "SELECT id, product_id, kind, ends_at FROM purchases WHERE account_id = $1 ORDER BY created_at, id"
+    )
+    static let purchaseByID = SQL("SELECT account_id FROM purchases WHERE id = $1")
+    static let endPurchase = SQL("UPDATE purchases SET ends_at = $2 WHERE id = $1")
+
+    package static let statements = [
+        insertPlan, insertPlanProduct, plans, planByName, productsOfPlan, insertSubscription, subscriptionsOfAccount,
+        subscriptionByID, endSubscription, insertPurchase, purchasesOfAccount, purchaseByID, endPurchase,
+    ]
+
+    /// Whether the plan is new.
+    static func insert(_ plan: Plan, at now: Instant, in transaction: any Transaction) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(plan.name), .text(plan.scope.rawValue), .integer(Int64(plan.graceIssues)), SQLValue(plan.deviceLimit),
+            .instant(now),
+        ]
+        return try transaction.run(insertPlan, values) == 1
+    }
+
+    static func add(_ products: Set<String>, to plan: String, in transaction: any Transaction) throws {
+        for product in products.sorted() { _ = try transaction.run(insertPlanProduct, [.text(plan), .text(product)]) }
+    }
+
+    static func plans(in transaction: any Transaction) throws -> [Plan] {
+        try transaction.rows(plans, []).map { try plan($0, from: 0, in: transaction) }
+    }
+
+    static func plan(named name: String, in transaction: any Transaction) throws -> Plan? {
+        try transaction.row(planByName, [.text(name)]).map { try plan($0, from: 0, in: transaction) }
+    }
+
+    /// What an account holds.
+    static func entitlement(of account: Account, in transaction: any Transaction) throws -> Entitlement {
+        Entitlement(
+            isSuspended: account.isSuspended,
+            subscriptions: try subscriptions(of: account.id, in: transaction),
+            purchases: try purchases(of: account.id, in: transaction)
+        )
+    }
+
+    static func subscriptions(of account: String, in transaction: any Transaction) throws -> [Subscription] {
+        try transaction.rows(subscriptionsOfAccount, [.text(account)]).map {
+            Subscription(
+                id: try $0.text(0),
+                plan: try plan($0, from: 3, in: transaction),
+                startsAt: try $0.instant(1),
+                endsAt: try $0.instantIfPresent(2)
+            )
+        }
+    }
+
+    static func insert(
+        _ subscription: Subscription,
+        of account: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        let values: [SQLValue] = [
+            .text(subscription.id), .text(account), .text(subscription.plan.name), .instant(subscription.startsAt),
+            .instant(subscription.endsAt), .instant(now),
+        ]
+        _ = try transaction.run(insertSubscription, values)
+    }
+
+    /// Whom a subscription belongs to, and its dates.
+    static func subscription(
+        _ id: String,
+        in transaction: any Transaction
+    ) throws -> (account: String, startsAt: Instant, endsAt: Instant?)? {
+        try transaction.row(subscriptionByID, [.text(id)]).map {
+            (try $0.text(0), try $0.instant(1), try $0.instantIfPresent(2))
+        }
+    }
+
+    static func endSubscription(_ id: String, at end: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(endSubscription, [.text(id), .instant(end)])
+    }
+
+    static func insert(_ purchase: Purchase, of account: String, at now: Instant, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(purchase.id), .text(account), .text(purchase.productID), .text(purchase.kind.rawValue),
+            .instant(purchase.endsAt), .instant(now),
+        ]
+        _ = try transaction.run(insertPurchase, values)
+    }
+
+    static func purchases(of account: String, in transaction: any Transaction) throws -> [Purchase] {
+        try transaction.rows(purchasesOfAccount, [.text(account)]).map {
+            guard let kind = Purchase.Kind(rawValue: try $0.text(2)) else {
+                throw ServerError(.home, "a purchase has a kind that this version does not know")
+            }
+            return Purchase(
+                id: try $0.text(0),
+                productID: try $0.text(1),
+                kind: kind,
+                endsAt: try $0.instantIfPresent(3)
+            )
+        }
+    }
+
+    static func accountOfPurchase(_ id: String, in transaction: any Transaction) throws -> String? {
+        try transaction.row(purchaseByID, [.text(id)]).map { try $0.text(0) }
+    }
+
+    static func endPurchase(_ id: String, at end: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(endPurchase, [.text(id), .instant(end)])
+    }
+
+    /// A plan from four columns of a row, with its products.
+    private static func plan(_ row: Row, from column: Int, in transaction: any Transaction) throws -> Plan {
+        guard let scope = Plan.Scope(rawValue: try row.text(column + 1)) else {
+            throw ServerError(.home, "a plan has a scope that this version does not know")
+        }
+        let name = try row.text(column)
+        let products = scope == .listed ? try transaction.rows(productsOfPlan, [.text(name)]).map { try $0.text(0) } : []
+        return Plan(
+            name: name,
+            scope: scope,
+            graceIssues: Int(try row.integer(column + 2)),
+            deviceLimit: try row.integerIfPresent(column + 3).map(Int.init),
+            products: Set(products)
+        )
+    }
+}
