@@ -61,6 +61,8 @@ let package = Package(
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
         .target(name: "CLinux", path: "Sources/C/CLinux"),
+        system("CArgon2", pkgConfig: "libargon2", apt: "libargon2-dev"),
+        .target(name: "CCommonPasswords", path: "Sources/C/CCommonPasswords", exclude: ["hashes.bin"]),
         system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
@@ -73,7 +75,7 @@ let package = Package(
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelJSON", bytes: true, ["CarrelBytes"]),
-        library("CarrelCrypto", bytes: true, ["CarrelBytes", "CarrelThreads", "COpenSSL"]),
+        library("CarrelCrypto", bytes: true, ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
@@ -114,8 +116,8 @@ let package = Package(
             "CarrelServer",
             bytes: true,
             [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer", "CarrelIngest",
-                "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelWeb",
+                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
+                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelWeb",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),

@@ -9,7 +9,10 @@ package enum AccountStore {
     static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1")
     static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1")
     static let listAccounts = SQL(
-        "SELECT id, name, suspended_at FROM accounts WHERE (created_at, id) > ($1, $2) ORDER BY created_at, id LIMIT $3"
+        """
+        SELECT id, name, suspended_at, created_at FROM accounts WHERE (created_at, id) > ($1, $2)
+        ORDER BY created_at, id LIMIT $3
+        """
     )
     static let secretsByName = SQL("SELECT id, name, suspended_at, password, device_limit FROM accounts WHERE name = $1")
     static let updatePassword = SQL("UPDATE accounts SET password = $2 WHERE id = $1")
@@ -68,11 +71,15 @@ package enum AccountStore {
         Account(id: try row.text(0), name: try row.text(1), isSuspended: try row.integerIfPresent(2) != nil)
     }
 
-    static func list(after: (Instant, String)?, limit: Int, in transaction: any Transaction) throws -> [Account] {
+    static func list(
+        after: (Instant, String)?,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(account: Account, createdAt: Instant)] {
         let values: [SQLValue] = [
             .integer(after?.0.milliseconds ?? Int64.min), .text(after?.1 ?? ""), .integer(Int64(limit)),
         ]
-        return try transaction.rows(listAccounts, values).map(account)
+        return try transaction.rows(listAccounts, values).map { (try account($0), try $0.instant(3)) }
     }
 
     /// What signing in with a password needs of an account.

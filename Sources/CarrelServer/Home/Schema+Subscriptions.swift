@@ -24,6 +24,14 @@ extension Schema {
             SQL("CREATE INDEX sessions_by_family ON sessions (family)"),
             SQL(
                 """
+                CREATE TABLE throttle (
+                    key BLOB NOT NULL PRIMARY KEY, failures BIGINT NOT NULL, until_at BIGINT NOT NULL,
+                    updated_at BIGINT NOT NULL, seen BLOB NOT NULL)
+                """
+            ),
+            SQL("CREATE INDEX throttle_by_time ON throttle (updated_at)"),
+            SQL(
+                """
                 CREATE TABLE plans (
                     name TEXT NOT NULL PRIMARY KEY, scope TEXT NOT NULL, grace_issues BIGINT NOT NULL, device_limit BIGINT,
                     created_at BIGINT NOT NULL)

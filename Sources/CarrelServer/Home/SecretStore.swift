@@ -17,6 +17,7 @@ package enum SecretStore {
         case credential
         case renewal
         case audit
+        case throttle
     }
 
     /// The secrets of a purpose, by key id; the first is made at first use.

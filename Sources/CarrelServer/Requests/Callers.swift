@@ -24,6 +24,15 @@ struct Callers: Sendable {
         }
     }
 
+    /// Who the audit log says did it: the operator at the home's own socket, or a back-office key.
+    func actor(_ request: HTTPRequest) async throws -> Actor {
+        if case .local = request.peer { return Actor("operator", requestID: request.id) }
+        guard let token = request.bearerToken, let key = try await accounts.serviceKey(ofToken: token) else {
+            return Actor(Actor.nobody, requestID: request.id)
+        }
+        return Actor(key.id, requestID: request.id)
+    }
+
     /// The account that the request's session cookie or bearer token signs in.
     func signedIn(_ request: HTTPRequest) async throws -> Account? {
         guard let token = request.bearerToken ?? request.cookie(Self.sessionCookie) else { return nil }

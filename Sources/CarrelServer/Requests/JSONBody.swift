@@ -56,6 +56,20 @@ extension JSONObject {
         return instant
     }
 
+    /// A whole number from 0 on; nil when it is absent or null.
+    func count(_ name: String) throws(ServerError) -> Int? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let number = value.int, number >= 0 else { throw ServerError(.invalid, "\(name) should be a whole number") }
+        return number
+    }
+
+    /// A truth value; nil when it is absent or null.
+    func flag(_ name: String) throws(ServerError) -> Bool? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let flag = value.bool else { throw ServerError(.invalid, "\(name) should be true or false") }
+        return flag
+    }
+
     func number(_ name: String) throws(ServerError) -> Double? {
         guard let value = self[name], value != .null else { return nil }
         guard let number = value.double else { throw ServerError(.invalid, "\(name) should be a number") }

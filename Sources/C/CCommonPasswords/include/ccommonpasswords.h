@@ -1,0 +1,9 @@
+#ifndef CCOMMONPASSWORDS_H
+#define CCOMMONPASSWORDS_H
+
+/// Sorted first eight bytes of the SHA-256 of common passwords in lower case (scripts/common-passwords).
+extern const unsigned char *_Nonnull const ccommonpasswords_hashes;
+/// How many bytes there are.
+extern const long ccommonpasswords_count;
+
+#endif

@@ -1,0 +1,90 @@
+package import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// What the operator and support do with accounts. Every change is in the audit log, in its own transaction.
+package struct AccountDesk: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let passwords: PasswordHashing
+
+    /// Creates an account.
+    ///
+    /// - Parameter password: nil for one that signs in by link or elsewhere.
+    /// - Throws: ``ServerError`` `conflict` when the name is taken, `invalid` when the password is too short, too long or too
+    ///   common.
+    package func create(
+        _ name: String,
+        password: String? = nil,
+        deviceLimit: Int? = nil,
+        by actor: Actor
+    ) async throws -> Account {
+        let fresh = Account(id: Random.uuid(), name: try Accounts.checkedName(name))
+        let hash = try await hash(password)
+        let entry = actor.entry("account.create", on: fresh.id, at: clock.now)
+        return try await database.write { transaction in
+            let account = try AccountStore.findOrInsert(fresh, at: entry.at, in: transaction)
+            guard account.id == fresh.id else { throw ServerError(.conflict, "there is an account '\(name)' already") }
+            if let hash { try AccountStore.setPassword(hash, of: account.id, in: transaction) }
+            if let deviceLimit { try AccountStore.setDeviceLimit(deviceLimit, of: account.id, in: transaction) }
+            try AuditStore.append(entry, in: transaction)
+            return account
+        }
+    }
+
+    /// Gives an account a new password: all its sessions end.
+    package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
+        guard let hash = try await hash(password) else { return }
+        try await change(id, actor.entry("account.password", on: id, at: clock.now)) { _, transaction in
+            try AccountStore.setPassword(hash, of: id, in: transaction)
+            try SessionStore.deleteAll(ofAccount: id, in: transaction)
+        }
+    }
+
+    /// Closes an account for the time being, or opens it again.
+    package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
+        let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
+        try await change(id, entry) { _, transaction in
+            try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
+        }
+    }
+
+    /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
+    package func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
+        try await change(id, actor.entry("account.device-limit", on: id, at: clock.now)) { _, transaction in
+            try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
+        }
+    }
+
+    package func find(_ id: String) async throws -> Account {
+        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else { throw Self.unknown }
+        return account
+    }
+
+    /// Accounts in the order of their creation.
+    ///
+    /// - Parameter after: the last of the page before.
+    package func list(after: (Instant, String)?, limit: Int) async throws -> [(account: Account, createdAt: Instant)] {
+        try await database.read { try AccountStore.list(after: after, limit: limit, in: $0) }
+    }
+
+    private func hash(_ password: String?) async throws -> String? {
+        guard let password else { return nil }
+        if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
+        return try await passwords.hash(password)
+    }
+
+    private func change(
+        _ id: String,
+        _ entry: Audit.Entry,
+        _ body: @escaping @Sendable (Account, any Transaction) throws -> Void
+    ) async throws {
+        try await database.write { transaction in
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.unknown }
+            try body(account, transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
+    static let unknown = ServerError(.notFound, "there is no such account")
+}

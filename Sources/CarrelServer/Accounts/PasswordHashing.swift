@@ -1,0 +1,64 @@
+package import CarrelCrypto
+import CarrelHTTP
+import CarrelThreads
+import Glibc
+import Synchronization
+
+/// Hashes and checks passwords on threads of its own, as many as there are cores, so that a flood of sign-ins starves nobody.
+package final class PasswordHashing: Sendable {
+    /// What comes of checking a password.
+    struct Verdict: Sendable, Equatable {
+        let isRight: Bool
+        /// A new hash to keep, where the kept one costs less than it should.
+        var rehash: String?
+    }
+
+    /// How many wait at most; whoever comes then is told to come back.
+    private static let queueLimit = 64
+
+    private let parameters: Argon2id.Parameters
+    private let threads: BlockingThreads
+    private let queued = Atomic<Int>(0)
+    /// Checked where there is no account or no password: it costs the same and fits nothing.
+    private let decoy: Argon2id.Hash
+
+    package init(_ parameters: Argon2id.Parameters = .standard) {
+        self.parameters = parameters
+        threads = BlockingThreads(name: "passwords", count: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        decoy = .decoy(parameters)
+    }
+
+    /// The PHC string of a password.
+    func hash(_ password: String) async throws -> String {
+        let (secret, parameters) = (Secret(Array(password.utf8)), parameters)
+        return try await queue { try Argon2id.hash(secret, parameters).text }
+    }
+
+    /// Checks a password, at the same cost whether or not there is a hash to check it against.
+    func verify(_ password: String, against text: String?) async throws -> Verdict {
+        let (secret, parameters, decoy) = (Secret(Array(password.utf8)), parameters, decoy)
+        return try await queue {
+            guard let text, let hash = Argon2id.Hash(text) else {
+                _ = try Argon2id.verify(secret, against: decoy)
+                return Verdict(isRight: false)
+            }
+            guard try Argon2id.verify(secret, against: hash) else { return Verdict(isRight: false) }
+            let isWeak = hash.parameters.memory < parameters.memory || hash.parameters.passes < parameters.passes
+            return Verdict(isRight: true, rehash: isWeak ? try Argon2id.hash(secret, parameters).text : nil)
+        }
+    }
+
+    private func queue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+        let (_, waiting) = queued.wrappingAdd(1, ordering: .relaxed)
+        defer { queued.wrappingSubtract(1, ordering: .relaxed) }
+        guard waiting <= Self.queueLimit else {
+            throw HTTPError(
+                .serviceUnavailable,
+                "sign-in.busy",
+                "too many people are signing in at the moment",
+                headers: ["Retry-After": "5"]
+            )
+        }
+        return try await threads.run(work)
+    }
+}

@@ -1,0 +1,187 @@
+package import CarrelBytes
+import CarrelCrypto
+
+/// Users with known names, one for each case an app can meet, so that it can be tested against all of them.
+///
+/// Their token is their name backwards, and any password will do but `peter`'s, which is `pan`. They exist only where the
+/// configuration says so; the products they are entitled to need not exist.
+package struct CannedUsers: EntitlementSource {
+    package let name = "canned"
+    /// The products that these users know of.
+    private let issues: [String]
+    private let clock: any WallClock
+
+    /// What a user of the form `A-B-C` does instead of answering: A when signing in, B when verifying, C for credentials.
+    package enum Fault: Error, Sendable, Equatable {
+        /// Answers with this HTTP status.
+        case status(Int)
+        /// Answers 200 with a body that makes no sense.
+        case garbage
+        /// Answers after a minute.
+        case stall
+
+        init?(_ text: Substring) {
+            switch text {
+            case "000": self = .garbage
+            case "zzz": self = .stall
+            default:
+                guard text.count == 3, let status = Int(text), (200...599).contains(status) else { return nil }
+                self = .status(status)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - prefix: what the products' ids begin with.
+    ///   - numbers: the numbers behind it, padded to four digits.
+    package init(prefix: String = "com.pugpig.edition", numbers: ClosedRange<Int> = 1...100, clock: any WallClock) {
+        issues = numbers.map { number in
+            let digits = String(number)
+            return prefix + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        }
+        self.clock = clock
+    }
+
+    /// The names that are listed, and what each shows.
+    package static let names: [String] =
+        ["all", "none", "some", "global", "random"].flatMap { ["active\($0)", "lapsed\($0)", "flip\($0)"] } + [
+            "yesbyproxy", "longjson", "credserror", "expiredtoken", "alwaysstaletoken", "blockedtoken", "rubbish", "peter",
+            "200-200-200", "500-200-200", "200-500-200", "200-200-500", "200-500-500", "500-500-500", "000-200-200",
+            "200-000-200", "200-200-000", "200-000-000", "000-000-000", "zzz-200-200", "200-zzz-200", "200-200-zzz",
+        ]
+
+    // MARK: EntitlementSource
+
+    package func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
+        let user = request.name.lowercased()
+        if let faults = Self.faults(user) {
+            try await raise(faults[0])
+            return .token(Self.token(of: user))
+        }
+        guard user != "rubbish", Self.names.contains(user), user != "peter" || request.password == "pan" else {
+            return .notRecognised
+        }
+        return .token(Self.token(of: user), globalAuthPassword: user.hasSuffix("global") ? "" : nil)
+    }
+
+    package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
+        guard let user = Self.user(of: token) else { return nil }
+        switch user {
+        case "expiredtoken": return .token(Self.token(of: "activeall"))
+        case "alwaysstaletoken":
+            let count = token.split(separator: ".").dropFirst().first.flatMap { UInt32($0) } ?? 0
+            return .token("\(Self.token(of: user)).\(count &+ 1)")
+        case "blockedtoken": return .notRecognised
+        default: return .token(token)
+        }
+    }
+
+    package func standing(of token: String) async throws -> Standing? {
+        guard let user = Self.user(of: token) else { return nil }
+        if let faults = Self.faults(user) {
+            try await raise(faults[1])
+            return Standing(.active)
+        }
+        switch user {
+        case "expiredtoken", "alwaysstaletoken", "blockedtoken": return Standing(.stale, message: "This token is to be renewed")
+        case "yesbyproxy":
+            return Standing(.active, message: "This says that you are active, but no edition will be granted")
+        default: break
+        }
+        guard let kind = Self.kind(of: user) else { return Standing(.active, message: "You are \(user)") }
+        let isActive = isActive(user)
+        var message = isActive ? "You are an active subscriber" : "Your subscription has lapsed"
+        if user.hasPrefix("flip") { message += ", for \(secondsToFlip) more seconds" }
+        return Standing(
+            isActive ? .active : .inactive,
+            message: message,
+            categories: [("name", user)],
+            issues: listed(kind)
+        )
+    }
+
+    package func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        guard let user = Self.user(of: token) else { return nil }
+        if let faults = Self.faults(user) {
+            try await raise(faults[2])
+            return granted(user)
+        }
+        switch user {
+        case "expiredtoken", "alwaysstaletoken", "blockedtoken": return .notRecognised
+        case "yesbyproxy": return .notEntitled
+        case "credserror": return .refused(status: nil, message: "An error without a status")
+        default: break
+        }
+        guard let kind = Self.kind(of: user) else { return granted(user) }
+        if let listed = listed(kind) { return listed.contains(productID) ? granted(user) : .notEntitled }
+        return isActive(user) ? granted(user) : .notEntitled
+    }
+
+    package func signOut(_ token: String, for caller: Actor) async throws -> Bool {
+        Self.user(of: token) != nil
+    }
+
+    private func granted(_ user: String) -> SourceDecision {
+        // One user's downloads outlive their credentials, to show what an app does then.
+        .granted(rule: "canned \(user)", tag: user, life: user == "activesome" ? .seconds(3) : nil)
+    }
+
+    // MARK: The users
+
+    private enum Kind: String { case all, none, some, global, random }
+
+    private static func kind(of user: String) -> Kind? {
+        for prefix in ["active", "lapsed", "flip"] where user.hasPrefix(prefix) {
+            return Kind(rawValue: String(user.dropFirst(prefix.count)))
+        }
+        return nil
+    }
+
+    private static func faults(_ user: String) -> [Fault?]? {
+        let parts = user.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let faults = parts.map { Fault($0) }
+        guard !faults.contains(nil) else { return nil }
+        return faults.map { $0 == .status(200) ? nil : $0 }
+    }
+
+    private func raise(_ fault: Fault?) async throws {
+        if fault == .stall { return try await Task.sleep(for: .seconds(60)) }
+        if let fault { throw fault }
+    }
+
+    /// A user that flips is active in the odd one of two slots of five minutes.
+    private func isActive(_ user: String) -> Bool {
+        user.hasPrefix("active") || (user.hasPrefix("flip") && clock.now.milliseconds / 300_000 % 2 == 1)
+    }
+
+    private var secondsToFlip: Int64 { 300 - clock.now.milliseconds / 1000 % 300 }
+
+    private func listed(_ kind: Kind) -> [String]? {
+        switch kind {
+        case .all, .global: nil
+        case .none: []
+        case .some: stride(from: 0, to: issues.count, by: 2).map { issues[$0] }
+        case .random: issues.filter { _ in Random.bytes(1)[0] & 1 == 0 }
+        }
+    }
+
+    // MARK: Tokens
+
+    package static func token(of user: String) -> String {
+        user == "longjson" ? longToken : String(user.reversed())
+    }
+
+    private static func user(of token: String) -> String? {
+        if token == longToken { return "longjson" }
+        let user = String((token.split(separator: ".").first ?? "").reversed())
+        guard user != "rubbish", user != "longjson" else { return nil }
+        return names.contains(user) || faults(user) != nil ? user : nil
+    }
+
+    /// About two thousand characters of JSON: quotes, braces and line ends that have to survive every step.
+    private static let longToken: String = {
+        let lines = (1...40).map { "  \"claim\($0)\": \"a 'value' & more <\($0)>: {[+%]}\"" }
+        return "{\n" + lines.joined(separator: ",\n") + "\n}"
+    }()
+}

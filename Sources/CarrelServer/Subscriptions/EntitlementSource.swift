@@ -1,0 +1,99 @@
+
+/// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
+///
+/// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
+/// recognises what somebody typed signs them in; when none does, the last one's refusal is the answer, as in the apps, which ask
+/// their providers in the same way.
+package protocol EntitlementSource: Sendable {
+    /// What the configuration, reports and the audit log call it.
+    var name: String { get }
+
+    /// Signs somebody in.
+    ///
+    /// - Returns: a refusal also when the source does not know them; another source may.
+    /// - Throws: ``SourceFailure`` when the source cannot tell.
+    func signIn(_ request: SignInRequest) async throws -> SignInOutcome
+
+    /// The successor of a token; nil when the token is none of this source's.
+    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome?
+
+    /// What the token's account has; nil when the token is none of this source's.
+    func standing(of token: String) async throws -> Standing?
+
+    /// Whether the token's account may read a product; nil when the token is none of this source's.
+    func decision(on productID: String, token: String) async throws -> SourceDecision?
+
+    /// Ends what the token stands for. Whether it was one of this source's.
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool
+}
+
+/// What somebody typed, and where from.
+package struct SignInRequest: Sendable {
+    /// The account's name, by whatever parameter it came.
+    package let name: String
+    /// Its bytes exactly as typed.
+    package let password: String
+    /// What names the app's installation; nil when the app does not say.
+    package let deviceKey: String?
+    package let deviceName: String
+    /// The client's address, for throttling.
+    package let address: String
+    package let requestID: String
+}
+
+/// What signing in or renewing comes to.
+package enum SignInOutcome: Sendable, Equatable {
+    /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
+    case token(String, globalAuthPassword: String? = nil)
+    case refused(status: String, message: String?)
+
+    /// Says nothing about whether there is such an account.
+    static let notRecognised = refused(status: "notrecognised", message: "Credentials not recognised")
+}
+
+/// What an account has, as an app is told when it starts.
+package struct Standing: Sendable {
+    package enum State: String, Sendable, CaseIterable { case unknown, active, inactive, suspended, stale }
+
+    package var state: State
+    package var message: String?
+    /// Name and value pairs for the app's own use.
+    package var categories: [(scheme: String, term: String)]
+    /// The products, where they are listed one by one; nil when an active account has everything.
+    package var issues: (any Sequence<String> & Sendable)?
+
+    package init(
+        _ state: State,
+        message: String? = nil,
+        categories: [(scheme: String, term: String)] = [],
+        issues: (any Sequence<String> & Sendable)? = nil
+    ) {
+        self.state = state
+        self.message = message
+        self.categories = categories
+        self.issues = issues
+    }
+}
+
+/// A source's word on one product.
+package enum SourceDecision: Sendable, Equatable {
+    /// - rule: why, for the audit log.
+    /// - tag: marks what is handed out, so that it can be revoked with the account.
+    /// - life: how long the credentials live; nil for the configured time.
+    case granted(rule: String, tag: String, life: Duration? = nil)
+    /// The status may be missing, as one canned user shows.
+    case refused(status: String?, message: String)
+
+    static let notEntitled = refused(status: "notentitled", message: "You are not entitled to this edition")
+    static let expired = refused(status: "expired", message: "Your subscription has expired")
+    static let suspended = refused(status: "suspended", message: "Your account is suspended")
+    static let notRecognised = refused(status: "notrecognised", message: "Authentication details not recognised")
+}
+
+/// A source that cannot tell: the app keeps what it knew.
+package struct SourceFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    package let source: String
+    package let detail: String
+
+    package var description: String { "\(source): \(detail)" }
+}

@@ -1,0 +1,179 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// Carrel's own accounts: passwords, devices and sessions, plans and purchases.
+struct OwnAccounts: EntitlementSource {
+    let name = "accounts"
+    let database: any Database
+    let clock: any WallClock
+    let sessions: Sessions
+    let passwords: PasswordHashing
+    let throttle: SignInThrottle
+    let products: ProductCatalog
+    /// How many devices an account may use where neither it nor its plans say.
+    let devicePolicy: DevicePolicy
+
+    // MARK: Signing in
+
+    func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
+        let actor = Actor(Actor.nobody, requestID: request.requestID)
+        let device = Devices.Claim(key: request.deviceKey, name: request.deviceName)
+        let record = try database.readNow { try AccountStore.signInRecord(named: request.name, in: $0) }
+        let attempt = SignInThrottle.Attempt(
+            accountName: request.name,
+            address: request.address,
+            password: request.password,
+            isKnownDevice: try isKnown(device, request, record)
+        )
+        if let wait = try await throttle.begin(attempt) {
+            try await note(actor.entry("session.start", on: request.name, at: clock.now, outcome: .refused, reason: "throttled"))
+            return .refused(status: "throttled", message: "Too many attempts. Try again in \(Self.words(for: wait)).")
+        }
+        // Hashed in any case, so that time tells nothing about who has an account.
+        let verdict = try await passwords.verify(request.password, against: record?.password)
+        guard let record, verdict.isRight else {
+            try await note(actor.entry("session.start", on: request.name, at: clock.now, outcome: .refused, reason: "password"))
+            return .notRecognised
+        }
+        try await throttle.succeeded(attempt)
+        return try await start(record, device, rehash: verdict.rehash, request)
+    }
+
+    private func isKnown(_ device: Devices.Claim, _ request: SignInRequest, _ record: AccountStore.SignInRecord?) throws -> Bool {
+        guard request.deviceKey != nil, let account = record?.account.id else { return false }
+        return try database.readNow { try DeviceStore.device(keyHash: device.keyHash, of: account, in: $0) } != nil
+    }
+
+    /// Registers the device and opens the session, in one transaction.
+    private func start(
+        _ record: AccountStore.SignInRecord,
+        _ device: Devices.Claim,
+        rehash: String?,
+        _ request: SignInRequest
+    ) async throws -> SignInOutcome {
+        let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
+        let account = record.account
+        let actor = Actor(account.id, requestID: request.requestID)
+        let (allowed, refused) = (
+            actor.entry("session.start", on: account.id, at: now),
+            actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "devices")
+        )
+        let hasStarted = try await database.write { transaction -> Bool in
+            let plans = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter { $0.isCurrent(at: now) }
+            var policy = devicePolicy
+            policy.limit = record.deviceLimit ?? plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
+            let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
+            guard let id else {
+                try AuditStore.append(refused, in: transaction)
+                return false
+            }
+            if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
+            try sessions.insert(token, family: family, account: account.id, device: id, at: now, in: transaction)
+            try AuditStore.append(allowed, in: transaction)
+            return true
+        }
+        guard hasStarted else {
+            return .refused(
+                status: "devicelimit",
+                message: "This account is in use on as many devices as it may be. Sign out on one of them first."
+            )
+        }
+        return .token(token.text)
+    }
+
+    private func note(_ entry: Audit.Entry) async throws {
+        try await database.write { try AuditStore.append(entry, in: $0) }
+    }
+
+    private static func words(for wait: Duration) -> String {
+        let seconds = max(1, wait.components.seconds)
+        return seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
+    }
+
+    // MARK: Tokens
+
+    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
+        guard let token = Sessions.token(token) else { return nil }
+        let now = clock.now
+        let renewal = try await sessions.renew(token) { renewal, transaction in
+            let entry: Audit.Entry =
+                switch renewal {
+                case .renewed(let session, _):
+                    Actor(session.account.id, requestID: caller.requestID).entry("session.renew", on: session.family, at: now)
+                case .reused(let session):
+                    caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
+                case .refused: caller.entry("session.renew", on: "", at: now, outcome: .refused, reason: "unknown")
+                }
+            try AuditStore.append(entry, in: transaction)
+        }
+        if case .renewed(_, let successor) = renewal { return .token(successor.text) }
+        return .notRecognised
+    }
+
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool {
+        guard let token = Sessions.token(token) else { return false }
+        let now = clock.now
+        try await database.write { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
+            try SessionStore.deleteFamily(session.family, in: transaction)
+            if let device = session.deviceID { try DeviceStore.free(device, at: now, in: transaction) }
+            let actor = Actor(session.account.id, requestID: caller.requestID)
+            try AuditStore.append(actor.entry("session.end", on: session.family, at: now), in: transaction)
+        }
+        return true
+    }
+
+    // MARK: Entitlement
+
+    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended.
+    private func holdings(_ token: OpaqueToken) throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
+        let now = clock.now
+        return try database.readNow { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
+            let state = session.state(at: now)
+            guard state == .live || state == .stale else { return nil }
+            return (session, state, try SubscriptionStore.entitlement(of: session.account, in: transaction))
+        }
+    }
+
+    func standing(of text: String) async throws -> Standing? {
+        guard let token = Sessions.token(text) else { return nil }
+        guard let (session, state, entitlement) = try holdings(token) else {
+            return Standing(.stale, message: "Please sign in again")
+        }
+        try await sessions.touch(session, token)
+        if entitlement.isSuspended { return Standing(.suspended, message: "Your account is suspended") }
+        let now = clock.now
+        let current = entitlement.subscriptions.last { $0.isCurrent(at: now) }
+        let lapsed = entitlement.subscriptions.last { $0.hasEnded(at: now) }
+        var standing = Standing(current != nil ? .active : .inactive)
+        if state == .stale { standing.state = .stale }
+        standing.message =
+            switch (current, lapsed) {
+            case (let current?, _): "Your subscription: \(current.plan.name)"
+            case (nil, .some): "Your subscription has expired"
+            case (nil, nil): entitlement.purchases.isEmpty ? "You have no subscription" : nil
+            }
+        standing.categories = [("username", session.account.name)] + (current.map { [("plan", $0.plan.name)] } ?? [])
+        if entitlement.isByIssue(at: now) {
+            let products = try await products.current()
+            standing.issues = products.published.lazy.filter { product in
+                if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
+            }.map(\.id)
+        }
+        return standing
+    }
+
+    func decision(on productID: String, token text: String) async throws -> SourceDecision? {
+        guard let token = Sessions.token(text) else { return nil }
+        guard let (session, _, entitlement) = try holdings(token) else { return .notRecognised }
+        let products = try await products.current()
+        switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
+        case .granted(let rule): return .granted(rule: rule, tag: session.account.id)
+        case .notEntitled: return .notEntitled
+        case .expired: return .expired
+        case .suspended: return .suspended
+        }
+    }
+}
