@@ -95,6 +95,7 @@ let package = Package(
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
+        library("CarrelXML"),
 
         // domain
         library(
@@ -105,6 +106,7 @@ let package = Package(
                 "CarrelPackager", "CarrelStore",
             ]
         ),
+        library("CarrelSubscription", ["CarrelXML"]),
         library(
             "CarrelPackager",
             bytes: true,
@@ -117,7 +119,7 @@ let package = Package(
             bytes: true,
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
-                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelWeb",
+                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelWeb",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -150,6 +152,8 @@ let package = Package(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
+        tests("CarrelXMLTests", ["CarrelTesting", "CarrelXML"]),
+        tests("CarrelSubscriptionTests", ["CarrelSubscription", "CarrelTesting"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),

@@ -1,5 +1,5 @@
 package import CarrelBytes
-import CarrelCrypto
+package import CarrelCrypto
 package import CarrelHTTP
 package import CarrelHTTPServer
 package import CarrelStore
@@ -19,6 +19,11 @@ package final class CarrelService: Sendable {
     package let orders: Orders
     package let listening: Listening
     package let streaming: Streaming
+    package let desk: AccountDesk
+    package let devices: Devices
+    package let subscriptions: Subscriptions
+    package let audit: Audit
+    package let credentials: EditionCredentials
     package let metrics: MetricsRegistry
     package let router: Router
     private let draining: Locked<Bool>
@@ -26,6 +31,9 @@ package final class CarrelService: Sendable {
     /// What the operator decides, beyond where things are.
     package struct Settings: Sendable {
         package var stream = StreamSettings()
+        package var subscription = SubscriptionSettings()
+        /// What hashing a password costs.
+        package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
 
@@ -60,6 +68,37 @@ package final class CarrelService: Sendable {
         let bookmarks = Bookmarks(database: database, clock: clock)
         let grants = Grants(orders: orders, database: database, blobs: blobs)
         streaming = Streaming(settings: settings.stream, orders: orders, grants: grants, tickets: tickets, clock: clock)
+        let passwords = PasswordHashing(settings.passwordCost)
+        desk = AccountDesk(database: database, clock: clock, passwords: passwords)
+        devices = Devices(database: database, clock: clock)
+        audit = Audit(database: database, key: try await SecretStore.secret(for: .audit, keys, in: database))
+        credentials = EditionCredentials(secrets: try await SecretStore.secrets(for: .credential, keys, in: database))
+        let products = ProductCatalog(clock: clock) {
+            try await database.read { try EditionStore.products(in: $0) }
+        }
+        subscriptions = Subscriptions(database: database, clock: clock, products: products)
+        let own = OwnAccounts(
+            database: database,
+            clock: clock,
+            sessions: sessions,
+            passwords: passwords,
+            throttle: SignInThrottle(
+                database: database,
+                clock: clock,
+                secret: try await SecretStore.secret(for: .throttle, keys, in: database)
+            ),
+            products: products,
+            devicePolicy: settings.subscription.devices
+        )
+        var sources: [any EntitlementSource] = [own]
+        if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
+        let authorisation = SubscriptionService(
+            sources: sources,
+            credentials: credentials,
+            database: database,
+            clock: clock,
+            credentialLife: settings.subscription.credentialLife
+        )
         let draining = Locked(false)
         self.draining = draining
 
@@ -81,6 +120,14 @@ package final class CarrelService: Sendable {
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
         AdminRoutes(home: home, database: database, accounts: accounts, orders: orders, callers: callers).add(to: &router)
+        SubscriptionRoutes(
+            service: authorisation,
+            names: SubscriptionRoutes.ParameterNames(),
+            alsoValue: settings.subscription.alsoValue
+        ).add(to: &router)
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,
             metrics: metrics,

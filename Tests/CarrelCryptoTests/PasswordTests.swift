@@ -3,8 +3,8 @@ import Testing
 
 @testable import CarrelCrypto
 
-struct `Argon2id` {
-    @Test func `gives the tag of RFC 9106 §5.3`() throws {
+struct `A password hash` {
+    @Test func `has the tag of RFC 9106 §5.3`() throws {
         let tag = try Argon2id.derive(
             Secret([UInt8](repeating: 1, count: 32)),
             [UInt8](repeating: 2, count: 16),

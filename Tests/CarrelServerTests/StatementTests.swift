@@ -8,7 +8,7 @@ struct `Every statement of the server` {
     static let statements =
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
-        + SubscriptionStore.statements + AuditStore.statements + ThrottleStore.statements
+        + SubscriptionStore.statements + AuditStore.statements + ThrottleStore.statements + EditionStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

@@ -20,6 +20,21 @@ package struct Actor: Sendable {
         outcome: Audit.Entry.Outcome = .allowed,
         reason: String = ""
     ) -> Audit.Entry {
-        Audit.Entry(at: now, actor: id, action: action, subject: subject, outcome: outcome, reason: reason, requestID: requestID)
+        Audit.Entry(
+            at: now,
+            actor: Self.cleaned(id),
+            action: action,
+            subject: Self.cleaned(subject),
+            outcome: outcome,
+            reason: Self.cleaned(reason),
+            requestID: requestID
+        )
+    }
+
+    /// What strangers choose, without control characters and no longer than an id may be.
+    private static func cleaned(_ text: String) -> String {
+        guard text.utf8.count > 256 || text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return text }
+        let scalars = text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }
+        return String(String.UnicodeScalarView(scalars))
     }
 }

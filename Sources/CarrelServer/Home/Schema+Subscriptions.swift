@@ -3,7 +3,7 @@ import CarrelStore
 extension Schema {
     static let subscriptions = Migration(
         version: 2,
-        name: "passwords, devices, plans, subscriptions, audit",
+        name: "passwords, devices, plans, subscriptions, editions, audit",
         statements: [
             SQL("ALTER TABLE accounts ADD COLUMN password TEXT"),
             SQL("ALTER TABLE accounts ADD COLUMN suspended_at BIGINT"),
@@ -60,6 +60,15 @@ extension Schema {
                 """
             ),
             SQL("CREATE INDEX purchases_by_account ON purchases (account_id, created_at)"),
+            SQL(
+                """
+                CREATE TABLE editions (
+                    title_id TEXT NOT NULL PRIMARY KEY REFERENCES titles (id), product_id TEXT NOT NULL UNIQUE,
+                    price TEXT NOT NULL, state TEXT NOT NULL, issued_at BIGINT NOT NULL, published_at BIGINT,
+                    withdrawn_at BIGINT, updated_at BIGINT NOT NULL)
+                """
+            ),
+            SQL("CREATE INDEX editions_by_issue ON editions (issued_at, product_id)"),
             SQL(
                 """
                 CREATE TABLE audit (

@@ -19,7 +19,10 @@ struct OwnAccounts: EntitlementSource {
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
         let actor = Actor(Actor.nobody, requestID: request.requestID)
         let device = Devices.Claim(key: request.deviceKey, name: request.deviceName)
-        let record = try database.readNow { try AccountStore.signInRecord(named: request.name, in: $0) }
+        let name = try? Accounts.checkedName(request.name)
+        let record = try name.flatMap { name in try database.readNow { try AccountStore.signInRecord(named: name, in: $0) } }
+        // What was typed for a name is nobody's business: it may be a password.
+        let subject = record?.account.id ?? ""
         let attempt = SignInThrottle.Attempt(
             accountName: request.name,
             address: request.address,
@@ -27,13 +30,13 @@ struct OwnAccounts: EntitlementSource {
             isKnownDevice: try isKnown(device, request, record)
         )
         if let wait = try await throttle.begin(attempt) {
-            try await note(actor.entry("session.start", on: request.name, at: clock.now, outcome: .refused, reason: "throttled"))
+            try await note(actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "throttled"))
             return .refused(status: "throttled", message: "Too many attempts. Try again in \(Self.words(for: wait)).")
         }
         // Hashed in any case, so that time tells nothing about who has an account.
         let verdict = try await passwords.verify(request.password, against: record?.password)
         guard let record, verdict.isRight else {
-            try await note(actor.entry("session.start", on: request.name, at: clock.now, outcome: .refused, reason: "password"))
+            try await note(actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "password"))
             return .notRecognised
         }
         try await throttle.succeeded(attempt)

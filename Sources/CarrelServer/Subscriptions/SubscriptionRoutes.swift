@@ -1,0 +1,183 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelSubscription
+
+/// The five calls that apps make, at the server's root: `sign_in`, `renew_token`, `verify_subscription`, `edition_credentials`
+/// and `sign_out`, by GET or POST, with parameters in the query or a form, with or without a slash at the end.
+///
+/// What a call comes to is in the body; its status is 200 whatever it is, because an app that sees anything else keeps what it
+/// knew. No answer is ever stored.
+struct SubscriptionRoutes {
+    let service: SubscriptionService
+    let names: ParameterNames
+    /// Whether categories say their term as `value` too.
+    let alsoValue: Bool
+
+    /// What the parameters are called; the first that is there counts.
+    package struct ParameterNames: Sendable {
+        package var user = ["username", "email", "user", "name", "subscriber"]
+        package var password = ["password"]
+        package var token = ["token"]
+        package var product = ["product_id", "productid", "productId"]
+        package var device = ["uuid", "device_id", "deviceId", "udid"]
+        package var deviceName = ["device_name", "deviceName"]
+
+        package init() {}
+    }
+
+    /// Names, passwords and a long token are a few kilobytes.
+    private static let bodyLimit = 65_536
+    /// An answer of more than so many bytes is streamed.
+    private static let pieceSize = 32_768
+
+    func add(to router: inout Router) {
+        on("sign_in", of: &router) { try await signIn($0, $1) }
+        on("renew_token", of: &router) { request, parameters in
+            let token = parameters[names.token] ?? ""
+            return Self.xml(try await service.renew(token, for: Self.caller(request)).write())
+        }
+        on("verify_subscription", of: &router) { _, parameters in
+            answer(try await service.standing(of: parameters[names.token] ?? ""))
+        }
+        on("edition_credentials", of: &router) { request, parameters in
+            let answer = try await service.credentials(
+                for: parameters[names.product] ?? "",
+                token: parameters[names.token] ?? "",
+                caller: Self.caller(request)
+            )
+            return Self.xml(answer.write())
+        }
+        on("sign_out", of: &router) { request, parameters in
+            try await service.signOut(parameters[names.token] ?? "", for: Self.caller(request))
+            return .text("signed out\n")
+        }
+    }
+
+    /// The parameters of a call; a form's win over the query's.
+    private struct Parameters {
+        let form: Query
+        let query: Query
+
+        subscript(names: [String]) -> String? {
+            names.lazy.compactMap { form[$0] }.first ?? names.lazy.compactMap { query[$0] }.first
+        }
+    }
+
+    private func on(
+        _ name: String,
+        of router: inout Router,
+        _ call: @escaping @Sendable (HTTPRequest, Parameters) async throws -> HTTPResponse
+    ) {
+        for method in [HTTPMethod.get, .post] {
+            router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
+                var response = try await respond(request, call)
+                response.headers["Cache-Control"] = "no-store, no-cache, must-revalidate, private"
+                response.headers["Pragma"] = "no-cache"
+                response.headers["Expires"] = "0"
+                response.headers["Referrer-Policy"] = "no-referrer"
+                return response
+            }
+        }
+    }
+
+    private func respond(
+        _ request: HTTPRequest,
+        _ call: (HTTPRequest, Parameters) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        do {
+            // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
+            guard request.method != .head else {
+                throw HTTPError(.methodNotAllowed, "http.methodNotAllowed", "use GET or POST", headers: ["Allow": "GET, POST"])
+            }
+            return try await call(request, try await Self.parameters(of: request))
+        } catch let fault as CannedUsers.Fault {
+            switch fault {
+            case .status(let status): return HTTPResponse(HTTPStatus(rawValue: status))
+            case .garbage, .stall: return .text("<html>{garbage]")
+            }
+        } catch let error as SourceFailure {
+            return HTTPError(
+                .serviceUnavailable,
+                "subscription.source",
+                "\(error.source) does not answer",
+                headers: ["Retry-After": "30"]
+            ).response(requestID: request.id)
+        } catch let error as HTTPError {
+            return error.response(requestID: request.id)
+        }
+    }
+
+    private static func parameters(of request: HTTPRequest) async throws -> Parameters {
+        var form = Query()
+        if request.method == .post {
+            let type = request.contentType
+            guard type == nil || type == "application/x-www-form-urlencoded" else {
+                throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
+            }
+            let bytes = try await request.body.collect(upTo: bodyLimit)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw HTTPError(.badRequest, "http.form", "the form is not UTF-8")
+            }
+            form = try Query(parsing: text)
+        }
+        return Parameters(form: form, query: request.query)
+    }
+
+    private func signIn(_ request: HTTPRequest, _ parameters: Parameters) async throws -> HTTPResponse {
+        guard let name = parameters[names.user], !name.isEmpty else {
+            let answer = SignInAnswer.refused(status: "notrecognised", message: "No user name was sent")
+            return Self.xml(answer.write(), status: .badRequest)
+        }
+        let answer = try await service.signIn(
+            SignInRequest(
+                name: name,
+                password: parameters[names.password] ?? "",
+                deviceKey: parameters[names.device],
+                deviceName: parameters[names.deviceName] ?? request.headers["User-Agent"] ?? "",
+                address: request.peer.description,
+                requestID: request.id
+            )
+        )
+        return Self.xml(answer.write())
+    }
+
+    /// An answer in one piece where it is short, else as a stream.
+    private func answer(_ standing: Standing) -> HTTPResponse {
+        let head = SubscriptionAnswer(
+            SubscriptionAnswer.State(rawValue: standing.state.rawValue) ?? .unknown,
+            message: standing.message,
+            categories: standing.categories.map { .init(scheme: $0.scheme, term: $0.term) }
+        )
+        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: standing.issues != nil)
+        guard let issues = standing.issues else { return Self.xml(writer.finish()) }
+        let start = writer
+        for issue in issues {
+            writer.issue(issue)
+            if writer.count > Self.pieceSize { return Self.stream(start, issues) }
+        }
+        return Self.xml(writer.finish())
+    }
+
+    private static func stream(_ start: SubscriptionWriter, _ issues: any Sequence<String> & Sendable) -> HTTPResponse {
+        var response = HTTPResponse(
+            body: .stream(length: nil) { body in
+                var writer = start
+                for issue in issues {
+                    writer.issue(issue)
+                    if writer.count > pieceSize { try await body.write(writer.take()) }
+                }
+                try await body.write(writer.finish())
+            }
+        )
+        response.headers["Content-Type"] = contentType
+        return response
+    }
+
+    private static func xml(_ bytes: [UInt8], status: HTTPStatus = .ok) -> HTTPResponse {
+        .bytes(bytes, type: contentType, status: status)
+    }
+
+    private static let contentType = "text/xml; charset=utf-8"
+
+    private static func caller(_ request: HTTPRequest) -> Actor { Actor(Actor.nobody, requestID: request.id) }
+}

@@ -1,0 +1,84 @@
+internal import CarrelXML
+
+/// The answer to verifying a subscription (Pugpig security interface, "Verify Subscription").
+public struct SubscriptionAnswer: Sendable, Equatable {
+    public enum State: String, Sendable, CaseIterable {
+        case unknown, active, inactive, suspended, stale
+    }
+
+    public struct Category: Sendable, Equatable {
+        public var scheme: String
+        public var term: String
+
+        public init(scheme: String, term: String) {
+            self.scheme = scheme
+            self.term = term
+        }
+    }
+
+    public var state: State
+    public var message: String?
+    /// Name and value pairs for the app's own use.
+    public var categories: [Category]
+    /// Nil: an active subscriber has everything. Empty: nothing. Otherwise exactly these, whatever the state.
+    public var issues: [String]?
+
+    public init(_ state: State, message: String? = nil, categories: [Category] = [], issues: [String]? = nil) {
+        self.state = state
+        self.message = message
+        self.categories = categories
+        self.issues = issues
+    }
+
+    /// The document, in UTF-8.
+    ///
+    /// - Parameter alsoValue: whether categories say their term as `value` too, which some consumers read.
+    public func write(alsoValue: Bool = false) -> [UInt8] {
+        var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
+        for issue in issues ?? [] { writer.issue(issue) }
+        return writer.finish()
+    }
+}
+
+/// Writes the answer issue by issue, for those who have too many for one piece.
+public struct SubscriptionWriter: Sendable {
+    private var writer = XMLWriter()
+    private let hasIssues: Bool
+
+    /// - Parameters:
+    ///   - answer: everything but its issues.
+    ///   - alsoValue: whether categories say their term as `value` too.
+    ///   - hasIssues: whether issues are listed, if only an empty list.
+    public init(_ answer: SubscriptionAnswer, alsoValue: Bool = false, hasIssues: Bool) {
+        self.hasIssues = hasIssues
+        writer.start("subscription", ["state": answer.state.rawValue, "message": answer.message])
+        if !answer.categories.isEmpty {
+            writer.start("userinfo")
+            for category in answer.categories {
+                writer.element(
+                    "category",
+                    ["scheme": category.scheme, "term": category.term, "value": alsoValue ? category.term : nil]
+                )
+            }
+            writer.end()
+        }
+        if hasIssues { writer.start("issues") }
+    }
+
+    /// Adds the id of a product.
+    public mutating func issue(_ id: String) {
+        precondition(hasIssues, "the answer lists no issues")
+        writer.element("issue", text: id)
+    }
+
+    /// How many bytes wait to be taken.
+    public var count: Int { writer.bytes.count }
+
+    /// What was written since it was last taken.
+    ///
+    /// Nothing may be taken between the start of the list and its first issue: an empty list is an empty element.
+    public mutating func take() -> [UInt8] { writer.take() }
+
+    /// The rest of the document.
+    public consuming func finish() -> [UInt8] { writer.finish() }
+}

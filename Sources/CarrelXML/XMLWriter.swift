@@ -1,0 +1,135 @@
+/// Writes XML 1.0 in UTF-8, piece by piece: what was written can be taken at any time, so that a long document never has to be
+/// in memory as a whole.
+///
+/// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot hold (§2.2) become
+/// U+FFFD. Names are the program's own and are trusted.
+public struct XMLWriter: Sendable {
+    /// What was written since the last ``take()``.
+    public private(set) var bytes: [UInt8] = []
+    private var open: [StaticString] = []
+    private var isInTag = false
+
+    /// A document with its declaration: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
+    public init() {
+        bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n".utf8
+    }
+
+    /// Starts an element; it is open until ``end()``.
+    ///
+    /// - Parameters:
+    ///   - name: its name, with its prefix if it has one.
+    ///   - attributes: names and values, written in this order; those without a value are left out.
+    public mutating func start(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String?> = [:]) {
+        closeTag()
+        bytes.append(UInt8(ascii: "<"))
+        append(name)
+        for (name, value) in attributes {
+            guard let value else { continue }
+            bytes.append(UInt8(ascii: " "))
+            append(name)
+            bytes += "=\"".utf8
+            escape(value, inAttribute: true)
+            bytes.append(UInt8(ascii: "\""))
+        }
+        open.append(name)
+        isInTag = true
+    }
+
+    /// Ends the element that was started last; one without content becomes an empty-element tag.
+    public mutating func end() {
+        guard let name = open.popLast() else { preconditionFailure("no element is open") }
+        if isInTag {
+            bytes += "/>".utf8
+            isInTag = false
+        } else {
+            bytes += "</".utf8
+            append(name)
+            bytes.append(UInt8(ascii: ">"))
+        }
+    }
+
+    /// An element without children.
+    public mutating func element(
+        _ name: StaticString,
+        _ attributes: KeyValuePairs<StaticString, String?> = [:],
+        text: String = ""
+    ) {
+        start(name, attributes)
+        if !text.isEmpty { self.text(text) }
+        end()
+    }
+
+    /// Character data.
+    public mutating func text(_ text: String) {
+        closeTag()
+        escape(text, inAttribute: false)
+    }
+
+    /// A comment. No text ends it early: `--` is written as `- -`, and so is a `-` at its end.
+    public mutating func comment(_ text: String) {
+        closeTag()
+        bytes += "<!-- ".utf8
+        var last: Unicode.Scalar = " "
+        for scalar in text.unicodeScalars {
+            if scalar == "-" && last == "-" { bytes.append(UInt8(ascii: " ")) }
+            bytes += String(Self.isAllowed(scalar) ? scalar : "\u{fffd}").utf8
+            last = scalar
+        }
+        bytes += " -->".utf8
+    }
+
+    /// White space between elements.
+    public mutating func newLine() {
+        closeTag()
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    /// What was written, for a stream; writing goes on behind it.
+    public mutating func take() -> [UInt8] {
+        closeTag()
+        defer { bytes = [] }
+        return bytes
+    }
+
+    /// The end of the document.
+    public consuming func finish() -> [UInt8] {
+        while !open.isEmpty { end() }
+        newLine()
+        return bytes
+    }
+
+    private mutating func closeTag() {
+        guard isInTag else { return }
+        bytes.append(UInt8(ascii: ">"))
+        isInTag = false
+    }
+
+    private mutating func append(_ name: StaticString) {
+        name.withUTF8Buffer { name in bytes += unsafe Array(name) }
+    }
+
+    private mutating func escape(_ text: String, inAttribute: Bool) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": bytes += "&amp;".utf8
+            case "<": bytes += "&lt;".utf8
+            case ">": bytes += "&gt;".utf8
+            case "\"" where inAttribute: bytes += "&quot;".utf8
+            // Written as they are, a parser would make spaces of them (§3.3.3), or a line feed of a carriage return (§2.11).
+            case "\t" where inAttribute: bytes += "&#9;".utf8
+            case "\n" where inAttribute: bytes += "&#10;".utf8
+            case "\r": bytes += "&#13;".utf8
+            case _ where !Self.isAllowed(scalar): bytes += "\u{fffd}".utf8
+            default: bytes += String(scalar).utf8
+            }
+        }
+    }
+
+    /// Whether XML 1.0 has the character (§2.2).
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x9, 0xa, 0xd, 0x20...0xfffd, 0x10000...0x10ffff: true
+        default: false
+        }
+    }
+}
