@@ -19,6 +19,7 @@ package final class CarrelService: Sendable {
     package let orders: Orders
     package let listening: Listening
     package let streaming: Streaming
+    package let tickets: TicketKeyring
     package let metrics: MetricsRegistry
     package let router: Router
     private let draining: Locked<Bool>
@@ -44,14 +45,12 @@ package final class CarrelService: Sendable {
         self.database = database
         self.blobs = blobs
         self.metrics = metrics
-        let keyring = Locked(try MasterKeyring(of: home))
-        let tickets = Tickets(
-            secrets: try await SecretStore.ticketSecrets(keyring.withLock { $0 }, in: database)
-        )
+        let master = try MasterKeyring.Shared(of: home)
+        tickets = try await TicketKeyring(database: database, master: master, clock: clock)
         accounts = Accounts(database: database, clock: clock)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         ingesting = Ingesting(titles: titles, home: home)
-        orders = Orders(database: database, clock: clock, home: home, keyring: keyring)
+        orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
         let grants = Grants(orders: orders, database: database, blobs: blobs)
@@ -76,7 +75,14 @@ package final class CarrelService: Sendable {
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
-        AdminRoutes(home: home, database: database, accounts: accounts, orders: orders, callers: callers).add(to: &router)
+        AdminRoutes(
+            home: home,
+            database: database,
+            accounts: accounts,
+            master: master,
+            tickets: tickets,
+            callers: callers
+        ).add(to: &router)
         OperationRoutes(
             database: database,
             metrics: metrics,

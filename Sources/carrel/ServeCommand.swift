@@ -41,6 +41,7 @@ struct ServeCommand: Command {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
         let service = try await options.openService(settings.service)
+        try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
         let stop = StopSignals()
         let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
         let server = HTTPServer(

@@ -1,4 +1,3 @@
-import CarrelCrypto
 package import CarrelStore
 
 /// The SQL of the server's own secrets, which are kept wrapped under the master key.
@@ -9,23 +8,21 @@ package enum SecretStore {
     static let all = SQL("SELECT name, master_version, wrapped FROM secrets ORDER BY name")
     static let rewrap = SQL("UPDATE secrets SET master_version = $2, wrapped = $3 WHERE name = $1")
 
-    package static let statements = [insert, all, rewrap]
+    static let delete = SQL("DELETE FROM secrets WHERE name = $1")
+
+    package static let statements = [insert, all, rewrap, delete]
 
     private static let ticketPrefix = "ticket/"
 
-    /// The secrets that sign tickets, by key id; the first is made at first use.
-    static func ticketSecrets(_ keyring: MasterKeyring, in database: any Database) async throws -> [UInt8: Secret] {
-        let first = try keyring.wrap(Secret.random(count: 32))
-        let wrapped = try await database.write { transaction in
-            try insert("\(ticketPrefix)1", first, in: transaction)
-            return try secrets(in: transaction)
+    /// What the ticket secret of this id is called.
+    static func ticketName(_ id: UInt8) -> String { "\(ticketPrefix)\(id)" }
+
+    /// The secrets that sign tickets, by key id.
+    static func ticketSecrets(in transaction: any Transaction) throws -> [(id: UInt8, wrapped: MasterKeyring.Wrapped)] {
+        try secrets(in: transaction).compactMap { name, secret in
+            guard name.hasPrefix(ticketPrefix), let id = UInt8(name.dropFirst(ticketPrefix.count)) else { return nil }
+            return (id, secret)
         }
-        var signers: [UInt8: Secret] = [:]
-        for (name, secret) in wrapped where name.hasPrefix(ticketPrefix) {
-            guard let id = UInt8(name.dropFirst(ticketPrefix.count)) else { continue }
-            signers[id] = try keyring.unwrap(secret)
-        }
-        return signers
     }
 
     static func insert(_ name: String, _ secret: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
@@ -40,5 +37,9 @@ package enum SecretStore {
 
     static func rewrap(_ name: String, _ secret: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
         _ = try transaction.run(rewrap, [.text(name), .integer(secret.masterVersion), .blob(secret.bytes)])
+    }
+
+    static func delete(_ name: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(delete, [.text(name)])
     }
 }
