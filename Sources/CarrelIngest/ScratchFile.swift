@@ -11,6 +11,7 @@ struct ScratchFile: ~Copyable {
     /// - Parameters:
     ///   - path: where.
     ///   - name: what errors call it: the archive's entry, for example.
+    /// - Throws: ``IngestError`` `full`.
     init(at path: String, name: String) throws(IngestError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.name = name

@@ -64,6 +64,7 @@ package final class TicketKeyring: Sendable {
     ///
     /// - Parameter atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in
     ///   others on the same database within a minute.
+    /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
     package func rotate(atOnce: Bool) async throws -> Rotation {
         let now = clock.now
@@ -93,6 +94,7 @@ package final class TicketKeyring: Sendable {
     ///
     /// - Parameter life: the configured life of tickets in milliseconds; a long title's live longer.
     /// - Returns: how many were forgotten.
+    /// - Throws: what the database throws, or ``ServerError`` `masterKey`.
     @discardableResult
     package func forgetDead(life: Int64) async throws -> Int {
         let now = clock.now
