@@ -176,7 +176,10 @@ let package = Package(
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
-            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelTesting", "CarrelThreads", "carrel"]
+            [
+                "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
+                "CarrelTesting", "CarrelThreads", "carrel",
+            ]
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),

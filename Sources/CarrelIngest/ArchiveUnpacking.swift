@@ -16,17 +16,11 @@ struct ArchiveUnpacking {
             for entry in archive.entries where !entry.isDirectory && !entry.isSymbolicLink {
                 try makeFolders(of: entry.name, in: folder)
                 let reader = try archive.open(entry)
-                let file = "\(folder)/\(entry.name)"
-                let descriptor = unsafe open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-                guard descriptor >= 0 else { throw IngestError(.full, entry.name, "cannot be unpacked: \(systemReason())") }
-                defer { close(descriptor) }
+                let file = try ScratchFile(at: "\(folder)/\(entry.name)", name: entry.name)
                 while true {
                     let chunk = try [UInt8](rawCapacity: 1 << 20) { (out) throws(ArchiveError) in try reader.read(into: &out) }
                     if chunk.isEmpty { break }
-                    let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-                    guard written == chunk.count else {
-                        throw IngestError(.full, entry.name, "cannot be unpacked: \(systemReason())")
-                    }
+                    try file.append(chunk.rawSpan)
                     done += Int64(chunk.count)
                     try progress(IngestProgress(phase: .unpacking, done: done, total: total))
                 }

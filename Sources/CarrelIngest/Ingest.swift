@@ -9,7 +9,7 @@ import Glibc
 /// and cuts a sample.
 ///
 /// Everything here blocks: run it on a thread of its own. What it made is in the blob store when it returns; the catalog entry is
-/// the caller's. When it throws, nothing is left behind but blobs that the next sweep removes.
+/// the caller's, and so is the removal of finished blobs when it throws; of the one being written nothing stays.
 package struct Ingest {
     let blobs: any BlobStore
     /// A folder for what archives unpack to.

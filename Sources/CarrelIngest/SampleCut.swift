@@ -2,7 +2,6 @@ import CarrelAudio
 import CarrelBytes
 import CarrelPackager
 import CarrelStore
-import Glibc
 
 /// Cuts the free sample of a title: an MP3 file of at most a minute.
 struct SampleCut {
@@ -39,7 +38,7 @@ struct SampleCut {
         } else {
             do {
                 try encode(frames.bytes) { try writer.append($0) }
-            } catch let error as IngestError {
+            } catch let error as IngestError where error.code != .full {
                 warnings.append("no sample was made: \(error.detail)")
                 return nil
             }
@@ -79,11 +78,7 @@ struct SampleCut {
         let folder = try scratch.makeFolder()
         defer { scratch.remove(folder) }
         let path = "\(folder)/sample.aac"
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw IngestError(.full, path, "cannot be written: \(systemReason())") }
-        let written = unsafe frames.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        close(descriptor)
-        guard written == frames.count else { throw IngestError(.full, path, "cannot be written: \(systemReason())") }
+        try ScratchFile(at: path, name: "the sample").append(frames.rawSpan)
         try Transcoder(source: try SourceFile(path: path, name: "the sample")).mp3(bitrate: Self.bitrate, body)
     }
 }

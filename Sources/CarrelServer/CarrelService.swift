@@ -19,6 +19,7 @@ package final class CarrelService: Sendable {
     package let orders: Orders
     package let listening: Listening
     package let streaming: Streaming
+    package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
     package let subscriptions: Subscriptions
@@ -52,18 +53,20 @@ package final class CarrelService: Sendable {
         self.database = database
         self.blobs = blobs
         self.metrics = metrics
-        let keyring = Locked(try MasterKeyring(of: home))
-        let keys = keyring.withLock { $0 }
-        let tickets = Tickets(secrets: try await SecretStore.secrets(for: .ticket, keys, in: database))
-        let sessions = Sessions(
-            database: database,
-            clock: clock,
-            renewalSecret: try await SecretStore.secret(for: .renewal, keys, in: database)
-        )
+        let master = try MasterKeyring.Shared(of: home)
+        tickets = try await TicketKeyring(database: database, master: master, clock: clock)
+        let secrets = try await SecretStore.ownSecrets(master, in: database)
+        func secret(_ purpose: SecretStore.Purpose) throws -> Secret {
+            guard let secret = secrets[purpose] else {
+                throw ServerError(.masterKey, "the secret '\(purpose.rawValue)' is missing from the database")
+            }
+            return secret
+        }
+        let sessions = Sessions(database: database, clock: clock, renewalSecret: try secret(.renewal))
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         ingesting = Ingesting(titles: titles, home: home)
-        orders = Orders(database: database, clock: clock, home: home, keyring: keyring)
+        orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
         let grants = Grants(orders: orders, database: database, blobs: blobs)
@@ -71,8 +74,8 @@ package final class CarrelService: Sendable {
         let passwords = PasswordHashing(settings.passwordCost)
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
-        audit = Audit(database: database, key: try await SecretStore.secret(for: .audit, keys, in: database))
-        credentials = EditionCredentials(secrets: try await SecretStore.secrets(for: .credential, keys, in: database))
+        audit = Audit(database: database, key: try secret(.audit))
+        credentials = EditionCredentials(secrets: [1: try secret(.credential)])
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
@@ -82,11 +85,7 @@ package final class CarrelService: Sendable {
             clock: clock,
             sessions: sessions,
             passwords: passwords,
-            throttle: SignInThrottle(
-                database: database,
-                clock: clock,
-                secret: try await SecretStore.secret(for: .throttle, keys, in: database)
-            ),
+            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle)),
             products: products,
             devicePolicy: settings.subscription.devices
         )
@@ -119,7 +118,14 @@ package final class CarrelService: Sendable {
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
-        AdminRoutes(home: home, database: database, accounts: accounts, orders: orders, callers: callers).add(to: &router)
+        AdminRoutes(
+            home: home,
+            database: database,
+            accounts: accounts,
+            master: master,
+            tickets: tickets,
+            callers: callers
+        ).add(to: &router)
         SubscriptionRoutes(
             service: authorisation,
             names: SubscriptionRoutes.ParameterNames(),

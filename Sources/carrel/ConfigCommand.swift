@@ -6,7 +6,7 @@ import CarrelSettings
 struct ConfigCommand: Command {
     static let name = "config"
     static let abstract = "Look at the settings."
-    static let subcommands: [any Command.Type] = [ConfigCheck.self]
+    static let subcommands: [any Command.Type] = [ConfigCheck.self, ConfigSample.self]
 }
 
 struct ConfigCheck: Command {
@@ -29,6 +29,19 @@ struct ConfigCheck: Command {
             return console.print(loaded.json)
         }
         console.print(loaded.table)
+    }
+}
+
+struct ConfigSample: Command {
+    var output = OutputOptions()
+
+    static let name = "sample"
+    static let abstract = "Print a settings file that changes nothing: every setting with its default, commented out."
+    static let examples = [Example("carrel config sample > carrel-home/carrel.conf", "Begins a settings file.")]
+    static let parameters: [Parameter<Self>] = Parameter.group(\.output)
+
+    func run(_ console: Console) async throws {
+        console.write(Array(ServeSettings.sampleFile.utf8))
     }
 }
 

@@ -48,7 +48,13 @@ struct HomeOptions: ParameterGroup, Sendable {
     /// Opens the service of the home, on the embedded database or on PostgreSQL.
     func openService(_ settings: CarrelService.Settings = CarrelService.Settings()) async throws -> CarrelService {
         let home = try open()
-        guard let database else { return try await CarrelService.open(home, settings: settings) }
+        guard let database else {
+            do {
+                return try await CarrelService.open(home, settings: settings)
+            } catch let error as StoreError where error.code == .full {
+                throw DiskFull(home: home)
+            }
+        }
         guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
             throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
         }

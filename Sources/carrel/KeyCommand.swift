@@ -76,29 +76,3 @@ struct KeyRevoke: Command {
         console.note("revoked")
     }
 }
-
-struct KeysCommand: Command {
-    static let name = "keys"
-    static let abstract = "The master key that wraps every content key."
-    static let subcommands: [any Command.Type] = [KeysRotate.self]
-}
-
-struct KeysRotate: Command {
-    var options = HomeOptions()
-
-    static let name = "rotate"
-    static let abstract = "Make a new master key and wrap everything under it again."
-    static let discussion = """
-        The key before it is kept until the next rotation, because an order placed meanwhile may still be under it. \
-        After a leak, rotate twice. An interrupted rotation is finished by the next.
-        """
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
-
-    var output: OutputOptions { options.output }
-
-    func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/master-key/rotate")
-        if options.json { return console.print(answer) }
-        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys wrapped again")
-    }
-}

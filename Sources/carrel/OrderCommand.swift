@@ -42,8 +42,8 @@ struct OrderCreate: Command {
             .option(\.account, "--account", value: "name", help: "Who gets it.", required: true),
             .option(\.number, "--order-number", value: "number", help: "Your own number for the order."),
             .option(\.kind, "--kind", help: "A sale, or a loan with an end."),
-            .option(\.start, "--start", help: "When it begins; at once when left out."),
-            .option(\.end, "--end", help: "When it ends; never when left out."),
+            .option(\.start, "--start", help: "When it begins, such as 2026-12-24T00:00:00Z; at once when left out."),
+            .option(\.end, "--end", help: "When it ends; never when left out. A loan needs it."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

@@ -18,7 +18,8 @@ struct ServeCommand: Command {
     static let discussion = """
         Listens on 127.0.0.1:8080 unless told otherwise, and on a Unix socket in the home for commands. SIGTERM and SIGINT let \
         requests that have begun end within 30 seconds; a second one does not wait. Each request is logged on standard error as a line of \
-        JSON, without order ids, tickets and queries.
+        JSON, without order ids, tickets and queries. What is listed under Settings can stand in the file carrel.conf of the home \
+        and in the environment too: 'carrel config check' shows each and where it came from.
         """
     static let examples = [
         Example("carrel serve", "Serves the home carrel-home for this machine only."),
@@ -41,6 +42,7 @@ struct ServeCommand: Command {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
         let service = try await options.openService(settings.service)
+        try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
         let stop = StopSignals()
         let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
         let server = HTTPServer(

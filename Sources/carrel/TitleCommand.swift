@@ -31,13 +31,19 @@ struct TitleList: Command {
         if options.json { return console.print(["titles": .array(titles)]) }
         var table = TextTable([.init("ID"), .init("TITLE", canShrink: true), .init("DURATION", isNumeric: true), .init("ISBN")])
         for title in titles {
-            let seconds = Int(title["duration"]?.double ?? 0)
             table.add([
-                title["id"]?.string ?? "", title["title"]?.string ?? "",
-                "\(seconds / 3600):\(seconds / 60 % 60 < 10 ? "0" : "")\(seconds / 60 % 60)", title["isbn"]?.string ?? "",
+                title["id"]?.string ?? "", title["title"]?.string ?? "", Self.clock(title["duration"]?.double ?? 0),
+                title["isbn"]?.string ?? "",
             ])
         }
         console.print(table)
+    }
+
+    /// Hours, minutes and seconds: `11:02:07`.
+    private static func clock(_ duration: Double) -> String {
+        let seconds = Int(duration)
+        let parts = [seconds / 60 % 60, seconds % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(seconds / 3600):\(parts.joined(separator: ":"))"
     }
 }
 

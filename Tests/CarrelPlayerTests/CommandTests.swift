@@ -70,6 +70,28 @@ struct `The command` {
         #expect(try await contentKey() == before)
     }
 
+    @Test func `rotates the secret of tickets beside a server, without one, and at once`() async throws {
+        let (home, _, order) = try await makeHome()
+        let server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
+        let line = try await server.waitForLine(containing: "listening on http")
+        let url = "\(line.split(separator: " ").last ?? "")/v1/stream/hls/\(order)/"
+        let playlist = try await checkProcess(["curl", "-sf", "\(url)playlist.m3u8"])
+        let segment = try #require(playlist.split(separator: "\n").first { !$0.hasPrefix("#") })
+        func status() async throws -> String {
+            try await checkProcess(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "\(url)\(segment)"])
+        }
+        let rotated = try await carrel("keys", "rotate-tickets", "--home", home)
+        #expect(rotated.text.hasPrefix("ticket secret 2 signs from 2"), "\(rotated.text)\(rotated.errorText)")
+        #expect(try await checkProcess(["curl", "-sf", "\(url)playlist.m3u8"]) == playlist)
+        #expect(try await status() == "200")
+        let ended = try await carrel("keys", "rotate-tickets", "--at-once", "--home", home)
+        #expect(ended.errorText.contains("forgotten: 2"), "\(ended.errorText)")
+        #expect(try await status() == "403", "the server that runs knows at once")
+        #expect(try await checkProcess(["curl", "-sf", "\(url)playlist.m3u8"]) != playlist)
+        #expect(await server.terminate() == .exited(0))
+        #expect(try await DemoServer.json(["keys", "rotate-tickets", "--home", home, "--json"])["key"]?.int == 4)
+    }
+
     @Test func `refuses a second server, a readable master key and a wrong setting`() async throws {
         let (home, _, _) = try await makeHome()
         let server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])

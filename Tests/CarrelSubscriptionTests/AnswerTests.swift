@@ -29,7 +29,8 @@ struct `The answers to apps` {
 
     @Test func `tell no issues, no list, and a list apart`() {
         var answer = SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "name", term: "Harry Smith")])
-        let head = "<subscription state=\"active\" message=\"Gold\"><userinfo><category scheme=\"name\" term=\"Harry Smith\"/></userinfo>"
+        let head =
+            "<subscription state=\"active\" message=\"Gold\"><userinfo><category scheme=\"name\" term=\"Harry Smith\"/></userinfo>"
         #expect(text(answer.write()) == head + "</subscription>")
         answer.issues = []
         #expect(text(answer.write()) == head + "<issues/></subscription>")

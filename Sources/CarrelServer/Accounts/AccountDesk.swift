@@ -8,11 +8,10 @@ package struct AccountDesk: Sendable {
     let clock: any WallClock
     let passwords: PasswordHashing
 
-    /// Creates an account.
+    /// Creates an account; one without a password signs in by link or elsewhere.
     ///
-    /// - Parameter password: nil for one that signs in by link or elsewhere.
-    /// - Throws: ``ServerError`` `conflict` when the name is taken, `invalid` when the password is too short, too long or too
-    ///   common.
+    /// Throws ``ServerError`` `conflict` when the name is taken, and `invalid` when the password is too short, too long or too
+    /// common.
     package func create(
         _ name: String,
         password: String? = nil,
@@ -61,9 +60,7 @@ package struct AccountDesk: Sendable {
         return account
     }
 
-    /// Accounts in the order of their creation.
-    ///
-    /// - Parameter after: the last of the page before.
+    /// Accounts in the order of their creation, after the last of the page before.
     package func list(after: (Instant, String)?, limit: Int) async throws -> [(account: Account, createdAt: Instant)] {
         try await database.read { try AccountStore.list(after: after, limit: limit, in: $0) }
     }

@@ -13,7 +13,7 @@ package struct Sessions: Sendable {
 
     static let prefix = "cs_"
 
-    /// - Parameter renewalSecret: 32 bytes that derive successors.
+    /// Successors are derived under 32 secret bytes.
     init(database: any Database, clock: any WallClock, renewalSecret: Secret) {
         self.database = database
         self.clock = clock
@@ -23,11 +23,8 @@ package struct Sessions: Sendable {
     /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
     static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
 
-    /// Stores a session under a fresh token, in the transaction of whatever signed the account in.
-    ///
-    /// - Parameters:
-    ///   - token: fresh, made outside because transactions may run again.
-    ///   - family: fresh too.
+    /// Stores a session in the transaction of whatever signed the account in. Token and family are fresh, and made outside,
+    /// because transactions may run again.
     func insert(
         _ token: OpaqueToken,
         family: String,

@@ -12,7 +12,7 @@ struct SignInThrottle: Sendable {
     let clock: any WallClock
     private let fingerprint: HMACSHA256
 
-    /// - Parameter secret: 32 bytes; what is stored of names, addresses and passwords is their HMAC under it.
+    /// What is stored of names, addresses and passwords is their HMAC under the secret, of 32 bytes.
     init(database: any Database, clock: any WallClock, secret: Secret) {
         self.database = database
         self.clock = clock

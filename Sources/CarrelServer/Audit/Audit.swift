@@ -57,7 +57,7 @@ package struct Audit: Sendable {
         }
     }
 
-    /// - Parameter key: 32 bytes, kept outside the database.
+    /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
     init(database: any Database, key: Secret) {
         self.database = database
         self.key = HMACSHA256(key: key)

@@ -6,12 +6,14 @@ import CarrelThreads
 /// Takes sources into the catalog: the work of ``Ingest`` on a thread of its own, then the title.
 package final class Ingesting: Sendable {
     private let titles: Titles
+    private let home: Home
     let scratch: Scratch
     /// One at a time: an ingest fills the disk's and a core's time anyway.
     private let thread = BlockingThreads(name: "ingest", count: 1)
 
     package init(titles: Titles, home: Home) {
         self.titles = titles
+        self.home = home
         scratch = Scratch("\(home.directory)/scratch")
     }
 
@@ -40,10 +42,40 @@ package final class Ingesting: Sendable {
             let title = try await titles.update(metadata, of: known)
             return Outcome(title: title, created: false, warnings: [])
         }
-        let made = try await thread.run {
-            try Ingest(blobs: blobs, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
+        let trail = BlobTrail(blobs)
+        do {
+            let made = try await thread.run {
+                try Ingest(blobs: trail, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
+            }
+            let (title, created) = try await titles.add(made)
+            return Outcome(title: title, created: created, warnings: made.warnings)
+        } catch {
+            await takeBack(trail.made)
+            throw Self.isFull(error) ? diskIsFull(path) : error
         }
-        let (title, created) = try await titles.add(made)
-        return Outcome(title: title, created: created, warnings: made.warnings)
+    }
+
+    /// Removes blobs that no title uses. Another ingest of the very same source may lose what it has not entered yet.
+    private func takeBack(_ made: Set<BlobID>) async {
+        let blobs = titles.blobs
+        for blob in made {
+            guard let isUsed = try? await titles.database.read({ try TitleStore.uses(blob: blob.text, in: $0) }), !isUsed else {
+                continue  // in doubt it stays
+            }
+            _ = try? await thread.run { try blobs.delete(blob) }
+        }
+    }
+
+    private static func isFull(_ error: any Error) -> Bool {
+        (error as? StoreError)?.code == .full || (error as? IngestError)?.code == .full
+    }
+
+    private func diskIsFull(_ path: String) -> IngestError {
+        IngestError(
+            .full,
+            path,
+            "cannot be taken: the disk of \(home.directory) is full",
+            hint: "make room there and ingest it again; nothing of it was kept"
+        )
     }
 }

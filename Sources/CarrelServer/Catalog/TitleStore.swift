@@ -41,9 +41,13 @@ package enum TitleStore {
     static let exists = SQL("SELECT 1 FROM titles WHERE id = $1")
     static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 ORDER BY created_at, id LIMIT 10")
     static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
+    static let longest = SQL("SELECT max(duration_ms) FROM titles")
+    static let blobUsers = SQL(
+        "SELECT count(*) FROM titles WHERE media_blob = $1 OR cover_blob = $1 OR sample_blob = $1"
+    )
 
     package static let statements = [
-        insert, byID, bySource, byISBN, list, updateMetadata, exists, idsByISBN, media,
+        insert, byID, bySource, byISBN, list, updateMetadata, exists, idsByISBN, media, longest, blobUsers,
     ]
 
     /// Whether the title was inserted; false when its source is already in the catalog.
@@ -106,6 +110,16 @@ package enum TitleStore {
     /// The blob of a title's media and its serialized segment index.
     static func media(id: String, in transaction: any Transaction) throws -> (blob: String, index: [UInt8])? {
         try transaction.row(media, [.text(id)]).map { (try $0.text(0), try $0.blob(1)) }
+    }
+
+    /// How long the longest title plays, in milliseconds; 0 without titles.
+    static func longest(in transaction: any Transaction) throws -> Int64 {
+        try transaction.row(longest, [])?.integerIfPresent(0) ?? 0
+    }
+
+    /// Whether a title uses the blob.
+    static func uses(blob: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(blobUsers, [.text(blob)]).map { try $0.integer(0) > 0 } ?? false
     }
 
     static func title(_ row: Row) throws -> Title {

@@ -62,12 +62,7 @@ package struct EditionCredentials: Sendable {
         currentID = newest.key
     }
 
-    /// Makes a pair.
-    ///
-    /// - Parameters:
-    ///   - product: the id of the product.
-    ///   - account: what to revoke it by.
-    ///   - life: how long it opens the product, to the second.
+    /// Makes a pair that opens a product for a time, to the second, and that is revoked with its account.
     package func issue(
         product: String,
         account: String,
@@ -92,8 +87,7 @@ package struct EditionCredentials: Sendable {
 
     /// Checks a pair. Asks nobody, and takes as long for a wrong password as for a right one.
     ///
-    /// - Parameters:
-    ///   - product: what is asked for, by the route; never what the client says it is.
+    /// The product is what the route says is asked for, never what the client says it is.
     package func verify(
         _ pair: Pair,
         product: String,
@@ -136,7 +130,7 @@ package struct EditionCredentials: Sendable {
     }
 
     private static func tag(of account: String, _ keys: Keys) -> UInt64 {
-        return UInt64(bigEndian: keys.tag.authenticate(Array(account.utf8).rawSpan)[..<8])
+        UInt64(bigEndian: keys.tag.authenticate(Array(account.utf8).rawSpan)[..<8])
     }
 }
 

@@ -9,43 +9,52 @@ package enum SecretStore {
     static let all = SQL("SELECT name, master_version, wrapped FROM secrets ORDER BY name")
     static let rewrap = SQL("UPDATE secrets SET master_version = $2, wrapped = $3 WHERE name = $1")
 
-    package static let statements = [insert, all, rewrap]
+    static let delete = SQL("DELETE FROM secrets WHERE name = $1")
 
-    /// What the server signs or derives with a secret of its own.
-    enum Purpose: String {
-        case ticket
+    package static let statements = [insert, all, rewrap, delete]
+
+    private static let ticketPrefix = "ticket/"
+
+    /// What the server signs or derives with a secret of its own, beside tickets.
+    enum Purpose: String, CaseIterable {
+        /// Editions' credentials.
         case credential
+        /// Successors of session tokens.
         case renewal
+        /// The chain of the audit log.
         case audit
+        /// What is kept of who tried to sign in.
         case throttle
     }
 
-    /// The secrets of a purpose, by key id; the first is made at first use.
-    static func secrets(
-        for purpose: Purpose,
-        _ keyring: MasterKeyring,
-        in database: any Database
-    ) async throws -> [UInt8: Secret] {
-        let prefix = purpose.rawValue + "/"
-        let first = try keyring.wrap(Secret.random(count: 32))
-        let wrapped = try await database.write { transaction in
-            try insert("\(prefix)1", first, in: transaction)
-            return try secrets(in: transaction)
+    /// The secret of every purpose; those that are missing are made.
+    static func ownSecrets(_ master: MasterKeyring.Shared, in database: any Database) async throws -> [Purpose: Secret] {
+        var known = try await database.read { try secrets(in: $0) }
+        let missing = Purpose.allCases.filter { purpose in !known.contains { $0.name == purpose.rawValue } }
+        if !missing.isEmpty {
+            let fresh = try missing.map { ($0.rawValue, try master.current.wrap(Secret.random(count: 32))) }
+            known = try await database.write { transaction in
+                for (name, secret) in fresh { try insert(name, secret, in: transaction) }
+                // Another process may have made them first: what is in the database counts.
+                return try secrets(in: transaction)
+            }
         }
-        var found: [UInt8: Secret] = [:]
-        for (name, secret) in wrapped where name.hasPrefix(prefix) {
-            guard let id = UInt8(name.dropFirst(prefix.count)) else { continue }
-            found[id] = try keyring.unwrap(secret)
+        var found: [Purpose: Secret] = [:]
+        for (name, wrapped) in known {
+            if let purpose = Purpose(rawValue: name) { found[purpose] = try master.unwrap(wrapped) }
         }
         return found
     }
 
-    /// The one secret of a purpose that is never rotated.
-    static func secret(for purpose: Purpose, _ keyring: MasterKeyring, in database: any Database) async throws -> Secret {
-        guard let secret = try await secrets(for: purpose, keyring, in: database)[1] else {
-            throw ServerError(.masterKey, "the secret \(purpose.rawValue) is missing from the database")
+    /// What the ticket secret of this id is called.
+    static func ticketName(_ id: UInt8) -> String { "\(ticketPrefix)\(id)" }
+
+    /// The secrets that sign tickets, by key id.
+    static func ticketSecrets(in transaction: any Transaction) throws -> [(id: UInt8, wrapped: MasterKeyring.Wrapped)] {
+        try secrets(in: transaction).compactMap { name, secret in
+            guard name.hasPrefix(ticketPrefix), let id = UInt8(name.dropFirst(ticketPrefix.count)) else { return nil }
+            return (id, secret)
         }
-        return secret
     }
 
     static func insert(_ name: String, _ secret: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
@@ -60,5 +69,9 @@ package enum SecretStore {
 
     static func rewrap(_ name: String, _ secret: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
         _ = try transaction.run(rewrap, [.text(name), .integer(secret.masterVersion), .blob(secret.bytes)])
+    }
+
+    static func delete(_ name: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(delete, [.text(name)])
     }
 }

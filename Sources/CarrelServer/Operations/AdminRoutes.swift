@@ -8,7 +8,8 @@ struct AdminRoutes {
     let home: Home
     let database: any Database
     let accounts: Accounts
-    let orders: Orders
+    let master: MasterKeyring.Shared
+    let tickets: TicketKeyring
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -61,9 +62,17 @@ struct AdminRoutes {
         }
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in
             try await callers.requireBackOffice(request, .admin)
-            let outcome = try await KeyRotation.run(home: home, database: database) { orders.use($0) }
+            let outcome = try await KeyRotation.run(home: home, database: database) { master.use($0) }
             return .json([
                 "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
+            ])
+        }
+        router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in
+            try await callers.requireBackOffice(request, .admin)
+            let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"))
+            return .json([
+                "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
+                "forgotten": .integer(rotation.forgotten),
             ])
         }
     }

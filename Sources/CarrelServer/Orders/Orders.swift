@@ -3,33 +3,26 @@ import CarrelIngest
 package import CarrelBytes
 package import CarrelCrypto
 package import CarrelStore
-package import CarrelThreads
+import CarrelThreads
 
 /// Orders: created, listed, ended. Each has a content key of its own, wrapped at rest.
 package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
-    private let home: Home
-    private let keyring: Locked<MasterKeyring>
+    private let master: MasterKeyring.Shared
     /// Called with the id of every order that this process changed, before the change is answered.
     private let changed: Locked<@Sendable (String) -> Void>
 
-    package init(database: any Database, clock: any WallClock, home: Home, keyring: Locked<MasterKeyring>) {
+    package init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
         self.database = database
         self.clock = clock
-        self.home = home
-        self.keyring = keyring
+        self.master = master
         changed = Locked { _ in }
     }
 
     /// Registers who must forget what it remembers of an order when it changes.
     package func onChange(_ body: @escaping @Sendable (String) -> Void) {
         changed.withLock { $0 = body }
-    }
-
-    /// Wraps new content keys under this keyring's current key.
-    func use(_ fresh: MasterKeyring) {
-        keyring.withLock { $0 = fresh }
     }
 
     /// What is asked for when an order is placed.
@@ -75,7 +68,7 @@ package final class Orders: Sendable {
         if let number = request.number, number.isEmpty || number.utf8.count > 128 {
             throw ServerError(.invalid, "an order number has 1 to 128 bytes")
         }
-        let wrapped = try keyring.withLock { $0 }.wrap(Secret.random(count: 16))
+        let wrapped = try master.current.wrap(Secret.random(count: 16))
         let (orderID, accountID, now) = (Random.uuid(), Random.uuid(), clock.now)
         return try await database.write { transaction in
             let title = try Self.titleID(request, in: transaction)
@@ -190,16 +183,7 @@ package final class Orders: Sendable {
     /// The order with its content key, for the streaming routes.
     package func grant(_ id: String) async throws -> (order: Order, key: Secret)? {
         guard let found = try await database.read({ try OrderStore.orderAndKey(id: id, in: $0) }) else { return nil }
-        return (found.0, try unwrap(found.1))
-    }
-
-    /// A content key; the keyring is read again when another process has rotated it.
-    private func unwrap(_ wrapped: MasterKeyring.Wrapped) throws -> Secret {
-        let known = keyring.withLock { $0 }
-        if known.has(wrapped.masterVersion) { return try known.unwrap(wrapped) }
-        let fresh = try MasterKeyring(of: home)
-        keyring.withLock { $0 = fresh }
-        return try fresh.unwrap(wrapped)
+        return (found.0, try master.unwrap(found.1))
     }
 
     static let unknown = ServerError(.notFound, "there is no such order")

@@ -53,7 +53,7 @@ struct StreamRoutes {
         )
         let bytes =
             request.query.flag("mediaPlaylist")
-            ? try streaming.multivariantPlaylist(grant, asked) : try streaming.mediaPlaylist(grant, asked, at: now)
+            ? try streaming.multivariantPlaylist(grant, asked) : try await streaming.mediaPlaylist(grant, asked, at: now)
         var response = HTTPResponse(
             .ok,
             headers: ["Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "private, no-cache"],
@@ -69,7 +69,8 @@ struct StreamRoutes {
         let (grant, subject, listener) = try await admitted(request, parameters, at: now)
         guard let (number, suffix) = Self.parts(of: parameters["file"]) else { throw Self.noSuchFile }
         let purpose: Tickets.Purpose = suffix == "key" ? .key : .segment
-        guard streaming.tickets.verify(parameters["ticket"], purpose, order: grant.order.id, at: now) else {
+        let tickets = try await streaming.tickets.tickets(at: now)
+        guard tickets.verify(parameters["ticket"], purpose, order: grant.order.id, at: now) else {
             throw HTTPError(
                 .forbidden,
                 "ticket.invalid",

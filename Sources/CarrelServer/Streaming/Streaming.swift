@@ -14,7 +14,7 @@ package final class Streaming: Sendable {
     let orders: Orders
     let grants: Grants
     let leases: Leases
-    let tickets: Tickets
+    let tickets: TicketKeyring
     let clock: any WallClock
     private let coldReads = BlockingThreads(name: "cold-read", count: 4)
     private let templates = Locked(RecentlyUsed<TemplateKey, PlaylistTemplate>(limit: 64 << 20))
@@ -28,7 +28,7 @@ package final class Streaming: Sendable {
         settings: StreamSettings,
         orders: Orders,
         grants: Grants,
-        tickets: Tickets,
+        tickets: TicketKeyring,
         clock: any WallClock
     ) {
         self.settings = settings
@@ -82,21 +82,21 @@ package final class Streaming: Sendable {
         var origin: String
     }
 
-    /// When the tickets of a playlist made now die.
-    func ticketExpiry(for grant: Grants.Grant, at now: Instant) -> Instant {
-        let life = max(settings.ticketLife, Int64(grant.media.index.duration * 2000))
-        return Tickets.expiry(at: now, life: life)
+    /// The tickets of a playlist made now: the same for a while, so that the playlist is.
+    private func window(for grant: Grants.Grant, at now: Instant) -> Tickets.Window {
+        Tickets.Window(at: now, life: max(settings.ticketLife, Int64(grant.media.index.duration * 2000)))
     }
 
     /// The media playlist of an order.
-    func mediaPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest, at now: Instant) throws -> [UInt8] {
+    func mediaPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest, at now: Instant) async throws -> [UInt8] {
         let order = grant.order
-        let expires = ticketExpiry(for: grant, at: now)
-        let keyTicket = tickets.issue(.key, order: order.id, expires: expires)
+        let window = window(for: grant, at: now)
+        let tickets = try await tickets.tickets(at: now)
+        let keyTicket = tickets.issue(.key, order: order.id, in: window)
         var origin = request.origin
         if request.offline, let colon = origin.firstIndex(of: ":") { origin = "offline" + origin[colon...] }
         return try template(of: grant.media, form: request.form)
-            .render(ticket: tickets.issue(.segment, order: order.id, expires: expires)) { number in
+            .render(ticket: tickets.issue(.segment, order: order.id, in: window)) { number in
                 "\(origin)/v1/stream/hls/\(order.id)/\(keyTicket)/\(number).key"
             }
     }

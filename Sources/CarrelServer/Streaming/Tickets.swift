@@ -1,5 +1,5 @@
 package import CarrelBytes
-package import CarrelCrypto
+import CarrelCrypto
 
 /// Short-lived signed capabilities in the paths of segment and key URLs.
 ///
@@ -16,37 +16,57 @@ package struct Tickets: Sendable {
     package static let length = 28
 
     private let signers: [UInt8: [Purpose: HMACSHA256]]
-    private let current: UInt8
+    /// From when each secret signs, in this order.
+    private let schedule: [(from: Instant, key: UInt8)]
 
-    /// - Parameter secrets: the signing secrets by key id; the highest id signs, all verify. At least one.
-    package init(secrets: [UInt8: Secret]) {
-        signers = secrets.mapValues { secret in
-            Dictionary(
-                uniqueKeysWithValues: Purpose.allCases.map {
-                    ($0, HMACSHA256(key: HKDF.sha256(secret: secret, salt: [], info: "carrel ticket \($0.rawValue)", count: 32)))
-                }
-            )
+    /// - Parameter secrets: what signs and verifies; at least one.
+    package init(secrets: [TicketSecret]) {
+        let pairs = secrets.map { secret in
+            let purposes = Purpose.allCases.map { purpose in
+                let key = HKDF.sha256(secret: secret.secret, salt: [], info: "carrel ticket \(purpose.rawValue)", count: 32)
+                return (purpose, HMACSHA256(key: key))
+            }
+            return (secret.id, Dictionary(uniqueKeysWithValues: purposes))
         }
-        current = secrets.keys.max() ?? 0
+        signers = Dictionary(pairs) { $1 }
+        schedule = secrets.map { ($0.signsFrom, $0.id) }.sorted { $0 < $1 }
     }
 
-    /// When a ticket issued at `now` dies: at least `life` away, rounded up so that for a while every request gets the same one.
-    ///
-    /// - Parameters:
-    ///   - now: the time of the request.
-    ///   - life: milliseconds.
-    /// - Returns: an instant at least `life` and at most a quarter more away.
-    package static func expiry(at now: Instant, life: Int64) -> Instant {
-        let quantum = max(life / 4, 60_000)
-        let end = now.milliseconds + life
-        return Instant(milliseconds: (end + quantum - 1) / quantum * quantum)
+    /// A stretch of time in which an order's tickets are the same for every request.
+    package struct Window: Sendable, Equatable {
+        /// Before its first moment.
+        package let opens: Instant
+        /// When its tickets die.
+        package let expires: Instant
+
+        package init(opens: Instant, expires: Instant) {
+            self.opens = opens
+            self.expires = expires
+        }
+
+        /// The window of a request: its tickets die at least `life` after the request, and at most a quarter later.
+        ///
+        /// - Parameters:
+        ///   - now: the time of the request.
+        ///   - life: milliseconds.
+        package init(at now: Instant, life: Int64) {
+            let quantum = Self.length(life: life)
+            let end = (now.milliseconds + life + quantum - 1) / quantum * quantum
+            opens = Instant(milliseconds: end - life - quantum)
+            expires = Instant(milliseconds: end)
+        }
+
+        /// How long a window is open, in milliseconds.
+        package static func length(life: Int64) -> Int64 { max(life / 4, 60_000) }
     }
 
-    /// A ticket for one order and purpose.
-    package func issue(_ purpose: Purpose, order: String, expires: Instant) -> String {
-        var bytes = [current]
-        bytes.append(bigEndian: UInt32(clamping: (expires.milliseconds + 999) / 1000))
-        bytes += mac(of: bytes, order: order, purpose: purpose, key: current) ?? []
+    /// A ticket for one order and purpose, under the newest secret that signed already when the window opened, so that a new
+    /// secret changes no playlist of this window.
+    package func issue(_ purpose: Purpose, order: String, in window: Window) -> String {
+        let key = (schedule.last { $0.from <= window.opens } ?? schedule.first)?.key ?? 0
+        var bytes = [key]
+        bytes.append(bigEndian: UInt32(clamping: (window.expires.milliseconds + 999) / 1000))
+        bytes += mac(of: bytes, order: order, purpose: purpose, key: key) ?? []
         return Base64URL.encode(bytes)
     }
 

@@ -31,9 +31,7 @@ package struct CannedUsers: EntitlementSource {
         }
     }
 
-    /// - Parameters:
-    ///   - prefix: what the products' ids begin with.
-    ///   - numbers: the numbers behind it, padded to four digits.
+    /// Their products' ids are the prefix and a number, padded to four digits.
     package init(prefix: String = "com.pugpig.edition", numbers: ClosedRange<Int> = 1...100, clock: any WallClock) {
         issues = numbers.map { number in
             let digits = String(number)

@@ -1,4 +1,3 @@
-
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///
 /// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that

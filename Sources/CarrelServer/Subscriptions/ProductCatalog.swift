@@ -16,7 +16,7 @@ package final class ProductCatalog: Sendable {
     private let read: @Sendable () async throws -> [Product]
     private let state = Locked(State())
 
-    /// - Parameter read: reads them all.
+    /// A catalog whose products `read` reads, all of them.
     package init(clock: any WallClock, read: @escaping @Sendable () async throws -> [Product]) {
         self.clock = clock
         self.read = read

@@ -35,11 +35,7 @@ package struct Subscriptions: Sendable {
         try await database.read { try SubscriptionStore.plans(in: $0) }
     }
 
-    /// Gives an account a plan.
-    ///
-    /// - Parameters:
-    ///   - start: nil for now.
-    ///   - end: nil for until it is ended.
+    /// Gives an account a plan, from now on where no start is given, and until it is ended where no end is.
     package func grant(
         plan name: String,
         to account: Account,
@@ -63,9 +59,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Ends a subscription.
-    ///
-    /// - Parameter end: nil for now.
+    /// Ends a subscription, now where no end is given.
     package func end(_ id: String, at end: Instant? = nil, by actor: Actor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await database.write { transaction in

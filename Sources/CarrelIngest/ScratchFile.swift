@@ -1,0 +1,40 @@
+import Glibc
+
+/// A temporary file while it is written.
+struct ScratchFile: ~Copyable {
+    private let descriptor: Int32
+    /// What errors call it.
+    private let name: String
+
+    /// Makes a file that must not exist yet.
+    ///
+    /// - Parameters:
+    ///   - path: where.
+    ///   - name: what errors call it: the archive's entry, for example.
+    /// - Throws: ``IngestError`` `full`.
+    init(at path: String, name: String) throws(IngestError) {
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        self.name = name
+        guard descriptor >= 0 else { throw IngestError(.full, name, "cannot be written: \(systemReason())") }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Adds bytes at the end.
+    func append(_ bytes: RawSpan) throws(IngestError) {
+        let isWhole = unsafe bytes.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+                // A disk that has room for a part takes it without an error; only the next call says why it took no more.
+                let count = unsafe write(descriptor, rest.baseAddress, rest.count)
+                if count > 0 { written += count }
+                if count < 0, errno != EINTR { return false }
+            }
+            return true
+        }
+        guard isWhole else { throw IngestError(.full, name, "cannot be written: \(systemReason())") }
+    }
+}

@@ -1,0 +1,31 @@
+package import CarrelCrypto
+import CarrelThreads
+
+extension MasterKeyring {
+    /// The keyring of a running service: replaced by a rotation, and read again when another process has rotated it.
+    package final class Shared: Sendable {
+        private let home: Home
+        private let keyring: Locked<MasterKeyring>
+
+        package init(of home: Home) throws {
+            self.home = home
+            keyring = Locked(try MasterKeyring(of: home))
+        }
+
+        /// What new secrets are wrapped under.
+        package var current: MasterKeyring { keyring.withLock { $0 } }
+
+        /// Uses a keyring that this process has written.
+        package func use(_ fresh: MasterKeyring) {
+            keyring.withLock { $0 = fresh }
+        }
+
+        package func unwrap(_ wrapped: Wrapped) throws -> Secret {
+            let known = current
+            if known.has(wrapped.masterVersion) { return try known.unwrap(wrapped) }
+            let fresh = try MasterKeyring(of: home)
+            use(fresh)
+            return try fresh.unwrap(wrapped)
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelStore
+import CarrelThreads
+
+/// The secrets that sign tickets: kept in the database under the master key, known here, replaced by a rotation.
+///
+/// Every node of a database reads them again once a minute. A new secret begins to sign two minutes after it was made, with
+/// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
+/// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
+package final class TicketKeyring: Sendable {
+    /// How long the secrets are believed without asking the database.
+    static let life = Duration.seconds(60)
+    /// From the making of a secret to the first window that it signs.
+    static let notice = Duration.seconds(120)
+
+    private struct State {
+        var tickets: Tickets
+        var readAt: Instant
+    }
+
+    private let database: any Database
+    private let master: MasterKeyring.Shared
+    private let clock: any WallClock
+    private let state: Locked<State>
+
+    /// Reads the secrets of a database; the first is made at first use.
+    package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock) async throws {
+        self.database = database
+        self.master = master
+        self.clock = clock
+        let now = clock.now
+        var secrets = try await Self.read(database, master)
+        if secrets.isEmpty {
+            let first = try master.current.wrap(TicketSecret.makeStored(signsFrom: now))
+            // Another process may make it first: what is in the database counts.
+            try await database.write { try SecretStore.insert(SecretStore.ticketName(1), first, in: $0) }
+            secrets = try await Self.read(database, master)
+        }
+        state = Locked(State(tickets: Tickets(secrets: secrets), readAt: now))
+    }
+
+    /// What signs and verifies tickets now.
+    func tickets(at now: Instant) async throws -> Tickets {
+        let (known, isFresh) = state.withLock { state -> (Tickets, Bool) in
+            if now >= state.readAt, now - state.readAt < Self.life { return (state.tickets, true) }
+            state.readAt = now  // one request asks the database, and those beside it use what is known
+            return (state.tickets, false)
+        }
+        return isFresh ? known : try await reload(at: now)
+    }
+
+    /// What came of a rotation.
+    package struct Rotation: Sendable, Equatable {
+        /// The id of the new secret.
+        package let id: UInt8
+        /// When it begins to sign.
+        package let signsFrom: Instant
+        /// How many secrets were forgotten.
+        package let forgotten: Int
+    }
+
+    /// Adds a secret that signs from now on.
+    ///
+    /// - Parameter atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in
+    ///   others on the same database within a minute.
+    /// - Returns: the new secret's id and time.
+    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    package func rotate(atOnce: Bool) async throws -> Rotation {
+        let now = clock.now
+        let from = atOnce ? now : now + Self.notice
+        let wrapped = try master.current.wrap(TicketSecret.makeStored(signsFrom: from))
+        let master = master
+        let made = try await database.write { transaction -> Rotation in
+            let known = try SecretStore.ticketSecrets(in: transaction)
+            let newest = try known.map { try master.unwrap($0.id, $0.wrapped) }.max {
+                ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id)
+            }
+            let taken = Set(atOnce ? [] : known.map(\.id))
+            // A forgotten id is used again only after all others, and never with a forgotten secret.
+            let candidates = (1...255).map { UInt8((Int(newest?.id ?? 0) + $0 - 1) % 255 + 1) }
+            guard let id = candidates.first(where: { !taken.contains($0) }) else {
+                throw ServerError(.conflict, "255 ticket secrets are in use: restart the server, which forgets the dead ones")
+            }
+            if atOnce { for old in known { try SecretStore.delete(SecretStore.ticketName(old.id), in: transaction) } }
+            try SecretStore.insert(SecretStore.ticketName(id), wrapped, in: transaction)
+            return Rotation(id: id, signsFrom: from, forgotten: atOnce ? known.count : 0)
+        }
+        _ = try await reload(at: now)
+        return made
+    }
+
+    /// Forgets the secrets whose last ticket is dead. For a server, which knows how long its tickets live.
+    ///
+    /// - Parameter life: the configured life of tickets in milliseconds; a long title's live longer.
+    /// - Returns: how many were forgotten.
+    /// - Throws: what the database throws, or ``ServerError`` `masterKey`.
+    @discardableResult
+    package func forgetDead(life: Int64) async throws -> Int {
+        let now = clock.now
+        let master = master
+        let count = try await database.write { transaction -> Int in
+            let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
+            let secrets = try SecretStore.ticketSecrets(in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+                .sorted { $0.signsFrom < $1.signsFrom }
+            // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
+            let held = Tickets.Window.length(life: longest) + longest + 120_000
+            let dead = zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }
+            for (secret, _) in dead { try SecretStore.delete(SecretStore.ticketName(secret.id), in: transaction) }
+            return dead.count
+        }
+        if count > 0 { _ = try await reload(at: now) }
+        return count
+    }
+
+    private func reload(at now: Instant) async throws -> Tickets {
+        let tickets = Tickets(secrets: try await Self.read(database, master))
+        state.withLock { $0 = State(tickets: tickets, readAt: now) }
+        return tickets
+    }
+
+    private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [TicketSecret] {
+        try await database.read { try SecretStore.ticketSecrets(in: $0) }.map { try master.unwrap($0.id, $0.wrapped) }
+    }
+}
+
+extension MasterKeyring.Shared {
+    fileprivate func unwrap(_ id: UInt8, _ wrapped: MasterKeyring.Wrapped) throws -> TicketSecret {
+        guard let secret = TicketSecret(id: id, stored: try unwrap(wrapped)) else {
+            throw ServerError(.home, "a ticket secret in the database is not one")
+        }
+        return secret
+    }
+}

@@ -1,0 +1,44 @@
+package import CarrelBytes
+package import CarrelCrypto
+
+/// A secret that signs tickets. All that are kept verify; each ticket names its own.
+package struct TicketSecret: Sendable {
+    /// What tickets name it by.
+    package let id: UInt8
+    package let secret: Secret
+    /// The first window of tickets that it signs opens then or later.
+    package let signsFrom: Instant
+
+    private static let byteCount = 32
+
+    package init(id: UInt8, secret: Secret, signsFrom: Instant = Instant(milliseconds: 0)) {
+        self.id = id
+        self.secret = secret
+        self.signsFrom = signsFrom
+    }
+
+    /// Reads what the database keeps, unwrapped: 32 bytes, and from when on they sign in milliseconds since 1970 (8 bytes,
+    /// big-endian). The first secret of a home has no such time.
+    init?(id: UInt8, stored: Secret) {
+        let read = stored.withBytes { bytes -> (Secret, Instant)? in
+            switch bytes.byteCount {
+            case Self.byteCount: return (Secret(copying: bytes), Instant(milliseconds: 0))
+            case Self.byteCount + 8:
+                let from = Instant(milliseconds: Int64(bitPattern: bytes.u64(at: Self.byteCount)))
+                return (Secret(copying: bytes.extracting(0..<Self.byteCount)), from)
+            default: return nil
+            }
+        }
+        guard let (secret, signsFrom) = read else { return nil }
+        self.init(id: id, secret: secret, signsFrom: signsFrom)
+    }
+
+    /// What the database keeps of a new secret, before it is wrapped.
+    static func makeStored(signsFrom: Instant) -> Secret {
+        Secret.random(count: byteCount).withBytes { secret in
+            var bytes = [UInt8](copying: secret)
+            bytes.append(bigEndian: signsFrom.milliseconds)
+            return Secret(bytes)
+        }
+    }
+}

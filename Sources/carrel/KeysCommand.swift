@@ -1,0 +1,60 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+
+struct KeysCommand: Command {
+    static let name = "keys"
+    static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets."
+    static let subcommands: [any Command.Type] = [KeysRotate.self, KeysRotateTickets.self]
+}
+
+struct KeysRotate: Command {
+    var options = HomeOptions()
+
+    static let name = "rotate"
+    static let abstract = "Make a new master key and wrap everything under it again."
+    static let discussion = """
+        The key before it is kept until the next rotation, because an order placed meanwhile may still be under it. \
+        After a leak, rotate twice. An interrupted rotation is finished by the next.
+        """
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/master-key/rotate")
+        if options.json { return console.print(answer) }
+        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys wrapped again")
+    }
+}
+
+struct KeysRotateTickets: Command {
+    var options = HomeOptions()
+    var atOnce = false
+
+    static let name = "rotate-tickets"
+    static let abstract = "Sign tickets, the short-lived parts of segment and key addresses, with a new secret."
+    static let discussion = """
+        Tickets that were given out open until they expire, and no playlist changes before it would have: the new secret signs \
+        the next ones. A server forgets an old secret when it starts after the last ticket under it has died. After a leak, \
+        --at-once ends all of them; players have to fetch their playlists again.
+        """
+    static let examples = [
+        Example("carrel keys rotate-tickets", "Changes the secret without anybody noticing."),
+        Example("carrel keys rotate-tickets --at-once", "Ends every address of segments and keys that was given out."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.flag(\.atOnce, "--at-once", help: "Forget the secrets before it, and with them every ticket that was given out.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let target = "/admin/v1/ticket-key/rotate\(atOnce ? "?atOnce=true" : "")"
+        let answer = try await HomeClient(options).call(.post, target)
+        if options.json { return console.print(answer) }
+        let forgotten = answer["forgotten"]?.int ?? 0
+        console.print("ticket secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
+        if forgotten > 0 { console.note("forgotten: \(forgotten); playlists fetched before no longer work") }
+    }
+}

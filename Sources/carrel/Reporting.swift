@@ -1,0 +1,42 @@
+public import CarrelCommandLine
+import CarrelServer
+public import CarrelStore
+
+// How the errors of the libraries are told on a terminal, and how the program ends with each.
+
+extension ServerError: ReportableError {
+    var message: String { detail }
+
+    var exitStatus: ExitStatus {
+        switch code {
+        case .home: .cannotCreate
+        case .masterKey: .badSettings
+        case .notFound: .noInput
+        case .invalid: .badInput
+        case .unauthenticated, .forbidden: .noPermission
+        default: .failure
+        }
+    }
+}
+
+extension StoreError: ReportableError {
+    public var exitStatus: ExitStatus {
+        switch code {
+        case .full: .cannotCreate
+        case .busy: .tryAgain
+        case .corrupt, .newer, .migration: .badInput
+        case .notFound: .noInput
+        case .unavailable: .unavailable
+        default: .failure
+        }
+    }
+}
+
+/// The disk of a home has no room for the database.
+struct DiskFull: ReportableError {
+    let home: Home
+
+    var message: String { "the disk of \(home.directory) is full" }
+    var hint: String? { "make room there, then run this command again" }
+    var exitStatus: ExitStatus { .cannotCreate }
+}

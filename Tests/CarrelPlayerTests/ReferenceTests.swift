@@ -1,0 +1,71 @@
+import CarrelCommandLine
+import CarrelSettings
+import CarrelTesting
+import Glibc
+import Testing
+
+@testable import carrel
+
+/// The tables that make the command line and the settings, and the documents about them.
+struct `The tables of the command` {
+    @Test func `contradict themselves nowhere`() {
+        #expect(Program(Carrel.self, version: Version.text).description.problems == [])
+        #expect(ServeSettings.problems == [])
+    }
+
+    @Test func `are documented setting by setting`() async throws {
+        let tests = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let path = "\(tests)/docs/settings.md"
+        let text = try Self.reference()
+        if unsafe getenv("UPDATE_GOLDEN") != nil {
+            guard let stream = unsafe fopen(path, "we") else { throw NoFile(path: path) }
+            defer { unsafe fclose(stream) }
+            unsafe fputs(text, stream)
+        }
+        let kept = try await checkProcess(["cat", path])
+        #expect(text == kept, "docs/settings.md is not what the table says; UPDATE_GOLDEN=1 writes it")
+    }
+
+    /// A sample file says nothing that the reader of such files would not take, commented in or out.
+    @Test func `print a sample file that is understood and changes nothing`() throws {
+        let defaults = try LoadedSettings<ServeSettings>().explain()
+        let sample = ServeSettings.sampleFile
+        let untouched = try LoadedSettings<ServeSettings>(file: SettingsFile(Array(sample.utf8), path: "sample")).explain()
+        #expect(untouched == defaults)
+        let lines = sample.split(separator: "\n").filter { $0.contains(" = ") && !$0.contains("`") && !$0.contains("= <") }
+        let active = lines.map { $0.drop { $0 == "#" || $0 == " " } }.joined(separator: "\n")
+        #expect(lines.count > 5)
+        let loaded = try LoadedSettings<ServeSettings>(file: SettingsFile(Array(active.utf8), path: "sample")).explain()
+        #expect(loaded.map(\.value) == defaults.map(\.value))
+    }
+
+    private struct NoFile: Error {
+        let path: String
+    }
+
+    private static func reference() throws -> String {
+        var lines = [
+            "# Settings", "",
+            "Written from the table in `ServeSettings.swift`, which a test compares with this page. A setting can stand in the file",
+            "`carrel.conf` of the home (`http.port = 8080`), in the environment (`CARREL_HTTP_PORT`) and among the flags of `carrel serve`",
+            "(`--http-port`); a flag counts before the environment, that before the file, that before the default. A name that is not a",
+            "setting is an error. `carrel config check` shows what is in force and where it came from, `carrel config sample` prints a file.",
+            "",
+            "Which home is meant is no setting: `--home` or `CARREL_HOME`, `--environment` or `CARREL_ENVIRONMENT` (`live`, `qa`),",
+            "`--database` or `CARREL_DATABASE` (PostgreSQL instead of the file in the home).",
+        ]
+        var part: Substring = ""
+        for (setting, row) in zip(ServeSettings.settings, try LoadedSettings<ServeSettings>().explain()) {
+            let first = row.name.prefix { $0 != "." }
+            if first != part { lines += ["", "## \(first)"] }
+            part = first
+            let builtIn = row.builtIn.map { $0.isEmpty ? "none" : "`\($0)`" } ?? "none"
+            var facts = ["default \(builtIn)", "`\(row.environmentName)`"] + row.flags.map { "`\($0)`" }
+            if let allowed = setting.allowed { facts.insert(allowed, at: 0) }
+            if !setting.choices.isEmpty { facts.insert("one of \(setting.choices.joined(separator: ", "))", at: 0) }
+            if setting.isList { facts.insert("several, parted by commas", at: 0) }
+            lines += ["", "### `\(row.name)`", row.help, "", facts.joined(separator: " · ")]
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
