@@ -30,9 +30,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
         self.issues = issues
     }
 
-    /// The document, in UTF-8.
-    ///
-    /// - Parameter alsoValue: whether categories say their term as `value` too, which some consumers read.
+    /// The document, in UTF-8; its categories say their term as `value` too where that is asked for.
     public func write(alsoValue: Bool = false) -> [UInt8] {
         var writer = SubscriptionWriter(self, alsoValue: alsoValue, hasIssues: issues != nil)
         for issue in issues ?? [] { writer.issue(issue) }
