@@ -23,7 +23,9 @@ final class DemoServer: Sendable {
 
     /// The program under test, beside the test's own.
     static let program: String = {
-        let here = unsafe String(cString: realpath("/proc/self/exe", nil))
+        let found = unsafe realpath("/proc/self/exe", nil)
+        defer { unsafe free(found) }
+        let here = unsafe found.map { unsafe String(cString: $0) } ?? ""
         return here.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/carrel"
     }()
 

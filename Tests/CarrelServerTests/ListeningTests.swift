@@ -71,6 +71,37 @@ struct `The interval log` {
         )
     }
 
+    /// A position at the very end of its type, next to one in milliseconds, once ended the server.
+    @Test func `refuses numbers at the ends of their types and stays alive`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let now = test.clock.now.milliseconds
+        let extremes = ["-9223372036854775808", "9223372036854775807", "-1e308", "1e308", "1e999", "-0.0"]
+        for extreme in extremes {
+            for member in ["startPosition", "endPosition", "positionMs", "speed"] {
+                let good = element(order.id, now - 20_000, now - 10_000, 100, 110)
+                var text = String(decoding: good.write(), as: UTF8.self).dropLast().description
+                for other in ["positionMs", "speed"] where other != member { text += ",\"\(other)\":110000" }
+                for name in ["startPosition", "endPosition"] where name == member {
+                    text = text.replacing("\"\(name)\":\(name == "startPosition" ? 100 : 110)", with: "\"\(name)\":\(extreme)")
+                }
+                if !text.contains("\"\(member)\"") { text += ",\"\(member)\":\(extreme)" }
+                let request = HTTPRequest(
+                    .post,
+                    "/v2/states/",
+                    headers: ["Content-Type": "application/json"],
+                    body: Array("[\(text)}]".utf8),
+                    peer: .network(address: "192.0.2.1", port: 1)
+                )
+                let status = await test.service.router.respond(to: request).status.rawValue
+                #expect([200, 400].contains(status), "\(member) \(extreme)")
+            }
+        }
+        for target in ["latest", "history"] {
+            #expect(try await test.call(.get, "/v2/states/\(target)/\(order.id)").status == 200)
+        }
+    }
+
     @Test func `takes what began before an order ended and nothing that began after`() async throws {
         let test = try await TestService()
         let end = test.clock.now + .milliseconds(60_000)

@@ -64,9 +64,8 @@ package struct ListeningInterval: Sendable, Hashable {
         if let exact = endPositionMS, exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 { endPositionMS = nil }
     }
 
-    /// Whole seconds; fractions that some clients send are cut.
+    /// Whole seconds, far from the ends of their type; fractions that some clients send are cut.
     private static func seconds(_ value: JSON?) -> Int64? {
-        if let whole = value?.int { return Int64(whole) }
         guard let number = value?.double, number.magnitude < 1e12 else { return nil }
         return Int64(number)
     }
