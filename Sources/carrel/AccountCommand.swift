@@ -5,8 +5,11 @@ import CarrelServer
 
 struct AccountCommand: Command {
     static let name = "account"
-    static let abstract = "Let readers in."
-    static let subcommands: [any Command.Type] = [AccountSignInLink.self, AccountToken.self]
+    static let abstract = "Accounts of readers: create, change, let in."
+    static let subcommands: [any Command.Type] = [
+        AccountCreate.self, AccountList.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
+        AccountSignInLink.self, AccountToken.self,
+    ]
 }
 
 struct AccountSignInLink: Command {

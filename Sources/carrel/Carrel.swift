@@ -4,7 +4,7 @@ import CarrelCommandLine
 @main
 struct Carrel: Command {
     static let name = "carrel"
-    static let abstract = "Stream protected audiobooks: take them in, sell and lend them, serve them."
+    static let abstract = "Stream protected audiobooks and authorise subscribers: take titles in, sell and lend them, serve them."
     static let discussion = """
         A home is a folder that holds everything: the database, the media, the keys. Commands and a running server may share one.
         """
@@ -13,8 +13,9 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        ServeCommand.self, IngestCommand.self, TitleCommand.self, OrderCommand.self, AccountCommand.self, KeyCommand.self,
-        KeysCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
+        ServeCommand.self, IngestCommand.self, TitleCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self,
+        DeviceCommand.self, ExplainCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self, BackupCommand.self,
+        RestoreCommand.self, ConfigCommand.self,
     ]
 
     nonisolated static func main() async {

@@ -88,6 +88,12 @@ struct ServeCommand: Command {
         case .orderURL: console.note("access: whoever has an order id can listen to it (stream.access = order-url)")
         case .session: console.note("access: an order needs its account's session too (stream.access = session)")
         }
+        if settings.cannedUsers {
+            console.warning(
+                "anybody can sign in as a canned user (subscription.canned-users)",
+                hint: "leave it out on a server with readers"
+            )
+        }
         if let guest = settings.guestAccount {
             console.note("visitors who are not signed in see the shelf of '\(guest)' (web.guest-account)")
         }

@@ -18,6 +18,10 @@ struct ServeSettings: SettingsTable {
     var keyRotation = 0
     var ticketLife = Duration.seconds(24 * 3600)
     var guestAccount: String?
+    var cannedUsers = false
+    var credentialLife = Duration.seconds(24 * 3600)
+    var deviceLimit = 0
+    var categoryValues = false
 
     static let settings: [Setting<Self>] = [
         Setting(
@@ -88,6 +92,28 @@ struct ServeSettings: SettingsTable {
             value: "name",
             help: "The account whose shelf visitors see without signing in; nobody's when unset."
         ),
+        Setting(
+            \.cannedUsers,
+            "subscription.canned-users",
+            flags: ["--canned-users"],
+            help: "Whether the canned users exist, to test an app against every case; never on a server with readers."
+        ),
+        Setting(
+            \.credentialLife,
+            "subscription.credential-life",
+            help: "How long the credentials of an edition live."
+        ),
+        Setting(
+            \.deviceLimit,
+            "subscription.device-limit",
+            allowed: .range(0...1_000_000),
+            help: "Devices at once for each account, where neither it nor its plan says; 0 for any number."
+        ),
+        Setting(
+            \.categoryValues,
+            "subscription.category-values",
+            help: "Whether verify_subscription says each category's term as value too, which some apps read."
+        ),
     ]
 
     static let otherVariables: Set<String> = [
@@ -101,6 +127,7 @@ struct ServeSettings: SettingsTable {
                 (certificate == nil ? "tls.certificate" : "tls.key", "is needed too: TLS takes a certificate and its key")
             )
         }
+        if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
         if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
         return found
     }
@@ -114,6 +141,10 @@ struct ServeSettings: SettingsTable {
         made.stream.ticketLife = ticketLife.components.seconds * 1000
         made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         made.guestAccount = guestAccount
+        made.subscription.hasCannedUsers = cannedUsers
+        made.subscription.credentialLife = credentialLife
+        made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
+        made.subscription.alsoValue = categoryValues
         return made
     }
 }

@@ -71,6 +71,8 @@ struct OwnAccounts: EntitlementSource {
                 try AuditStore.append(refused, in: transaction)
                 return false
             }
+            // The app has one token at a time: whatever it had before is forgotten.
+            try SessionStore.deleteAll(ofDevice: id, in: transaction)
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
             try sessions.insert(token, family: family, account: account.id, device: id, at: now, in: transaction)
             try AuditStore.append(allowed, in: transaction)

@@ -1,0 +1,126 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+
+struct AccountCreate: Command {
+    var options = HomeOptions()
+    var account = ""
+    var readsPassword = false
+    var deviceLimit: Int?
+
+    static let name = "create"
+    static let abstract = "Create an account."
+    static let discussion = "Without a password, its owner signs in by a link ('carrel account sign-in-link')."
+    static let examples = [
+        Example("carrel account create alice --password-stdin < password.txt", "Creates an account that signs in by password.")
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name: what its owner types to sign in."),
+            .flag(\.readsPassword, "--password-stdin", help: "Take the password from standard input: 8 to 256 characters."),
+            .option(\.deviceLimit, "--device-limit", help: "How many devices may be signed in at once."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        var body: JSONObject = ["name": .string(account)]
+        if readsPassword { body["password"] = .string(try PasswordInput.read(console)) }
+        if let deviceLimit { body["deviceLimit"] = .integer(deviceLimit) }
+        let made = try await HomeClient(options).call(.post, "/admin/v1/accounts", .object(body))
+        if options.json { return console.print(made) }
+        console.print(made["id"]?.string ?? "")
+    }
+}
+
+struct AccountList: Command {
+    var options = HomeOptions()
+    var limit = 100
+
+    static let name = "list"
+    static let abstract = "List accounts, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000))] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/accounts?limit=\(limit)")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "NAME", "STATE", "CREATED"].map { TextTable.Column($0) })
+        for account in answer["accounts"]?.array ?? [] {
+            table.add([
+                account["id"]?.string ?? "", account["name"]?.string ?? "",
+                account["suspended"]?.bool == true ? "suspended" : "open", account["createdAt"]?.string ?? "",
+            ])
+        }
+        console.print(table)
+    }
+}
+
+struct AccountPassword: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "password"
+    static let abstract = "Give an account a new password, from standard input; all its sessions end."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let password = try PasswordInput.read(console)
+        try await HomeClient(options).change(account, ["password": .string(password)], options, console)
+    }
+}
+
+struct AccountSuspend: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "suspend"
+    static let abstract = "Close an account for the time being: nothing is granted to it."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        try await HomeClient(options).change(account, ["suspended": true], options, console)
+    }
+}
+
+struct AccountResume: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "resume"
+    static let abstract = "Open a suspended account again."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        try await HomeClient(options).change(account, ["suspended": false], options, console)
+    }
+}
+
+extension HomeClient {
+    /// The path of an account's resources, by its name.
+    ///
+    /// - Throws: ``ServiceProblem`` when there is no such account.
+    func accountPath(_ name: String) async throws -> String {
+        let found = try await call(.get, "/admin/v1/accounts?name=\(PercentEncoding.encode(name))")
+        guard let id = found["accounts"]?.array?.first?["id"]?.string else {
+            throw ServiceProblem(status: 404, problem: ["detail": .string("there is no account '\(name)'")])
+        }
+        return "/admin/v1/accounts/\(id)"
+    }
+
+    fileprivate func change(_ name: String, _ body: JSON, _ options: HomeOptions, _ console: Console) async throws {
+        let changed = try await call(.patch, try await accountPath(name), body)
+        if options.json { console.print(changed) }
+    }
+}

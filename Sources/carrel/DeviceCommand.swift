@@ -1,0 +1,54 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+
+struct DeviceCommand: Command {
+    static let name = "device"
+    static let abstract = "Devices that accounts are signed in on."
+    static let subcommands: [any Command.Type] = [DeviceList.self, DeviceRevoke.self]
+}
+
+struct DeviceList: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "list"
+    static let abstract = "List an account's devices, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let answer = try await client.call(.get, try await client.accountPath(account) + "/devices")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "NAME", "SINCE", "LAST SIGN-IN", "FREED"].map { TextTable.Column($0) })
+        for device in answer["devices"]?.array ?? [] {
+            table.add(["id", "name", "createdAt", "seenAt", "freedAt"].map { device[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct DeviceRevoke: Command {
+    var options = HomeOptions()
+    var account = ""
+    var device = ""
+
+    static let name = "revoke"
+    static let abstract = "Sign a device out at once, and free its slot."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.device, "id", help: "The device's id, as 'device list' shows it."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
+        _ = try await client.call(.delete, path)
+    }
+}

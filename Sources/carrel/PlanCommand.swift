@@ -1,0 +1,166 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct PlanCommand: Command {
+    static let name = "plan"
+    static let abstract = "Plans of subscribers: make them, give them, end them."
+    static let subcommands: [any Command.Type] = [
+        PlanCreate.self, PlanList.self, PlanGrant.self, PlanEnd.self, PlanGive.self,
+    ]
+}
+
+extension Plan.Scope: TextValue {}
+extension Purchase.Kind: TextValue {}
+
+struct PlanCreate: Command {
+    var options = HomeOptions()
+    var plan = ""
+    var scope = Plan.Scope.everything
+    var graceIssues = 0
+    var deviceLimit: Int?
+    var products: [String] = []
+
+    static let name = "create"
+    static let abstract = "Make a plan."
+    static let discussion = """
+        A plan of scope 'everything' grants every product while it runs. One of scope 'issues' grants the issues that come out while it \
+        runs, for good, and a number of grace issues after its end. One of scope 'listed' grants the products it lists.
+        """
+    static let examples = [
+        Example("carrel plan create gold", "Grants everything while it runs."),
+        Example("carrel plan create print --scope issues --grace-issues 2", "Grants what comes out, and two issues more."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.plan, "plan", help: "The plan's name."),
+            .option(\.scope, "--scope", help: "What it grants."),
+            .option(
+                \.graceIssues,
+                "--grace-issues",
+                help: "Issues after the end, for scope 'issues'.",
+                allowed: .range(0...1000)
+            ),
+            .option(\.deviceLimit, "--device-limit", help: "How many devices each subscriber may use."),
+            .option(\.products, "--product", value: "id", help: "A product of scope 'listed'; may be given again."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        var body: JSONObject = [
+            "name": .string(plan), "scope": .string(scope.rawValue), "graceIssues": .integer(graceIssues),
+            "products": .array(products.map { .string($0) }),
+        ]
+        if let deviceLimit { body["deviceLimit"] = .integer(deviceLimit) }
+        let made = try await HomeClient(options).call(.post, "/admin/v1/plans", .object(body))
+        if options.json { console.print(made) }
+    }
+}
+
+struct PlanList: Command {
+    var options = HomeOptions()
+
+    static let name = "list"
+    static let abstract = "List plans."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/plans")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["NAME", "SCOPE", "GRACE ISSUES", "DEVICES", "PRODUCTS"].map { TextTable.Column($0) })
+        for plan in answer["plans"]?.array ?? [] {
+            table.add([
+                plan["name"]?.string ?? "", plan["scope"]?.string ?? "", "\(plan["graceIssues"]?.int ?? 0)",
+                plan["deviceLimit"]?.int.map { "\($0)" } ?? "",
+                (plan["products"]?.array ?? []).compactMap(\.string).joined(separator: " "),
+            ])
+        }
+        console.print(table)
+    }
+}
+
+struct PlanGrant: Command {
+    var options = HomeOptions()
+    var account = ""
+    var plan = ""
+    var start: Instant?
+    var end: Instant?
+
+    static let name = "grant"
+    static let abstract = "Give an account a plan."
+    static let examples = [Example("carrel plan grant alice gold --end 2027-01-01T00:00:00Z", "Subscribes alice until then.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.plan, "plan", help: "The plan's name."),
+            .option(\.start, "--start", help: "When it begins; now when left out."),
+            .option(\.end, "--end", help: "When it ends; when left out, it runs until it is ended."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        var body: JSONObject = ["plan": .string(plan)]
+        if let start { body["start"] = .string(start.description) }
+        if let end { body["end"] = .string(end.description) }
+        let made = try await client.call(.post, try await client.accountPath(account) + "/subscriptions", .object(body))
+        options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
+    }
+}
+
+struct PlanEnd: Command {
+    var options = HomeOptions()
+    var id = ""
+    var end: Instant?
+
+    static let name = "end"
+    static let abstract = "End a subscription."
+    static let discussion = "'carrel explain NAME' lists an account's subscriptions with their ids."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.id, "id", help: "The subscription's id, as 'plan grant' printed it."),
+            .option(\.end, "--at", help: "When it ends; now when left out."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
+        let path = "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/end"
+        _ = try await HomeClient(options).call(.post, path, body)
+    }
+}
+
+struct PlanGive: Command {
+    var options = HomeOptions()
+    var account = ""
+    var product = ""
+    var kind = Purchase.Kind.purchase
+    var end: Instant?
+
+    static let name = "give"
+    static let abstract = "Give an account a single product."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.product, "product", help: "The product's id."),
+            .option(\.kind, "--as", help: "How the account came by it."),
+            .option(\.end, "--end", help: "When it ends; never when left out."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        var body: JSONObject = ["product": .string(product), "kind": .string(kind.rawValue)]
+        if let end { body["end"] = .string(end.description) }
+        let made = try await client.call(.post, try await client.accountPath(account) + "/purchases", .object(body))
+        options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
+    }
+}

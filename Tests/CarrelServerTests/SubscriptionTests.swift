@@ -1,0 +1,267 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+import CarrelStore
+import Testing
+
+@Suite(.onBothDatabases)
+struct `A subscriber` {
+    private let password = "correct horse battery"
+    private let day = Duration.seconds(24 * 3600)
+    private let operatorActor = Actor("operator")
+    private let notRecognised = "<error status=\"notrecognised\" message=\"Credentials not recognised\"/>"
+
+    private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
+        try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            configure(&$0)
+        }
+    }
+
+    /// An account with the plan of everything, signed in.
+    private func subscriber(_ test: TestService, end: Instant? = nil) async throws -> (account: Account, token: String) {
+        let account = try await test.service.desk.create("alice", password: password, by: operatorActor)
+        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: operatorActor)
+        _ = try await test.service.subscriptions.grant(plan: "gold", to: account, end: end, by: operatorActor)
+        return (account, try await signIn(test))
+    }
+
+    private func signIn(_ test: TestService, device: String = "phone") async throws -> String {
+        let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
+        #expect(reply.xml.hasPrefix("<token>cs_"), "\(reply.xml)")
+        return String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+    }
+
+    @Test func `is told the same whether the name or the password is wrong`() async throws {
+        let test = try await service()
+        _ = try await subscriber(test)
+        _ = try await test.service.desk.create("linked", by: operatorActor)
+        for (name, password) in [("alice", "wrong horse"), ("nobody", password), ("linked", password), ("alice", "")] {
+            let reply = try await test.ask("sign_in", ["username": name, "password": password])
+            #expect(reply.status == 200)
+            #expect(reply.xml == notRecognised)
+        }
+        #expect(try await test.ask("sign_in", ["password": password]).status == 400)
+    }
+
+    @Test func `is active while the plan runs, and lapsed from its end on`() async throws {
+        let test = try await service()
+        let end = test.clock.now + day
+        let (_, token) = try await subscriber(test, end: end)
+        try await test.add(product: "issue-1")
+        let active = try await test.ask("verify_subscription", ["token": token])
+        #expect(active.xml.hasPrefix("<subscription state=\"active\" message=\"Your subscription: gold\">"))
+        #expect(!active.xml.contains("issues"))
+        let granted = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        #expect(granted.xml.contains("<userid>"))
+        test.clock.advance(by: day)
+        let lapsed = try await test.ask("verify_subscription", ["token": token])
+        #expect(lapsed.xml.hasPrefix("<subscription state=\"inactive\" message=\"Your subscription has expired\">"))
+        let refused = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        #expect(refused.xml.contains("status=\"expired\""))
+        let unknown = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-2"])
+        #expect(unknown.xml.contains("status=\"notentitled\""))
+    }
+
+    @Test func `by issue sees a list, an empty one too`() async throws {
+        let test = try await service()
+        let account = try await test.service.desk.create("alice", password: password, by: operatorActor)
+        try await test.service.subscriptions.createPlan(Plan(name: "print", scope: .issues), by: operatorActor)
+        _ = try await test.service.subscriptions.grant(plan: "print", to: account, by: operatorActor)
+        try await test.add(product: "old", issuedAt: test.clock.now + .seconds(-1))
+        let token = try await signIn(test)
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("<issues/>"))
+        try await test.add(product: "a<b&c", issuedAt: test.clock.now + .seconds(60))
+        test.clock.advance(by: .seconds(2))
+        let reply = try await test.ask("verify_subscription", ["token": token])
+        #expect(reply.xml.contains("<issues><issue>a&lt;b&amp;c</issue></issues>"))
+    }
+
+    @Test func `gets credentials that open this product, for a day`() async throws {
+        let test = try await service()
+        let (_, token) = try await subscriber(test)
+        try await test.add(product: "issue-1")
+        let reply = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        let pair = try #require(reply.pair)
+        let credentials = test.service.credentials
+        #expect(throws: Never.self) { try credentials.verify(pair, product: "issue-1", at: test.clock.now) }
+        #expect(throws: EditionCredentials.Refusal.invalid) {
+            try credentials.verify(pair, product: "issue-2", at: test.clock.now)
+        }
+        #expect(throws: Never.self) { try credentials.verify(pair, product: "issue-1", at: test.clock.now + day + .seconds(-1)) }
+        #expect(throws: EditionCredentials.Refusal.expired) {
+            try credentials.verify(pair, product: "issue-1", at: test.clock.now + day)
+        }
+    }
+
+    @Test func `who is suspended is told so, and gets nothing`() async throws {
+        let test = try await service()
+        let (account, token) = try await subscriber(test)
+        try await test.add(product: "issue-1")
+        try await test.service.desk.setSuspended(true, account.id, by: operatorActor)
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"suspended\""))
+        let refused = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        #expect(refused.xml.contains("status=\"suspended\""))
+        try await test.service.desk.setSuspended(false, account.id, by: operatorActor)
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"active\""))
+    }
+
+    @Test func `renews a token, and gets the same successor when the answer was lost`() async throws {
+        let test = try await service()
+        let (_, token) = try await subscriber(test)
+        let first = try await test.ask("renew_token", ["token": token])
+        test.clock.advance(by: .seconds(599))
+        #expect(try await test.ask("renew_token", ["token": token]).xml == first.xml)
+        let successor = String(first.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        #expect(successor != token)
+        #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"active\""))
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\""))
+    }
+
+    @Test func `whose old token comes up again long after loses the whole family`() async throws {
+        let test = try await service()
+        let (account, token) = try await subscriber(test)
+        let renewed = try await test.ask("renew_token", ["token": token])
+        let successor = String(renewed.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        test.clock.advance(by: .seconds(600))
+        #expect(try await test.ask("renew_token", ["token": token]).xml == notRecognised)
+        #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"stale\""))
+        #expect(try await test.service.accounts.sessions.list(of: account).isEmpty)
+        var filter = Audit.Filter()
+        filter.action = "session.renew"
+        #expect(try await test.service.audit.list(filter).first?.reason == "reused")
+    }
+
+    @Test func `signs out, and the token is worth nothing`() async throws {
+        let test = try await service()
+        let (account, token) = try await subscriber(test)
+        #expect(try await test.ask("sign_out", ["token": token]).status == 200)
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\""))
+        #expect(try await test.ask("renew_token", ["token": token]).xml == notRecognised)
+        #expect(try await test.service.devices.list(of: account).map(\.freedAt) == [test.clock.now])
+    }
+
+    @Test func `may use so many devices, and is told when there are too many`() async throws {
+        let test = try await service { $0.subscription.devices.limit = 2 }
+        let (account, first) = try await subscriber(test)
+        _ = try await signIn(test, device: "tablet")
+        _ = try await signIn(test, device: "tablet")
+        let third = ["username": "alice", "password": password, "uuid": "car"]
+        #expect(try await test.ask("sign_in", third).xml.contains("status=\"devicelimit\""))
+        let wrong = ["username": "alice", "password": "wrong horse", "uuid": "car"]
+        #expect(try await test.ask("sign_in", wrong).xml == notRecognised, "only who knows the password learns of the limit")
+        _ = try await test.ask("sign_out", ["token": first])
+        _ = try await signIn(test, device: "car")
+        let tablet = try #require(try await test.service.devices.list(of: account).dropFirst().first)
+        try await test.service.devices.revoke(tablet.id, of: account, by: operatorActor)
+        #expect(
+            try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "fourth"]).xml
+                .contains("status=\"devicelimit\""),
+            "two slots have changed hands within a day"
+        )
+        test.clock.advance(by: day)
+        _ = try await signIn(test, device: "fourth")
+    }
+
+    @Test func `is slowed down after five wrong passwords, from this network only`() async throws {
+        let test = try await service()
+        _ = try await subscriber(test)
+        for number in 1...5 {
+            let reply = try await test.ask("sign_in", ["username": "alice", "password": "wrong \(number)"])
+            #expect(reply.xml == notRecognised)
+        }
+        let right = ["username": "alice", "password": password]
+        #expect(try await test.ask("sign_in", right).xml.contains("status=\"throttled\""))
+        test.clock.advance(by: .seconds(1))
+        _ = try await signIn(test)
+        #expect(try await test.ask("sign_in", ["username": "alice", "password": "wrong"]).xml == notRecognised)
+    }
+
+    @Test func `who repeats the same wrong password is not slowed down`() async throws {
+        let test = try await service()
+        _ = try await subscriber(test)
+        for _ in 1...20 {
+            let reply = try await test.ask("sign_in", ["username": "alice", "password": "the old one"])
+            #expect(reply.xml == notRecognised)
+        }
+        _ = try await signIn(test)
+    }
+
+    @Test(arguments: ["", "x", "cs_", "cs_AAAA", String(repeating: "a", count: 4096), "a\nb&c<d>é"])
+    func `with a token that never was is asked to sign in`(token: String) async throws {
+        let test = try await service()
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\""))
+        #expect(try await test.ask("renew_token", ["token": token]).xml == notRecognised)
+        let refused = try await test.ask("edition_credentials", ["token": token, "product_id": "x"])
+        #expect(refused.xml.contains("status=\"notrecognised\""))
+    }
+
+    @Test func `leaves a record that shows tampering`() async throws {
+        let test = try await service()
+        let (account, token) = try await subscriber(test)
+        _ = try await test.ask("edition_credentials", ["token": token, "product_id": "a\0b\n<c>"])
+        try await test.service.audit.seal()
+        let intact = try await test.service.audit.verify()
+        guard case .intact(let count) = intact, count >= 5 else { return #expect(Bool(false), "\(intact)") }
+        try await test.service.database.write {
+            try $0.run(SQL("UPDATE audit SET reason = 'x' WHERE action = $1"), [.text("subscription.create")])
+        }
+        guard case .broken = try await test.service.audit.verify() else { return #expect(Bool(false), "a change was not seen") }
+        _ = account
+    }
+
+    @Test func `is explained rule by rule`() async throws {
+        let test = try await service()
+        let (account, _) = try await subscriber(test)
+        try await test.add(product: "issue-1")
+        let path = "/admin/v1/accounts/\(account.id)/entitlement?product=issue-1"
+        let answer = try await test.call(.get, path, peer: .local(userID: 0))
+        #expect(answer.json["verdict"] == "granted")
+        #expect(answer.json["findings"]?.array?.first?["reason"] == "it grants everything while it runs")
+        #expect(try await test.call(.get, path).status == 401)
+    }
+}
+
+extension SubscriptionReply {
+    /// The credentials in it.
+    var pair: EditionCredentials.Pair? {
+        guard let userID = text(of: "userid"), let password = text(of: "password") else { return nil }
+        return EditionCredentials.Pair(userID: userID, password: password)
+    }
+
+    private func text(of element: String) -> String? {
+        guard let start = xml.firstRange(of: "<\(element)>")?.upperBound, let end = xml[start...].firstIndex(of: "<") else {
+            return nil
+        }
+        return String(xml[start..<end])
+    }
+}
+
+extension TestService {
+    /// Puts a published product into the catalog.
+    func add(product: String, issuedAt: Instant? = nil) async throws {
+        let (title, issued) = (Random.uuid(), issuedAt ?? clock.now)
+        try await service.database.write { transaction in
+            try transaction.run(
+                SQL(
+                    """
+                    INSERT INTO titles (id, kind, source_hash, title, metadata, duration_ms, media_blob, segment_index, created_at)
+                    VALUES ($1, 'edition', $2, $3, '{}', 0, '', $2, $4)
+                    """
+                ),
+                [.text(title), .blob(Array(title.utf8)), .text(product), .integer(issued.milliseconds)]
+            )
+            try transaction.run(
+                SQL(
+                    """
+                    INSERT INTO editions (title_id, product_id, price, state, issued_at, updated_at)
+                    VALUES ($1, $2, 'paid', 'published', $3, $3)
+                    """
+                ),
+                [.text(title), .text(product), .integer(issued.milliseconds)]
+            )
+        }
+    }
+}
