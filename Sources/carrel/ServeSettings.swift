@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings
 
@@ -129,7 +130,24 @@ struct ServeSettings: SettingsTable {
         }
         if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
         if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
+        if ticketLife > Self.longestTicketLife { found.append(("stream.ticket-life", "is more than ten years")) }
+        for network in trustedProxies where AddressRange(network) == nil {
+            found.append(("http.trusted-proxies", "'\(network)' is not a network such as 10.0.0.0/8"))
+        }
+        if let publicURL, !Self.isAddress(publicURL) {
+            found.append(("http.public-url", "'\(publicURL)' is not an address such as https://audio.example.org"))
+        }
         return found
+    }
+
+    private static let longestTicketLife = Duration.seconds(10 * 366 * 86_400)
+
+    /// Whether a text is a scheme and an authority, and perhaps a path under which a proxy has the server.
+    private static func isAddress(_ text: String) -> Bool {
+        guard let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) }) else { return false }
+        let rest = text.dropFirst(scheme.count)
+        return rest.prefix { $0 != "/" }.contains { $0.isLetter || $0.isNumber }
+            && rest.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_~:[]/".contains($0)) }
     }
 
     /// What the service needs of it.

@@ -39,6 +39,25 @@ struct `The tables of the command` {
         #expect(loaded.map(\.value) == defaults.map(\.value))
     }
 
+    @Test(arguments: [
+        ("http.public-url = audio.example.org", "is not an address"), ("http.public-url = https://a/?b", "is not an address"),
+        ("http.trusted-proxies = 10.0.0.0/8, localhost", "'localhost' is not a network"),
+        ("stream.ticket-life = 30s", "less than a minute"), ("stream.ticket-life = 4000d", "more than ten years"),
+        ("tls.key = key.pem", "certificate"), ("http.workers = 0", "http.workers"), ("http.prot = 1", "http.port"),
+    ])
+    func `refuse a setting that could not work, before a server runs on it`(line: String, why: String) {
+        let error = #expect(throws: SettingsError.self) {
+            _ = try LoadedSettings<ServeSettings>(file: SettingsFile(Array("\(line)\n".utf8), path: "sample"))
+        }
+        #expect(error.map { "\($0.message) \($0.hint ?? "")" }?.contains(why) == true)
+    }
+
+    @Test(arguments: ["https://audio.example.org", "http://[::1]:8080/", "https://example.org/audio"])
+    func `take an address that could work`(url: String) throws {
+        let settings = try LoadedSettings<ServeSettings>(file: SettingsFile(Array("http.public-url = \(url)\n".utf8), path: "s"))
+        #expect(settings.values.publicURL == url)
+    }
+
     private struct NoFile: Error {
         let path: String
     }

@@ -37,7 +37,10 @@ final class TLSCertificate {
     private static func read(_ path: String) throws(HTTPServerError) -> UnsafeMutableBufferPointer<CChar> {
         let limit = 1 << 20
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw HTTPServerError(.tls, "\(path) cannot be opened (error \(errno))") }
+        guard descriptor >= 0 else {
+            let reason = unsafe strerror(errno).map { unsafe String(cString: $0).lowercased() } ?? "error \(errno)"
+            throw HTTPServerError(.tls, "\(path) cannot be read: \(reason)")
+        }
         defer { close(descriptor) }
         let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: limit + 1)
         unsafe buffer.initialize(repeating: 0)
