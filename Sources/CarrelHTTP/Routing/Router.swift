@@ -4,6 +4,8 @@ public struct Router: Sendable {
     public private(set) var routes: [Route] = []
     /// Told of every error that a client sees only as a 500, to be logged.
     public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
+    /// What people see at a path that nothing answers for; nil leaves the problem as it is.
+    public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     private var tree = RouteTree()
 
     public init() {}
@@ -84,6 +86,7 @@ public struct Router: Sendable {
     public func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
             let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
+            if problem.status == .notFound, let page = notFoundPage?(request) { return page }
             return problem.response(requestID: request.id)
         }
         do {

@@ -7,6 +7,14 @@ struct PageRoutes {
     let callers: Callers
 
     func add(to router: inout Router) {
+        router.notFoundPage = { request in
+            guard [.get, .head].contains(request.method), request.headers["Accept"]?.contains("text/html") == true,
+                let asset = WebAssets.named("not-found.html")
+            else { return nil }
+            var response = Self.response(asset, request)
+            response.status = .notFound
+            return response
+        }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "assets/{name}") { request, parameters in

@@ -62,7 +62,10 @@ struct ShelfRoutes {
             let title = try await titles.find(order.titleID)
             items.append(.object(Self.json(order, title, at: try await listening.latest(order.id), now: clock.now)))
         }
-        return Self.private(["account": ["name": .string(account.name)], "items": .array(items)])
+        let isGuest = try await callers.signedIn(request) == nil
+        return Self.private([
+            "account": ["name": .string(account.name), "guest": .bool(isGuest)], "items": .array(items),
+        ])
     }
 
     private func item(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {

@@ -93,7 +93,7 @@ export class Bookmarks {
       onclick: () => this.#add(removed.seconds, removed.note, 'Bookmark put back'),
     }));
     const rows = list.map((bookmark) => make('li', { class: 'row-pair' },
-      make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.jump(bookmark.seconds) },
+      make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.playFrom(bookmark.seconds) },
         make('span', { class: 'row-title', text: bookmark.note || this.#chapter(bookmark.seconds) }),
         make('span', { class: 'row-sub', text: [clock(bookmark.seconds), bookmark.note ? this.#chapter(bookmark.seconds) : '', when(new Date(bookmark.createdAt))].filter(Boolean).join(' · ') })),
       make('button', { type: 'button', class: 'round', 'aria-label': `Remove the bookmark at ${spoken(bookmark.seconds)}`, onclick: () => this.#remove(bookmark) }, icon('trash'))));

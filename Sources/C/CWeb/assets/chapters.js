@@ -18,8 +18,7 @@ export function connectChapters(player, language) {
   panel.replaceChildren(make('ol', { class: 'rows' }, ...rows));
 
   const choose = (/** @type {number} */ i) => {
-    player.jump(player.chapters[i].start);
-    player.play();
+    player.playFrom(player.chapters[i].start);
   };
 
   let current = -1;

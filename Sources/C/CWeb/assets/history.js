@@ -53,7 +53,7 @@ export class EarlierPlaces {
    */
   constructor(player, order) {
     this.#player = player;
-    this.#path = `/v2/states/history/${order}?limit=1000&merge=true`;
+    this.#path = `/v2/states/history/${order}?limit=1000`;
   }
 
   async load() {
@@ -74,7 +74,7 @@ export class EarlierPlaces {
     }
     const rows = list.map(({ from, to, start, end, device }) => {
       const chapter = this.#player.chapters[this.#player.chapterAt(end)]?.title;
-      return make('li', {}, make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.jump(end) },
+      return make('li', {}, make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.playFrom(end) },
         make('span', { class: 'row-title', text: chapter ? `${clock(end)} · ${chapter}` : clock(end) }),
         make('span', { class: 'row-sub', text: [sentence(when(new Date(to))), `listened ${length(Math.max(60, Math.min(end - start, (to - from) / 1000)))}`, device].filter(Boolean).join(' · ') })));
     });

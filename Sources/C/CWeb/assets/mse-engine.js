@@ -7,7 +7,7 @@ import { initializationSegment, wrapSegment } from './mux-fmp4.js';
 const behind = 60;
 /** Seconds fetched ahead while playing: enough for a train in a tunnel. */
 const aheadPlaying = 300;
-/** Seconds fetched ahead before anyone pressed play. */
+/** Seconds fetched ahead while paused. */
 const aheadPaused = 15;
 /** What a range may lack at its edges and still hold a segment. */
 const tolerance = 0.15;
@@ -34,6 +34,8 @@ export class MSEEngine extends EventTarget {
   #pending;
   #ahead = aheadPlaying;
   #wake = () => {};
+  /** Whether anyone has pressed play: before that nothing is fetched, because whoever fetches counts as a listener. */
+  #begun = false;
   /** Segments that came but cannot be played: skipped over. */
   #hollow = new Set();
   #attempts = new Map();
@@ -57,7 +59,7 @@ export class MSEEngine extends EventTarget {
     this.appended = false;
   }
 
-  /** Attaches to the element and starts fetching. */
+  /** Attaches to the element; fetching starts with playing. */
   async start() {
     const { signal } = this.#closed;
     const audio = this.#audio;
@@ -69,6 +71,8 @@ export class MSEEngine extends EventTarget {
     this.#media.duration = this.#source.playlist.starts.at(-1);
     this.#buffer = this.#media.addSourceBuffer(this.#form.mime);
     if (!this.#form.wrap) this.#buffer.mode = 'sequence';
+    this.#begun = !audio.paused;
+    audio.addEventListener('play', () => { this.#begun = true; }, { signal });
     for (const type of ['timeupdate', 'play', 'seeking', 'waiting']) audio.addEventListener(type, () => this.#wake(), { signal });
     audio.addEventListener('loadedmetadata', () => this.#settle(), { signal });
     audio.addEventListener('error', () => this.#fail(audio.error ?? new Error('the audio element failed')), { signal });
@@ -145,6 +149,7 @@ export class MSEEngine extends EventTarget {
 
   /** The segment that is wanted most, −1 when the window is full. */
   #next() {
+    if (!this.#begun) return -1;
     const { playlist } = this.#source;
     const time = this.time;
     const until = time + (this.#audio.paused ? Math.min(aheadPaused, this.#ahead) : this.#ahead);

@@ -165,6 +165,12 @@ export class Player extends EventTarget {
     this.#announce('time');
   }
 
+  /** Plays from a place that was picked from a list. @param {number} time seconds of the book */
+  playFrom(time) {
+    this.jump(time);
+    this.play();
+  }
+
   /** @param {number} seconds backwards when negative */
   skip(seconds) {
     this.jump(this.time + seconds);
