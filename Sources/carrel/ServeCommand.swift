@@ -42,7 +42,11 @@ struct ServeCommand: Command {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
         let service = try await options.openService(settings.service)
-        try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
+        do {
+            try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
+        } catch {
+            console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
+        }
         let stop = StopSignals()
         let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
         let server = HTTPServer(

@@ -62,7 +62,7 @@ struct `The command` {
         for version in [2, 3] {
             let rotated = try await DemoServer.json(["keys", "rotate", "--home", home, "--json"])
             #expect(rotated["version"]?.int == version)
-            #expect(rotated["rewrapped"]?.int == 2, "the order's key and the secret that signs tickets")
+            #expect(rotated["rewrapped"]?.int ?? 0 >= 2, "the order's key, and the secrets that the server signs with")
         }
         #expect(directory.read("home/master.key") != keyring)
         let lines = String(decoding: directory.read("home/master.key") ?? [], as: UTF8.self).split(separator: "\n")

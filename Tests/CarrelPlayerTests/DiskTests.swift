@@ -5,6 +5,7 @@ import Testing
 
 /// The command on disks that have no room or take no writes: small file systems in memory, mounted where only the test sees
 /// them, in a user namespace of its own.
+@Suite(.enabled("this system gives tests no mounts of their own (unshare -Urm)") { await Mounts.areAllowed() })
 struct `The command on a disk` {
     private let directory = TemporaryDirectory()
 
@@ -17,12 +18,6 @@ struct `The command on a disk` {
         let text = "mount -t tmpfs -o size=\(size) tmpfs \(disk) || exit 99\nDISK=\(disk)\nCARREL=\(DemoServer.program)\n\(lines)"
         let result = try await runProcess(["unshare", "-Urm", "bash", "-uc", text], timeout: .seconds(120))
         return (result.status, result.text, result.errorText)
-    }
-
-    /// Skips where the system lets no test mount anything.
-    private func requireMounts() async throws {
-        let probe = try await runProcess(["unshare", "-Urm", "mount", "-t", "tmpfs", "tmpfs", directory.path])
-        if !probe.status.isSuccess { try Test.cancel("this system gives tests no mounts of their own (unshare -Urm)") }
     }
 
     private func makeSound(_ name: String, seconds: Int, _ codec: [String]) async throws -> String {
@@ -40,7 +35,6 @@ struct `The command on a disk` {
         name: String,
         codec: [String]
     ) async throws {
-        try await requireMounts()
         let path = try await makeSound(name, seconds: 120, codec)
         var refusals = 0
         // Room for the database alone, for a part of the sound, for the sound without the sample, for nearly all.
@@ -71,7 +65,6 @@ struct `The command on a disk` {
     }
 
     @Test func `that has no room for a home says so, and a home can be made there later`() async throws {
-        try await requireMounts()
         let (status, _, errors) = try await script(
             "60k",
             """
@@ -86,7 +79,6 @@ struct `The command on a disk` {
     }
 
     @Test func `that is full refuses an order, and takes it once there is room`() async throws {
-        try await requireMounts()
         let path = try await makeSound("tone.mp3", seconds: 5, ["-c:a", "libmp3lame"])
         let (status, _, errors) = try await script(
             "16m",
@@ -104,7 +96,6 @@ struct `The command on a disk` {
     }
 
     @Test func `that takes no writes says so, for a new home and for one that is there`() async throws {
-        try await requireMounts()
         let (status, _, errors) = try await script(
             "16m",
             """
@@ -119,5 +110,14 @@ struct `The command on a disk` {
         #expect(status == .exited(73), "\(errors)")
         #expect(errors.contains("cannot use the folder \(directory.file("disk"))/home: read-only file system"))
         #expect(errors.contains("cannot make the folder \(directory.file("disk"))/other: read-only file system"))
+    }
+}
+
+private enum Mounts {
+    /// Whether the system lets a test mount anything.
+    static func areAllowed() async -> Bool {
+        let directory = TemporaryDirectory()
+        let probe = try? await runProcess(["unshare", "-Urm", "mount", "-t", "tmpfs", "tmpfs", directory.path])
+        return probe?.status.isSuccess ?? false
     }
 }

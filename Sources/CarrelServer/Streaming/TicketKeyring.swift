@@ -99,18 +99,30 @@ package final class TicketKeyring: Sendable {
     package func forgetDead(life: Int64) async throws -> Int {
         let now = clock.now
         let master = master
+        let find: @Sendable (any Transaction) throws -> [UInt8] = { try Self.dead(at: now, life: life, master, in: $0) }
+        // A start with nothing to forget writes nothing: a server serves from a full disk too.
+        guard try await !database.read(find).isEmpty else { return 0 }
         let count = try await database.write { transaction -> Int in
-            let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
-            let secrets = try SecretStore.ticketSecrets(in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
-                .sorted { $0.signsFrom < $1.signsFrom }
-            // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
-            let held = Tickets.Window.length(life: longest) + longest + 120_000
-            let dead = zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }
-            for (secret, _) in dead { try SecretStore.delete(SecretStore.ticketName(secret.id), in: transaction) }
+            let dead = try find(transaction)
+            for id in dead { try SecretStore.delete(SecretStore.ticketName(id), in: transaction) }
             return dead.count
         }
-        if count > 0 { _ = try await reload(at: now) }
+        _ = try await reload(at: now)
         return count
+    }
+
+    private static func dead(
+        at now: Instant,
+        life: Int64,
+        _ master: MasterKeyring.Shared,
+        in transaction: any Transaction
+    ) throws -> [UInt8] {
+        let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
+        let secrets = try SecretStore.ticketSecrets(in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+            .sorted { $0.signsFrom < $1.signsFrom }
+        // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
+        let held = Tickets.Window.length(life: longest) + longest + 120_000
+        return zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }.map(\.0.id)
     }
 
     private func reload(at now: Instant) async throws -> Tickets {

@@ -51,6 +51,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+        if mode == .write { try useLog() }
         for pragma in mode == .write ? Self.writerSettings : Self.readerSettings { try execute(pragma) }
     }
 
@@ -61,7 +62,6 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     }
 
     private static let writerSettings: [StaticString] = [
-        "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
         "PRAGMA journal_size_limit = 67108864",
         "PRAGMA temp_store = MEMORY",
@@ -74,6 +74,22 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         "PRAGMA cell_size_check = ON",
         "PRAGMA cache_size = -4096",
     ]
+
+    /// Turns the write-ahead log on. SQLite does not wait for another connection that does the same to a new file, so this does.
+    private func useLog() throws(StoreError) {
+        var tries: Int32 = 0
+        while true {
+            do throws(StoreError) {
+                return try execute("PRAGMA journal_mode = WAL")
+            } catch {
+                forgetFailure()
+                guard error.code == .busy, unsafe waitForLock(UnsafeMutableRawPointer(bitPattern: patience), tries) == 1 else {
+                    throw error
+                }
+                tries += 1
+            }
+        }
+    }
 
     /// Runs a statement without parameters or results, uncached.
     func execute(_ text: StaticString) throws(StoreError) {
