@@ -19,8 +19,7 @@ public struct Query: Sendable, Hashable {
         pairs = []
     }
 
-    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape, at U+0000, which
-    /// no database keeps, and when there are more than `limit` pairs.
+    /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         var pairs: [Pair] = []
         for part in raw.utf8.split(separator: UInt8(ascii: "&")) {
@@ -28,9 +27,6 @@ public struct Query: Sendable, Hashable {
             let name = PercentEncoding.decode(Substring(part[..<(equals ?? part.endIndex)]), plusIsSpace: true)
             let value = equals.map { PercentEncoding.decode(Substring(part[part.index(after: $0)...]), plusIsSpace: true) } ?? ""
             guard let name, let value else { throw HTTPError(.badRequest, "http.query", "the query has a broken escape") }
-            guard !name.utf8.contains(0), !value.utf8.contains(0) else {
-                throw HTTPError(.badRequest, "http.query", "the query holds the character U+0000")
-            }
             guard pairs.count < limit else { throw HTTPError(.badRequest, "http.query", "the query has too many fields") }
             pairs.append(Pair(name: name, value: value))
         }
