@@ -43,7 +43,7 @@ struct PostgresParameters {
         case (.text(let text), .text):
             let start = bytes.count
             bytes.append(contentsOf: text.utf8)
-            if bytes[start...].contains(0) { throw StoreError(.statement, "text for $\(index + 1) contains U+0000") }
+            if bytes[start...].contains(0) { throw StoreError(.text, "text for $\(index + 1) contains U+0000") }
         case (.blob(let blob), .bytes): bytes.append(contentsOf: blob)
         default: throw StoreError(.statement, "the value for $\(index + 1) is \(value.typeName), which its column does not take")
         }

@@ -37,6 +37,8 @@ package final class CarrelService: Sendable {
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
+        /// Told of every error that a client sees only as a 500.
+        package var onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
         package init() {}
     }
@@ -103,6 +105,7 @@ package final class CarrelService: Sendable {
 
         let callers = Callers(accounts: accounts, guestAccount: settings.guestAccount)
         var router = Router()
+        router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
         ShelfRoutes(
             orders: orders,

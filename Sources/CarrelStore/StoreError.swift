@@ -41,6 +41,8 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let type = Code("store.type")
         /// The statement is wrong, or the values do not fit it: a mistake in the program.
         public static let statement = Code("store.statement")
+        /// A text holds U+0000, which no engine keeps.
+        public static let text = Code("store.text")
         /// This engine cannot do what was asked.
         public static let unsupported = Code("store.unsupported")
     }

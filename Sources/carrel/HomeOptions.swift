@@ -48,6 +48,8 @@ struct HomeOptions: ParameterGroup, Sendable {
     /// Opens the service of the home, on the embedded database or on PostgreSQL.
     func openService(_ settings: CarrelService.Settings = CarrelService.Settings()) async throws -> CarrelService {
         let home = try open()
+        var settings = settings
+        settings.onFailure = FailureLog.write
         guard let database else {
             do {
                 return try await CarrelService.open(home, settings: settings)

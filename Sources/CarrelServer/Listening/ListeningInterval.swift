@@ -45,7 +45,7 @@ package struct ListeningInterval: Sendable, Hashable {
 
     /// Reads one element of a report.
     package init(json: JSON) throws(Refusal) {
-        guard let object = json.object, let id = object["id"]?.string, id.utf8.count == 36,
+        guard let object = json.object, let id = object["id"]?.string, id.utf8.count == 36, !id.utf8.contains(0),
             let start = object["startUtc"]?.string.flatMap({ Instant.parse($0) }),
             let end = object["endUtc"]?.string.flatMap({ Instant.parse($0) }),
             let startPosition = Self.seconds(object["startPosition"]), let endPosition = Self.seconds(object["endPosition"])

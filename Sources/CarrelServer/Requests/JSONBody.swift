@@ -36,10 +36,11 @@ extension JSONObject {
         }
     }
 
-    /// The text of a member; nil when it is absent or null.
+    /// The text of a member; nil when it is absent or null. U+0000, which no database keeps, is refused.
     func string(_ name: String) throws(ServerError) -> String? {
         guard let value = self[name], value != .null else { return nil }
         guard let text = value.string else { throw ServerError(.invalid, "\(name) should be a string") }
+        guard !text.utf8.contains(0) else { throw ServerError(.invalid, "\(name) holds the character U+0000") }
         return text
     }
 

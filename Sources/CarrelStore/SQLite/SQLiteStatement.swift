@@ -58,7 +58,7 @@ final class SQLiteStatement {
             case .text(var text):
                 let count = text.withUTF8 { unsafe copy(UnsafeRawBufferPointer($0), at: used) }
                 if unsafe memchr(buffer + used, 0, count) != nil {
-                    throw StoreError(.statement, "text for $\(position + 1) contains U+0000")
+                    throw StoreError(.text, "text for $\(position + 1) contains U+0000")
                 }
                 status = unsafe sqlite3_bind_text64(
                     handle,

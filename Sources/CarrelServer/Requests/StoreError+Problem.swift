@@ -1,0 +1,16 @@
+public import CarrelHTTP
+public import CarrelStore
+
+extension StoreError: HTTPProblemConvertible {
+    /// What a client can do something about; everything else is the server's own matter, and only its log says what.
+    public var problem: HTTPError {
+        switch code {
+        case .text: HTTPError(.badRequest, "request.invalid", "a text in the request holds the character U+0000")
+        case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full")
+        case .busy:
+            HTTPError(.serviceUnavailable, code.identifier, "the database is busy: try again", headers: ["Retry-After": "1"])
+        default:
+            HTTPError(.internalServerError, "http.internal", "something failed here; the log says what under this request id")
+        }
+    }
+}
