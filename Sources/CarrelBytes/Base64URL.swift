@@ -34,6 +34,7 @@ public enum Base64URL {
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var out: [UInt8] = []
         out.reserveCapacity(text.utf8.count * 3 / 4)
+        let values = values
         var bits: UInt32 = 0
         var held = 0
         for character in text.utf8 {

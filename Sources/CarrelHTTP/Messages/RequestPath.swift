@@ -20,8 +20,14 @@ public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
             if c == UInt8(ascii: "%") { hasEscapes = true }
         }
         var segments: [String] = []
-        for part in raw.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            let text = Substring(part)
+        segments.reserveCapacity(8)
+        var rest = raw.utf8.dropFirst()
+        var isLast = false
+        while !isLast {
+            let end = rest.firstIndex(of: UInt8(ascii: "/"))
+            isLast = end == nil
+            let text = Substring(rest[..<(end ?? rest.endIndex)])
+            if let end { rest = rest[rest.index(after: end)...] }
             guard let segment = hasEscapes ? PercentEncoding.decode(text) : String(text) else {
                 throw HTTPError(.badRequest, "http.target", "the path has a broken escape")
             }
