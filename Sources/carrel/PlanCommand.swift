@@ -44,7 +44,7 @@ struct PlanCreate: Command {
                 allowed: .range(0...1000)
             ),
             .option(\.deviceLimit, "--device-limit", help: "How many devices each subscriber may use."),
-            .option(\.products, "--product", value: "id", help: "A product of scope 'listed'; may be given again."),
+            .option(\.products, "--product", value: "id", help: "A product that a plan of scope 'listed' grants."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

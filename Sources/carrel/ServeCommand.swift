@@ -47,6 +47,7 @@ struct ServeCommand: Command {
         } catch {
             console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
         }
+        let sealing = Task { await Self.keepSealing(service.audit, console) }
         let stop = StopSignals()
         let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
         let server = HTTPServer(
@@ -62,8 +63,27 @@ struct ServeCommand: Command {
         console.note("stopping: requests that have begun may end")
         service.drain()
         await server.shutdown(grace: .seconds(30))
+        sealing.cancel()
+        await sealing.value
         unsafe unlink(home.socketPath)
         await service.database.close()
+    }
+
+    /// Seals the audit log once a second, and once more at the end. A failure is told once until it passes.
+    private static func keepSealing(_ audit: Audit, _ console: Console) async {
+        var isFailing = false
+        while true {
+            let isLast = Task.isCancelled
+            do {
+                _ = try await Task { try await audit.seal() }.value  // not cancelled with this one
+                isFailing = false
+            } catch {
+                if !isFailing { console.warning("the audit log cannot be sealed: \(error)") }
+                isFailing = true
+            }
+            if isLast { return }
+            try? await Task.sleep(for: .seconds(1))
+        }
     }
 
     private func configuration(_ settings: ServeSettings, _ home: Home) throws -> ServerConfiguration {

@@ -68,6 +68,8 @@ package struct Audit: Sendable {
     /// - Returns: how many entries were sealed.
     @discardableResult
     package func seal() async throws -> Int {
+        // Most of the time there is nothing, and nothing is written.
+        guard try await !database.read({ try AuditStore.unsealed(limit: 1, in: $0) }).isEmpty else { return 0 }
         var count = 0
         while true {
             let sealed = try await database.write { transaction -> Int in

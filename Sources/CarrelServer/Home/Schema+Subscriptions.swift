@@ -78,6 +78,7 @@ extension Schema {
                 """
             ),
             SQL("CREATE INDEX audit_by_time ON audit (at, id)"),
+            SQL("CREATE INDEX audit_by_number ON audit (number, at, id)"),
             SQL("CREATE INDEX audit_by_subject ON audit (subject, at)"),
         ]
     )
