@@ -106,7 +106,7 @@ let package = Package(
                 "CarrelPackager", "CarrelStore",
             ]
         ),
-        library("CarrelSubscription", ["CarrelXML"]),
+        library("CarrelSubscription", ["CarrelBytes", "CarrelXML"]),
         library(
             "CarrelPackager",
             bytes: true,
@@ -130,7 +130,7 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
-                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelThreads",
+                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
             ]
         ),
 
@@ -153,7 +153,7 @@ let package = Package(
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
         tests("CarrelXMLTests", ["CarrelTesting", "CarrelXML"]),
-        tests("CarrelSubscriptionTests", ["CarrelSubscription", "CarrelTesting"]),
+        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
@@ -170,7 +170,7 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelServer",
-                "CarrelStore", "CarrelTesting", "CarrelThreads",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

@@ -3,6 +3,7 @@ import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelSubscription
 
 struct PlanCommand: Command {
     static let name = "plan"

@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelSubscription
 import Testing
 
 @Suite(.onBothDatabases)

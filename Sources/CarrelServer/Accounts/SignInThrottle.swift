@@ -47,6 +47,8 @@ struct SignInThrottle: Sendable {
     static let ofNetwork = Rule(free: 30, step: .seconds(2), longest: .seconds(2))
     /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
     static let memory = Duration.seconds(24 * 3600)
+    /// So long a network counts as one from which the account signs in.
+    static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
 
     /// Counts an attempt.
@@ -57,7 +59,7 @@ struct SignInThrottle: Sendable {
         return try await database.write { transaction in
             let isKnown =
                 try attempt.isKnownDevice
-                || ThrottleStore.counter(keys.success, in: transaction).map { now - $0.updatedAt < .seconds(90 * 24 * 3600) }
+                || ThrottleStore.counter(keys.success, in: transaction).map { now - $0.updatedAt < Self.successMemory }
                     ?? false
             var checks: [(key: [UInt8], rule: Rule, memory: Duration)] = [
                 (keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory),
@@ -93,7 +95,11 @@ struct SignInThrottle: Sendable {
             var success = ThrottleStore.Counter()
             success.updatedAt = now
             try ThrottleStore.set(success, for: keys.success, in: transaction)
-            try ThrottleStore.removeOld(before: now + .seconds(-90 * 24 * 3600), in: transaction)
+            try ThrottleStore.removeOld(
+                successes: now - Self.successMemory,
+                failures: now - Self.memory,
+                in: transaction
+            )
         }
     }
 

@@ -12,7 +12,7 @@ package enum ThrottleStore {
         """
     )
     static let remove = SQL("DELETE FROM throttle WHERE key = $1")
-    static let removeOld = SQL("DELETE FROM throttle WHERE updated_at < $1")
+    static let removeOld = SQL("DELETE FROM throttle WHERE updated_at < $1 OR (updated_at < $2 AND failures > 0)")
 
     package static let statements = [byKey, set, remove, removeOld]
 
@@ -57,7 +57,8 @@ package enum ThrottleStore {
         _ = try transaction.run(remove, [.blob(key)])
     }
 
-    static func removeOld(before instant: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(removeOld, [.instant(instant)])
+    /// Forgets successes from before one instant, and failures from before another.
+    static func removeOld(successes: Instant, failures: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(removeOld, [.instant(successes), .instant(failures)])
     }
 }

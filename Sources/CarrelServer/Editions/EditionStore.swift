@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelSubscription
 package import CarrelStore
 
 /// The SQL of editions.

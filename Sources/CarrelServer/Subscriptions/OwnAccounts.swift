@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelSubscription
 import CarrelCrypto
 import CarrelStore
 
@@ -30,7 +31,6 @@ struct OwnAccounts: EntitlementSource {
             isKnownDevice: try isKnown(device, request, record)
         )
         if let wait = try await throttle.begin(attempt) {
-            try await note(actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "throttled"))
             return .refused(status: "throttled", message: "Too many attempts. Try again in \(Self.words(for: wait)).")
         }
         // Hashed in any case, so that time tells nothing about who has an account.
@@ -102,15 +102,15 @@ struct OwnAccounts: EntitlementSource {
         guard let token = Sessions.token(token) else { return nil }
         let now = clock.now
         let renewal = try await sessions.renew(token) { renewal, transaction in
-            let entry: Audit.Entry =
-                switch renewal {
-                case .renewed(let session, _):
-                    Actor(session.account.id, requestID: caller.requestID).entry("session.renew", on: session.family, at: now)
-                case .reused(let session):
-                    caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
-                case .refused: caller.entry("session.renew", on: "", at: now, outcome: .refused, reason: "unknown")
-                }
-            try AuditStore.append(entry, in: transaction)
+            switch renewal {
+            case .renewed(let session, _):
+                let actor = Actor(session.account.id, requestID: caller.requestID)
+                try AuditStore.append(actor.entry("session.renew", on: session.family, at: now), in: transaction)
+            case .reused(let session):
+                let entry = caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
+                try AuditStore.append(entry, in: transaction)
+            case .refused: break
+            }
         }
         if case .renewed(_, let successor) = renewal { return .token(successor.text) }
         return .notRecognised

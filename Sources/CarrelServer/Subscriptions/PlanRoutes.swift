@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelSubscription
 import CarrelHTTP
 import CarrelJSON
 

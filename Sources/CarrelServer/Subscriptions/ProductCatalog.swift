@@ -1,5 +1,6 @@
 package import CarrelBytes
 import CarrelStore
+package import CarrelSubscription
 import CarrelThreads
 
 /// The products of the catalog, remembered for a second.

@@ -49,26 +49,31 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        var decision = SourceDecision.notRecognised
-        var actor = caller
+        var known: SourceDecision?
         for source in sources {
-            guard let found = try await source.decision(on: productID, token: token) else { continue }
-            decision = found
-            break
+            known = try await source.decision(on: productID, token: token)
+            if known != nil { break }
         }
+        // Strangers' tokens leave no record: they could fill the disk with it.
+        guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted = decision { decision = .notEntitled }
         let now = clock.now
         switch decision {
         case .granted(let rule, let tag, let life):
-            actor = Actor(tag, requestID: caller.requestID)
+            let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             let pair = credentials.issue(product: productID, account: tag, at: now, life: life ?? credentialLife)
             return .granted(userID: pair.userID, password: pair.password)
-        case .refused(let status, let message):
-            let entry = actor.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
+        case .refused(let status, _):
+            let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
             try await record(entry)
-            return .refused(status: status, message: message)
+            return answer(decision)
         }
+    }
+
+    private func answer(_ decision: SourceDecision) -> CredentialsAnswer {
+        guard case .refused(let status, let message) = decision else { preconditionFailure("a grant comes with credentials") }
+        return .refused(status: status, message: message)
     }
 
     func signOut(_ token: String, for caller: Actor) async throws {

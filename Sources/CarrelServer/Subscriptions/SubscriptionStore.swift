@@ -1,5 +1,6 @@
 import CarrelBytes
 package import CarrelStore
+import CarrelSubscription
 
 /// The SQL of plans, subscriptions and purchases.
 package enum SubscriptionStore {

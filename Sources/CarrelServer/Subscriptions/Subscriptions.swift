@@ -1,6 +1,7 @@
 package import CarrelBytes
 import CarrelCrypto
 import CarrelStore
+package import CarrelSubscription
 
 /// Plans, and what accounts hold of them: made, given, ended, explained. Every change is in the audit log.
 package struct Subscriptions: Sendable {

@@ -32,7 +32,7 @@ package struct Products: Sendable {
     package subscript(id: String) -> Product? { byID[id] }
 
     /// How many published issues came out from `end` on, up to this one and with it.
-    func rank(of product: Product, from end: Instant) -> Int {
+    package func rank(of product: Product, from end: Instant) -> Int {
         let first = published.partitioningIndex { $0.issuedAt >= end }
         let place = published.partitioningIndex { ($0.issuedAt, $0.id) >= (product.issuedAt, product.id) }
         return max(0, place - first + 1)

@@ -56,7 +56,7 @@ package struct Subscription: Sendable, Equatable {
         startsAt <= now && !hasEnded(at: now)
     }
 
-    func hasEnded(at now: Instant) -> Bool {
+    package func hasEnded(at now: Instant) -> Bool {
         endsAt.map { $0 <= now } ?? false
     }
 }

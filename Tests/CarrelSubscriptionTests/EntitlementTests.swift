@@ -1,5 +1,5 @@
 import CarrelBytes
-import CarrelServer
+import CarrelSubscription
 import Testing
 
 private let day: Int64 = 86_400_000
@@ -77,5 +77,26 @@ struct `What an account may read` {
     @Test(arguments: rows)
     func `follows the decision table`(row: Row) {
         #expect(row.entitlement.verdict(on: products[row.product], of: products, at: at(row.day)) == row.verdict)
+    }
+
+    /// What the account is told beside single products: whether a plan runs, whether it has everything, whether there is a list.
+    @Test(
+        arguments: [
+            (Entitlement(), 50, false, false, false), (everything, 9, false, false, false), (everything, 10, true, true, false),
+            (everything, 99, true, true, false), (everything, 100, false, false, false), (issues, 29, false, false, true),
+            (issues, 30, true, false, true), (issues, 90, false, false, true), (listed, 50, true, false, true),
+            (bought, 50, false, false, true), (holding(plan(.everything), from: 10, to: nil), 5000, true, true, false),
+            (
+                Entitlement(subscriptions: everything.subscriptions, purchases: bought.purchases), 50, true, true, false
+            ),
+            (
+                Entitlement(subscriptions: everything.subscriptions, purchases: bought.purchases), 100, false, false, true
+            ),
+        ] as [(Entitlement, Int64, Bool, Bool, Bool)]
+    )
+    func `is told as a whole`(entitlement: Entitlement, day: Int64, isCurrent: Bool, hasAll: Bool, isListed: Bool) {
+        #expect(entitlement.hasCurrentSubscription(at: at(day)) == isCurrent)
+        #expect(entitlement.coversEverything(at: at(day)) == hasAll)
+        #expect(entitlement.isByIssue(at: at(day)) == isListed)
     }
 }

@@ -1,0 +1,100 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelServer
+import Testing
+
+struct `An edition's credentials` {
+    private let credentials = EditionCredentials(secrets: [1: Secret([UInt8](repeating: 1, count: 32))])
+    private let now = Instant(milliseconds: 1_800_000_000_000)
+
+    private func pair(_ product: String = "issue-1", life: Duration = .seconds(100)) -> EditionCredentials.Pair {
+        credentials.issue(product: product, account: "alice", at: now, life: life)
+    }
+
+    @Test func `say what is needed, and nothing of whom they were made for`() throws {
+        let pair = pair()
+        let verified = try credentials.verify(pair, product: "issue-1", at: now)
+        #expect(verified.issuedAt == now)
+        #expect(verified.expiresAt == now + .seconds(100))
+        #expect(credentials.tags(of: "alice") == [verified.tag])
+        #expect(credentials.tags(of: "bob") != [verified.tag])
+        #expect(!pair.userID.contains(":"))
+        #expect(self.pair() != pair, "each pair is another")
+    }
+
+    @Test(arguments: ["", "a:b", "issue-1:", "é", "a\u{0}b", String(repeating: "x", count: 10_000)])
+    func `open their product and no other`(product: String) throws {
+        let pair = pair(product)
+        #expect(throws: Never.self) { try credentials.verify(pair, product: product, at: now) }
+        for other in ["issue-1", product + "x", product + ":", String(product.dropLast())] where other != product {
+            #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(pair, product: other, at: now) }
+        }
+    }
+
+    @Test func `end to the second`() {
+        let pair = pair()
+        #expect(throws: Never.self) {
+            try credentials.verify(pair, product: "issue-1", at: now + .milliseconds(99_999))
+        }
+        #expect(throws: EditionCredentials.Refusal.expired) {
+            try credentials.verify(pair, product: "issue-1", at: now + .seconds(100))
+        }
+    }
+
+    @Test func `are worth nothing under another secret, and outlive a new one`() throws {
+        let (old, new) = (Secret([UInt8](repeating: 1, count: 32)), Secret([UInt8](repeating: 2, count: 32)))
+        let pair = pair()
+        #expect(throws: EditionCredentials.Refusal.invalid) {
+            try EditionCredentials(secrets: [1: new]).verify(pair, product: "issue-1", at: now)
+        }
+        let both = EditionCredentials(secrets: [1: old, 2: new])
+        #expect(throws: Never.self) { try both.verify(pair, product: "issue-1", at: now) }
+        let fresh = both.issue(product: "issue-1", account: "alice", at: now, life: .seconds(100))
+        #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(fresh, product: "issue-1", at: now) }
+    }
+
+    @Test func `are not feeds' passwords, nor the other way round`() {
+        let pair = pair("")
+        #expect(!credentials.isFeedPassword(pair.password, of: pair.userID))
+        let password = credentials.feedPassword(of: "token")
+        #expect(credentials.isFeedPassword(password, of: "token"))
+        #expect(!credentials.isFeedPassword(password, of: "tokem"))
+        #expect(throws: EditionCredentials.Refusal.invalid) {
+            try credentials.verify(EditionCredentials.Pair(userID: "token", password: password), product: "", at: now)
+        }
+    }
+
+    /// One change to a pair: a character replaced, dropped, added, or a whole field made up.
+    private func mutated(
+        _ pair: EditionCredentials.Pair,
+        _ generator: inout some RandomNumberGenerator
+    ) -> EditionCredentials.Pair {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var fields = [Array(pair.userID.utf8), Array(pair.password.utf8)]
+        let field = Int.random(in: 0...1, using: &generator)
+        let place = Int.random(in: 0..<fields[field].count, using: &generator)
+        let character = alphabet.randomElement(using: &generator) ?? 65
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: fields[field].remove(at: place)
+        case 1: fields[field].insert(character, at: place)
+        case 2: fields[field] = fields[field].map { _ in alphabet.randomElement(using: &generator) ?? 65 }
+        default: fields[field][place] = character
+        }
+        return EditionCredentials.Pair(
+            userID: String(decoding: fields[0], as: UTF8.self),
+            password: String(decoding: fields[1], as: UTF8.self)
+        )
+    }
+
+    @Test func `are refused when anything about them was changed`() {
+        var generator = SystemRandomNumberGenerator()
+        let genuine = pair()
+        var accepted: [EditionCredentials.Pair] = []
+        for _ in 0..<(longRun ? 10_000_000 : 50_000) {
+            let forged = mutated(genuine, &generator)
+            guard forged != genuine else { continue }
+            if (try? credentials.verify(forged, product: "issue-1", at: now)) != nil { accepted.append(forged) }
+        }
+        #expect(accepted.isEmpty, "\(accepted.prefix(3))")
+    }
+}
