@@ -67,6 +67,7 @@ let package = Package(
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
         system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
@@ -95,7 +96,7 @@ let package = Package(
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
-        library("CarrelXML"),
+        library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // domain
         library(
@@ -152,7 +153,7 @@ let package = Package(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
-        tests("CarrelXMLTests", ["CarrelTesting", "CarrelXML"]),
+        tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
@@ -215,6 +216,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
+        fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {
