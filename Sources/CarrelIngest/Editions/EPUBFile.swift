@@ -28,7 +28,9 @@ struct EPUBFile {
             byteCount: resource.byteCount,
             entry: resource.path,
             resources: [resource],
-            cover: try ingest.cover { try package.coverName.flatMap { try archive.content(of: $0, limit: AudioTags.Cover.limit) } },
+            cover: try ingest.cover {
+                try package.coverName.flatMap { try archive.content(of: $0, limit: AudioTags.Cover.limit) }
+            },
             warnings: package.warnings
         )
     }

@@ -69,9 +69,10 @@ struct EPUBPackage {
         metadata.language = all("language").first { $0.utf8.count <= 35 }
         metadata.description = all("description").first.map(Self.plain)
         metadata.published = all("date").first { $0.utf8.count <= 40 }
-        metadata.isbn = all("identifier").lazy.compactMap { text in
-            ISBN(text.lowercased().hasPrefix("urn:isbn:") ? String(text.dropFirst(9)) : text)
-        }.first
+        metadata.isbn =
+            all("identifier").lazy.compactMap { text in
+                ISBN(text.lowercased().hasPrefix("urn:isbn:") ? String(text.dropFirst(9)) : text)
+            }.first
     }
 
     /// Descriptions are often HTML: without its tags.
@@ -79,7 +80,9 @@ struct EPUBPackage {
         var out = ""
         var isInTag = false
         for character in text {
-            if character == "<" { isInTag = true } else if character == ">", isInTag {
+            if character == "<" {
+                isInTag = true
+            } else if character == ">", isInTag {
                 isInTag = false
                 out.append(" ")
             } else if !isInTag {
@@ -112,7 +115,9 @@ struct EPUBPackage {
                 out.append(byte)
                 continue
             }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                return nil
+            }
             out.append(value)
             rest = rest.dropFirst(2)
         }

@@ -49,7 +49,9 @@ struct EditionArchive {
     /// The whole of one entry of at most `limit` bytes; nil when there is none of that name.
     func content(of name: String, limit: Int) throws(IngestError) -> [UInt8]? {
         guard let entry = archive.entries.first(where: { $0.name == name }) else { return nil }
-        guard entry.size <= Int64(limit) else { throw IngestError(.archive, source, "entry \"\(name)\" is larger than it may be") }
+        guard entry.size <= Int64(limit) else {
+            throw IngestError(.archive, source, "entry \"\(name)\" is larger than it may be")
+        }
         var bytes: [UInt8] = []
         do throws(ArchiveError) {
             let reader = try archive.open(entry)

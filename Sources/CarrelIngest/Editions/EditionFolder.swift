@@ -18,6 +18,7 @@ struct EditionFolder {
     /// - Parameters:
     ///   - root: the folder.
     ///   - source: what messages call it.
+    /// - Throws: ``IngestError`` for links, for names that are no places of their own, and for more than it may hold.
     init(_ root: String, source: String) throws(IngestError) {
         try walk(root, "", depth: 0, source)
         files.sort { SourceParts.counts($0.path, before: $1.path) }
@@ -32,7 +33,8 @@ struct EditionFolder {
 
     /// Pages are often packed with the folder that they lie in.
     private mutating func stripWrapper() {
-        guard let first = files.first?.path.split(separator: "/").first, files.allSatisfy({ $0.path.hasPrefix("\(first)/") }) else {
+        guard let first = files.first?.path.split(separator: "/").first, files.allSatisfy({ $0.path.hasPrefix("\(first)/") })
+        else {
             return
         }
         files = files.map { File(path: String($0.path.dropFirst(first.count + 1)), location: $0.location) }

@@ -34,7 +34,9 @@ package struct EditionIngest {
 
     /// What a path holds by its content; nil when it is no edition.
     package static func kind(of path: String) throws -> EditionKind? {
-        if isFolder(path) { return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil }
+        if isFolder(path) {
+            return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil
+        }
         let file = try SourceFile(path: path, name: path)
         let head = try file.bytes(0..<1024)
         if head.starts(with: [0x50, 0x4b, 0x03, 0x04]) {

@@ -15,7 +15,9 @@ struct PDFInformation {
     init(_ file: SourceFile) throws {
         let tail = try file.bytes(max(0, file.size - Self.tailLimit)..<file.size)
         isEncrypted = tail.index(of: "/Encrypt") != nil
-        guard !isEncrypted, let number = Self.reference("/Info", in: tail), let at = try Self.place(of: number, in: file) else { return }
+        guard !isEncrypted, let number = Self.reference("/Info", in: tail), let at = try Self.place(of: number, in: file) else {
+            return
+        }
         let object = try file.bytes(at..<min(file.size, at + Self.objectLimit))
         let end = object.index(of: "endobj") ?? object.count
         title = Self.string("/Title", in: object[..<end])

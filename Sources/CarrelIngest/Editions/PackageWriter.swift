@@ -20,7 +20,8 @@ struct PackageWriter {
     /// Adds an entry of `size` bytes, which `body` hands over one piece after the other.
     ///
     /// - Returns: where its bytes begin in the archive.
-    mutating func add(_ name: String, crc: UInt32, size: Int64, _ body: ((RawSpan) throws -> Void) throws -> Void) throws -> Int64 {
+    mutating func add(_ name: String, crc: UInt32, size: Int64, _ body: ((RawSpan) throws -> Void) throws -> Void) throws -> Int64
+    {
         guard writer.byteCount + size < Self.byteLimit, count < Self.entryLimit else {
             throw IngestError(.archive, name, "makes the edition larger than 4.2 GB")
         }

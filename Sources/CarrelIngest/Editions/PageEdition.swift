@@ -17,7 +17,9 @@ struct PageEdition {
 
     func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
         let files = folder.files
-        guard let entry = Self.entry(of: files.map(\.path)) else { throw IngestError(.notEdition, source, "holds no page of HTML") }
+        guard let entry = Self.entry(of: files.map(\.path)) else {
+            throw IngestError(.notEdition, source, "holds no page of HTML")
+        }
         try checkSamples(files.map(\.path))
         let heads = try heads(files)
         var metadata = TitleMetadata(title: heads[entry]?.title ?? SourceParts.stem(source))

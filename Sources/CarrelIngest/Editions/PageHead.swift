@@ -10,7 +10,9 @@ struct PageHead {
 
     init(_ bytes: [UInt8]) {
         let text = Self.decoded(bytes)
-        title = Self.content(of: "title", in: text).map { Self.words(Self.unescaped($0), limit: 300) }.flatMap { $0.isEmpty ? nil : $0 }
+        title = Self.content(of: "title", in: text).map { Self.words(Self.unescaped($0), limit: 300) }.flatMap {
+            $0.isEmpty ? nil : $0
+        }
         for tag in Self.tags(named: "meta", in: text) {
             let attributes = Self.attributes(tag)
             guard let content = attributes["content"].map({ Self.words($0, limit: 2000) }), !content.isEmpty else { continue }
@@ -57,7 +59,11 @@ struct PageHead {
             var (end, quote): (Int, UInt8?) = (start, nil)
             while end < text.count {
                 let byte = text[end]
-                if let open = quote { if byte == open { quote = nil } } else if byte == UInt8(ascii: ">") { break } else if byte
+                if let open = quote {
+                    if byte == open { quote = nil }
+                } else if byte == UInt8(ascii: ">") {
+                    break
+                } else if byte
                     == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
                 {
                     quote = byte

@@ -1,6 +1,6 @@
 /// A pattern of paths: `*` is any text without a slash, `**` any text, `?` one character but a slash.
 package struct PathPattern: Sendable {
-    private enum Part: Sendable { case character(UInt8), one, some, any }
+    private enum Part: Sendable { case character(UInt8), one, run, any }
 
     private let parts: [Part]
 
@@ -9,8 +9,11 @@ package struct PathPattern: Sendable {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "*"):
-                if case .some = parts.last { parts[parts.count - 1] = .any } else if case .any = parts.last {} else {
-                    parts.append(.some)
+                if case .run? = parts.last {
+                    parts[parts.count - 1] = .any
+                } else if case .any? = parts.last {
+                } else {
+                    parts.append(.run)
                 }
             case UInt8(ascii: "?"): parts.append(.one)
             default: parts.append(.character(byte))
@@ -35,7 +38,7 @@ package struct PathPattern: Sendable {
                 case .one:
                     if reached[i], byte != slash { next[i + 1] = true }
                     if reached[i + 1], byte & 0xc0 == 0x80 { next[i + 1] = true }
-                case .some: if reached[i + 1] || reached[i], byte != slash { next[i + 1] = true }
+                case .run: if reached[i + 1] || reached[i], byte != slash { next[i + 1] = true }
                 case .any: if reached[i + 1] || reached[i] { next[i + 1] = true }
                 }
             }
@@ -49,7 +52,7 @@ package struct PathPattern: Sendable {
     private func skipEmpty(_ reached: inout [Bool]) {
         for (i, part) in parts.enumerated() {
             switch part {
-            case .some, .any: if reached[i] { reached[i + 1] = true }
+            case .run, .any: if reached[i] { reached[i + 1] = true }
             default: break
             }
         }
