@@ -107,7 +107,7 @@ let package = Package(
                 "CarrelPackager", "CarrelStore",
             ]
         ),
-        library("CarrelSubscription", ["CarrelBytes", "CarrelXML"]),
+        library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
         library(
             "CarrelPackager",
             bytes: true,
@@ -154,7 +154,7 @@ let package = Package(
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
-        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting"]),
+        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
@@ -203,6 +203,7 @@ let package = Package(
 // Built only when asked for, so that `swift build` stays short.
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
+        fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
