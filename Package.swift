@@ -109,6 +109,11 @@ let package = Package(
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
         library(
+            "CarrelUpstream",
+            bytes: true,
+            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelSubscription"]
+        ),
+        library(
             "CarrelPackager",
             bytes: true,
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelThreads", "CarrelTS"]
@@ -121,6 +126,14 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
+        library(
+            "CarrelReader",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -155,6 +168,17 @@ let package = Package(
         ),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
+        tests(
+            "CarrelUpstreamTests",
+            ["CarrelBytes", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream"]
+        ),
+        tests(
+            "CarrelReaderTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
+                "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ]
+        ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
