@@ -69,7 +69,10 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         case .waiting: return answer()
         case .gathered:
             if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
-            worker.gathering.make()
+            guard reply?.isMade == true || worker.gathering.comeBack() else {
+                suspend { true }
+                return .YES
+            }
             return queueReply()
         case .answered: return .NO
         }

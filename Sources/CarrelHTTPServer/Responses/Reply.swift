@@ -34,6 +34,9 @@ final class Reply {
         return unsafe MHD_queue_response(connection, UInt32(response.status.rawValue), made)
     }
 
+    /// Whether a body that was drafted is there.
+    var isMade: Bool { member?.isMade ?? true }
+
     /// Drafts a body that is best made together with others; nil when this one is not.
     func draft() -> Gathering.Member? {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
