@@ -16,10 +16,14 @@ func measure(_ title: Title, _ form: SegmentForm, sideBySide: Bool) throws -> Me
     let passes = max(1, 300 / lengths.count)
     var given = 0
     var expected = 0
-    var result = try Measurement("\(title.name) \(form.rawValue)\(sideBySide ? ", 16 side by side" : "")", times: lengths.count * passes) {
+    var result = try Measurement(
+        "\(title.name) \(form.rawValue)\(sideBySide ? ", 16 side by side" : "")",
+        times: lengths.count * passes
+    ) {
         given = 0
         for _ in 0..<passes {
-            given += unsafe try sideBySide
+            given +=
+                unsafe try sideBySide
                 ? title.makeTogether(form, key: secret, output) : title.make(form, key: secret, output) { _ in }
         }
     } floor: {

@@ -26,13 +26,19 @@ struct PlainSegment: ~Copyable {
         end = segment.byteRange.upperBound
         switch form {
         case .packed:
-            made = if let room = unsafe room { unsafe SegmentWindow(over: room) } else { SegmentWindow(memory, 0..<WindowMemory.size) }
+            made =
+                if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
+                    SegmentWindow(memory, 0..<WindowMemory.size)
+                }
             let timestamp = MediaTime.timestamp(ofSample: segment.startSample, sampleRate: format.sampleRate)
             made.append(atMost: PackedAudio.timestampTagLength) { out in
                 for byte in PackedAudio.timestampTag(timestamp) { out.append(byte) }
             }
         case .transportStream:
-            made = if let room = unsafe room { unsafe SegmentWindow(over: room) } else { SegmentWindow(memory, 0..<Multiplexer.outputSize) }
+            made =
+                if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
+                    SegmentWindow(memory, 0..<Multiplexer.outputSize)
+                }
             let media = SegmentWindow(memory, Multiplexer.outputSize..<WindowMemory.size)
             multiplexer = Multiplexer(segment, format: format, walk: walk, media: media, into: &made)
         }

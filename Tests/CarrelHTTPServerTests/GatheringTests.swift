@@ -53,10 +53,14 @@ import Testing
                 while !released.withLock({ $0 }) {}
                 return HTTPResponse(body: .bytes([1]))
             }
-            router.on(.get, "short") { _, _ in HTTPResponse(body: .grouped(length: 10, Source(group, byte: 1, count: 10, isShort: true))) }
+            router.on(.get, "short") { _, _ in
+                HTTPResponse(body: .grouped(length: 10, Source(group, byte: 1, count: 10, isShort: true)))
+            }
             router.on(.get, "of/{number}") { _, parameters in
                 let number = Int(parameters["number"]) ?? 0
-                return HTTPResponse(body: .grouped(length: number, Source(group, byte: UInt8(truncatingIfNeeded: number), count: number)))
+                return HTTPResponse(
+                    body: .grouped(length: number, Source(group, byte: UInt8(truncatingIfNeeded: number), count: number))
+                )
             }
         }
     }

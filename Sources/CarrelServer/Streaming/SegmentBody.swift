@@ -5,7 +5,7 @@ import CarrelPackager
 /// Sends a segment, or a range of it, as it is being made.
 ///
 /// CBC has no random access for writing: the bytes before a range are made and dropped.
-final class SegmentBody: GroupedBodySource, @unchecked Sendable {  // read by one connection's thread at a time, as BodySource promises
+final class SegmentBody: GroupedBodySource, @unchecked Sendable {  // one connection's thread reads, as BodySource promises
     private let stream: SegmentStream
     private var skip: Int
     private var left: Int
