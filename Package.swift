@@ -76,6 +76,7 @@ let package = Package(
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+        system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
         system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
@@ -108,7 +109,7 @@ let package = Package(
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
-        library("CarrelXML"),
+        library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // domain
         library(
@@ -119,7 +120,7 @@ let package = Package(
                 "CarrelPackager", "CarrelStore",
             ]
         ),
-        library("CarrelSubscription", ["CarrelBytes", "CarrelXML"]),
+        library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
         library(
             "CarrelPackager",
             bytes: true,
@@ -165,8 +166,8 @@ let package = Package(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
-        tests("CarrelXMLTests", ["CarrelTesting", "CarrelXML"]),
-        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting"]),
+        tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
+        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
@@ -216,6 +217,7 @@ let package = Package(
 package.targets += multiBuffer
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
+        fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
@@ -229,6 +231,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
+        fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),
     ]
 }
 if Context.environment["CARREL_BENCH"] != nil {

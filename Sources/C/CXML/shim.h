@@ -1,0 +1,9 @@
+// libxml2's SAX interface. One importer: CarrelXML.
+#ifndef CARREL_CXML_H
+#define CARREL_CXML_H
+
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
+#include <libxml/xmlerror.h>
+
+#endif

@@ -1,0 +1,85 @@
+import CXML
+
+/// What libxml2 calls. Functions at file scope, because a closure could carry an actor's isolation.
+@safe
+enum XMLCallbacks {
+    static var handler: xmlSAXHandler {
+        var handler = unsafe xmlSAXHandler()
+        unsafe handler.initialized = UInt32(XML_SAX2_MAGIC)
+        unsafe handler.internalSubset = refuseDocumentType
+        unsafe handler.startElementNs = startElement
+        unsafe handler.endElementNs = endElement
+        unsafe handler.characters = addCharacters
+        unsafe handler.ignorableWhitespace = addCharacters
+        unsafe handler.cdataBlock = addCharacters
+        return unsafe handler
+    }
+}
+
+private func collector(_ context: UnsafeMutableRawPointer?) -> XMLEventCollector? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<XMLEventCollector>.fromOpaque(context).takeUnretainedValue()
+}
+
+private func text(_ characters: UnsafePointer<xmlChar>?) -> String? {
+    guard let characters = unsafe characters else { return nil }
+    return unsafe String(decodingCString: characters, as: UTF8.self)
+}
+
+private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?) -> XMLName {
+    unsafe XMLName(text(local) ?? "", namespace: text(uri))
+}
+
+private func refuseDocumentType(
+    _ context: UnsafeMutableRawPointer?,
+    _ name: UnsafePointer<xmlChar>?,
+    _ externalID: UnsafePointer<xmlChar>?,
+    _ systemID: UnsafePointer<xmlChar>?
+) {
+    unsafe collector(context)?.fail("the XML has a DOCTYPE, which is not taken")
+}
+
+private func startElement(
+    _ context: UnsafeMutableRawPointer?,
+    _ local: UnsafePointer<xmlChar>?,
+    _ prefix: UnsafePointer<xmlChar>?,
+    _ uri: UnsafePointer<xmlChar>?,
+    _ namespaceCount: CInt,
+    _ namespaces: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+    _ attributeCount: CInt,
+    _ defaultedCount: CInt,
+    _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+) {
+    guard let collector = unsafe collector(context),
+        collector.allows(attributes: Int(attributeCount) + Int(namespaceCount))
+    else { return }
+    var found: [XMLAttribute] = []
+    if let attributes = unsafe attributes {
+        // five pointers each: local name, prefix, name space, the value's first byte and the one behind its last
+        for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
+            guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }
+            let value = unsafe UnsafeBufferPointer(start: first, count: end - first)
+            guard collector.allows(valueBytes: value.count) else { return }
+            let name = unsafe name(attributes[start], attributes[start + 2])
+            found.append(XMLAttribute(name, unsafe String(decoding: value, as: UTF8.self)))
+        }
+    }
+    collector.start(unsafe name(local, uri), attributes: found)
+}
+
+private func endElement(
+    _ context: UnsafeMutableRawPointer?,
+    _ local: UnsafePointer<xmlChar>?,
+    _ prefix: UnsafePointer<xmlChar>?,
+    _ uri: UnsafePointer<xmlChar>?
+) {
+    unsafe collector(context)?.end(name(local, uri))
+}
+
+private func addCharacters(
+    _ context: UnsafeMutableRawPointer?,
+    _ characters: UnsafePointer<xmlChar>?,
+    _ count: CInt
+) {
+    unsafe collector(context)?.add(UnsafeBufferPointer(start: characters, count: Int(count)))
+}

@@ -1,0 +1,69 @@
+import CXML
+
+/// What libxml2's callbacks have collected since it was last taken.
+@safe
+final class XMLEventCollector {
+    /// Set by the owner before anything is parsed; it outlives no call.
+    var context: UnsafeMutablePointer<xmlParserCtxt>?
+    private(set) var failure: (what: String, offset: Int)?
+    private let limits: XMLLimits
+    private var events: [XMLEvent] = []
+    private var text: [UInt8] = []
+    private var depth = 0
+    private var elements = 0
+
+    init(_ limits: XMLLimits) {
+        self.limits = limits
+    }
+
+    func take() -> [XMLEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Ends the parsing: no further callback comes.
+    func fail(_ what: String) {
+        guard failure == nil, let context = unsafe context else { return }
+        failure = (what, max(0, unsafe xmlByteConsumed(context)))
+        unsafe xmlStopParser(context)
+    }
+
+    func start(_ name: XMLName, attributes: [XMLAttribute]) {
+        endText()
+        depth += 1
+        elements += 1
+        if depth > limits.depth { return fail("the XML nests its elements deeper than \(limits.depth)") }
+        if elements > limits.elements { return fail("the XML has more than \(limits.elements) elements") }
+        events.append(.start(name, attributes: attributes))
+    }
+
+    /// Whether an element may have so many attributes.
+    func allows(attributes: Int) -> Bool {
+        if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
+        return failure == nil
+    }
+
+    /// Whether an attribute may have so many bytes.
+    func allows(valueBytes: Int) -> Bool {
+        if valueBytes > limits.text { fail("an attribute of the XML is longer than \(limits.text) bytes") }
+        return failure == nil
+    }
+
+    func end(_ name: XMLName) {
+        endText()
+        depth -= 1
+        if failure == nil { events.append(.end(name)) }
+    }
+
+    func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard failure == nil else { return }
+        if text.count + bytes.count > limits.text { return fail("a text of the XML is longer than \(limits.text) bytes") }
+        unsafe text.append(contentsOf: bytes)
+    }
+
+    private func endText() {
+        guard !text.isEmpty else { return }
+        if failure == nil { events.append(.text(String(decoding: text, as: UTF8.self))) }
+        text.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,26 @@
+/// How much of an XML document is taken.
+public struct XMLLimits: Sendable, Equatable {
+    /// Bytes of the whole document.
+    public var bytes: Int
+    /// Elements inside one another, the root among them.
+    public var depth: Int
+    public var elements: Int
+    /// Attributes of one element, declarations of name spaces among them.
+    public var attributes: Int
+    /// Bytes of one text between two tags, and of one attribute's value, in UTF-8.
+    public var text: Int
+
+    public init(
+        bytes: Int = 1 << 20,
+        depth: Int = 32,
+        elements: Int = 20_000,
+        attributes: Int = 32,
+        text: Int = 65_536
+    ) {
+        self.bytes = bytes
+        self.depth = depth
+        self.elements = elements
+        self.attributes = attributes
+        self.text = text
+    }
+}

@@ -1,0 +1,125 @@
+import CXML
+public import CarrelBytes
+
+/// Reads XML 1.0 in UTF-8, event by event, from bytes as they come.
+///
+/// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE at all, so that
+/// there are no entities but the five of XML itself and nothing to load from elsewhere. The bytes are UTF-8 whatever the document
+/// declares. Every size has a limit, and memory for what was not taken yet is bounded by them.
+@safe
+public struct XMLReader: ~Copyable {
+    private let context: UnsafeMutablePointer<xmlParserCtxt>
+    /// What the callbacks see.
+    private let collector: XMLEventCollector
+    private let limits: XMLLimits
+    private var size = 0
+    /// The document's first bytes, while they could be those of a byte order mark.
+    private var head: [UInt8] = []
+    private var hasBegun = false
+    private var hasByteOrderMark = false
+
+    private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+    /// The library counts in 32 bits.
+    private static let pieceSize = 65_536
+    private static let isReady: Bool = {
+        xmlInitParser()
+        return true
+    }()
+
+    public init(limits: XMLLimits = XMLLimits()) {
+        precondition(Self.isReady)
+        let collector = XMLEventCollector(limits)
+        self.limits = limits
+        self.collector = collector
+        let user = unsafe Unmanaged.passUnretained(collector).toOpaque()
+        var callbacks = unsafe XMLCallbacks.handler
+        guard let context = unsafe xmlCreatePushParserCtxt(&callbacks, user, nil, 0, nil) else {
+            fatalError("libxml2 has no memory for a parser")
+        }
+        unsafe self.context = context
+        unsafe collector.context = context
+        // Without a DOCTYPE there are no entities to substitute but `&amp;`, which would stay `&#38;` in attributes.
+        let options = [XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC, XML_PARSE_NOENT]
+        _ = unsafe xmlCtxtUseOptions(context, CInt(options.reduce(0) { $0 | $1.rawValue }))
+        _ = unsafe xmlSwitchEncoding(context, XML_CHAR_ENCODING_UTF8)
+    }
+
+    deinit {
+        unsafe xmlFreeParserCtxt(context)
+    }
+
+    /// Takes the next bytes of the document.
+    ///
+    /// - Returns: what they complete.
+    /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
+    public mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
+        size += bytes.byteCount
+        guard size <= limits.bytes else { throw Malformed("the XML is longer than \(limits.bytes) bytes", at: limits.bytes) }
+        if hasBegun {
+            try parse(bytes)
+        } else {
+            head.append(copying: bytes)
+            let isMarkPossible = Self.byteOrderMark.starts(with: head) || head.starts(with: Self.byteOrderMark)
+            if head.count >= 3 || !isMarkPossible { try begin() }
+        }
+        return collector.take()
+    }
+
+    /// The end of the document.
+    ///
+    /// - Returns: what was not returned before.
+    /// - Throws: when something is missing.
+    public mutating func finish() throws(Malformed) -> [XMLEvent] {
+        if !hasBegun { try begin() }
+        _ = unsafe xmlParseChunk(context, nil, 0, 1)
+        try check()
+        return collector.take()
+    }
+
+    private mutating func begin() throws(Malformed) {
+        hasBegun = true
+        hasByteOrderMark = head.starts(with: Self.byteOrderMark)
+        let start = hasByteOrderMark ? 3 : 0
+        let head = head
+        self.head = []
+        try parse(head.rawSpan.extracting(start..<head.count))
+    }
+
+    private func parse(_ bytes: RawSpan) throws(Malformed) {
+        var offset = 0
+        while offset < bytes.byteCount {
+            let end = min(offset + Self.pieceSize, bytes.byteCount)
+            let piece = bytes.extracting(offset..<end)
+            unsafe piece.withUnsafeBytes { piece in
+                let start = unsafe piece.baseAddress?.assumingMemoryBound(to: CChar.self)
+                _ = unsafe xmlParseChunk(context, start, CInt(piece.count), 0)
+            }
+            try check()
+            offset = end
+        }
+    }
+
+    private func check() throws(Malformed) {
+        if let failure = collector.failure { throw Malformed(failure.what, at: failure.offset + (hasByteOrderMark ? 3 : 0)) }
+        guard unsafe context.pointee.wellFormed == 0 || context.pointee.nsWellFormed == 0 else { return }
+        let offset = unsafe xmlByteConsumed(context)
+        let what = unsafe Self.words(for: context.pointee.lastError.code)
+        throw Malformed(what, at: max(0, offset) + (hasByteOrderMark ? 3 : 0))
+    }
+
+    /// The library's own words would quote the document.
+    private static func words(for code: CInt) -> String {
+        switch xmlParserErrors(UInt32(code)) {
+        case XML_ERR_DOCUMENT_EMPTY: "the XML is empty or does not begin with a tag"
+        case XML_ERR_DOCUMENT_END: "the XML ends too early, or goes on behind its end"
+        case XML_ERR_INVALID_CHAR, XML_ERR_INVALID_CHARREF: "the XML has a character that it cannot hold"
+        case XML_ERR_INVALID_ENCODING: "the XML is not UTF-8"
+        case XML_ERR_TAG_NAME_MISMATCH: "an end tag of the XML does not match its start tag"
+        case XML_ERR_ATTRIBUTE_REDEFINED: "an element of the XML has an attribute twice"
+        case XML_ERR_UNDECLARED_ENTITY: "the XML refers to an entity that is not declared"
+        case XML_ERR_ENTITY_LOOP: "the XML refers to an entity within itself"
+        case XML_NS_ERR_UNDEFINED_NAMESPACE: "a prefix of the XML is not declared"
+        default: "the XML is not well-formed (libxml2's error \(code))"
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import CarrelBytes
+import CarrelTesting
+import CarrelXML
+import Testing
+
+struct `An XML reader` {
+    /// The events of a document that comes in pieces of so many bytes.
+    private func events(
+        _ bytes: [UInt8],
+        pieces size: Int = 1 << 20,
+        limits: XMLLimits = XMLLimits()
+    ) throws(Malformed) -> [XMLEvent] {
+        var reader = XMLReader(limits: limits)
+        var events: [XMLEvent] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            events += try reader.read(bytes.rawSpan.extracting(start..<min(start + size, bytes.count)))
+        }
+        return events + (try reader.finish())
+    }
+
+    private func refusal(_ text: String, limits: XMLLimits = XMLLimits()) -> Malformed? {
+        do throws(Malformed) {
+            _ = try events(Array(text.utf8), limits: limits)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `tells elements, attributes, texts and name spaces in order`() throws {
+        let text = """
+            <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+            <!-- before --><a xmlns="urn:a" xmlns:x='urn:x' x:one="1 &lt;&amp;&#38; &#x32;" two=""><x:b/>t&amp;<!-- in -->u<![CDATA[<v>]]></a>
+            <?end?>
+            """
+        let a = XMLName("a", namespace: "urn:a")
+        let b = XMLName("b", namespace: "urn:x")
+        let attributes = [
+            XMLAttribute(XMLName("one", namespace: "urn:x"), "1 <&& 2"), XMLAttribute(XMLName("two"), ""),
+        ]
+        let expected: [XMLEvent] = [
+            .start(a, attributes: attributes), .start(b, attributes: []), .end(b), .text("t&u<v>"), .end(a),
+        ]
+        #expect(try events(Array(text.utf8)) == expected)
+    }
+
+    @Test func `reads what comes in any pieces as the same document`() throws {
+        let long = String(repeating: "aé€😀\r\n", count: 400)
+        let text =
+            "\u{feff}<?xml version='1.0'?>\r\n<r a='é😀&#10;'>\(long)<é>€</é>&#x1F600;<![CDATA[]]]]>\(long)</r>\n<!-- é -->\n"
+        let bytes = Array(text.utf8)
+        let whole = try events(bytes)
+        #expect(whole.count == 7)
+        for size in [1, 2, 3, 5, 7, 64, 299, 300, 301, 511, 1000] {
+            #expect(try events(bytes, pieces: size) == whole, "pieces of \(size) bytes")
+        }
+        let short = Array("\u{feff}<r a='é'>x&amp;y<b/>\r\n<!-- z --></r>".utf8)
+        let all = try events(short)
+        for place in 0...short.count {
+            var reader = XMLReader()
+            var found = try reader.read(short.rawSpan.extracting(0..<place))
+            found += try reader.read(short.rawSpan.extracting(place..<short.count))
+            found += try reader.finish()
+            #expect(found == all, "split at \(place)")
+        }
+    }
+
+    @Test(arguments: [
+        ("", "the XML ends too early"),
+        ("text", "the XML is empty or does not begin with a tag"),
+        ("{\"json\": true}", "the XML is empty or does not begin with a tag"),
+        ("<a>", "the XML ends too early"),
+        ("<a></b>", "does not match its start tag"),
+        ("<a/><b/>", "the XML ends too early, or goes on behind its end"),
+        ("<a b='1' b='2'/>", "an attribute twice"),
+        ("<a>&other;</a>", "an entity that is not declared"),
+        ("<a>&#0;</a>", "a character that it cannot hold"),
+        ("<a>\u{1}</a>", "a character that it cannot hold"),
+        ("<x:a/>", "a prefix of the XML is not declared"),
+        ("<!DOCTYPE a><a/>", "has a DOCTYPE"),
+        (
+            "<?xml version='1.0'?><!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0 Strict//EN' 'http://127.0.0.1:1/x.dtd'><html/>",
+            "has a DOCTYPE"
+        ),
+        ("<html><body><br></body></html>", "does not match its start tag"),
+        ("<a>]]></a>", "not well-formed"),
+        ("<a b=<c/>/>", "not well-formed"),
+    ])
+    func `refuses what is not well-formed`(text: String, problem: String) throws {
+        let failure = try #require(refusal(text))
+        #expect(failure.what.contains(problem), "\(failure)")
+        for size in [1, 3] { #expect(throws: Malformed.self) { try events(Array(text.utf8), pieces: size) } }
+    }
+
+    @Test(arguments: [
+        [0x3c, 0x61, 0x3e, 0xff, 0x3c, 0x2f, 0x61, 0x3e], [0x3c, 0x61, 0x3e, 0xc3, 0x28, 0x3c, 0x2f, 0x61, 0x3e],
+        [0x3c, 0x61, 0x3e, 0xc0, 0xaf, 0x3c, 0x2f, 0x61, 0x3e], [0x3c, 0x61, 0x3e, 0xed, 0xa0, 0x80, 0x3c, 0x2f, 0x61, 0x3e],
+        [0x3c, 0x61, 0x20, 0x62, 0x3d, 0x27, 0xe2, 0x82, 0x27, 0x2f, 0x3e], [0xff, 0xfe, 0x3c, 0, 0x61, 0, 0x2f, 0, 0x3e, 0],
+        [0, 0x3c, 0, 0x61, 0, 0x2f, 0, 0x3e], [0xef, 0xbb], [0x3c, 0x61, 0x3e, 0xc3],
+    ])
+    func `refuses bytes that are not UTF-8`(bytes: [UInt8]) {
+        #expect(throws: Malformed.self) { try events(bytes) }
+        #expect(throws: Malformed.self) { try events(bytes, pieces: 1) }
+    }
+
+    @Test func `takes the bytes as UTF-8 whatever they declare`() throws {
+        let text = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>é</a>"
+        #expect(try events(Array(text.utf8)).contains(.text("é")))
+    }
+
+    @Test func `says where the problem is`() throws {
+        let found = try #require(refusal("<a>\n" + String(repeating: " ", count: 100) + "</b>"))
+        #expect((100...110).contains(found.offset), "\(found)")
+        #expect(refusal("<a/>", limits: XMLLimits(bytes: 3)) == Malformed("the XML is longer than 3 bytes", at: 3))
+    }
+
+    @Test func `neither expands nor fetches entities`() throws {
+        var laughs = "<!DOCTYPE a [<!ENTITY l0 \"lol\">"
+        for n in 1...30 { laughs += "<!ENTITY l\(n) \"" + String(repeating: "&l\(n - 1);", count: 10) + "\">" }
+        let started = ContinuousClock.now
+        for text in [
+            laughs + "]><a>&l30;</a>",
+            "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><a>&x;</a>",
+            "<!DOCTYPE a [<!ENTITY % x SYSTEM \"http://127.0.0.1:1/\"> %x;]><a/>",
+            "<!DOCTYPE a SYSTEM \"http://127.0.0.1:1/\"><a/>",
+            "<!DOCTYPE a [<!ATTLIST a b CDATA 'default'>]><a/>",
+        ] {
+            #expect(refusal(text)?.what == "the XML has a DOCTYPE, which is not taken")
+        }
+        #expect(ContinuousClock.now - started < .seconds(2))
+    }
+
+    @Test func `keeps its limits`() {
+        let limits = XMLLimits(bytes: 1 << 20, depth: 4, elements: 10, attributes: 3, text: 8)
+        func nested(_ depth: Int) -> String {
+            String(repeating: "<a>", count: depth) + String(repeating: "</a>", count: depth)
+        }
+        #expect(refusal(nested(4), limits: limits) == nil)
+        #expect(refusal(nested(5), limits: limits)?.what == "the XML nests its elements deeper than 4")
+        #expect(refusal(nested(100_000), limits: XMLLimits()) != nil)
+        #expect(refusal("<a>" + String(repeating: "<b/>", count: 9) + "</a>", limits: limits) == nil)
+        let problem = refusal("<a>" + String(repeating: "<b/>", count: 10) + "</a>", limits: limits)?.what
+        #expect(problem == "the XML has more than 10 elements")
+        #expect(refusal("<a b='' c='' d=''/>", limits: limits) == nil)
+        #expect(refusal("<a b='' c='' d='' e=''/>", limits: limits)?.what == "an element of the XML has more than 3 attributes")
+        #expect(refusal("<a b='12345678'>12345678</a>", limits: limits) == nil)
+        #expect(refusal("<a b='123456789'/>", limits: limits)?.what == "an attribute of the XML is longer than 8 bytes")
+        #expect(refusal("<a>1234<!-- -->56789</a>", limits: limits)?.what == "a text of the XML is longer than 8 bytes")
+        #expect(refusal("<a>" + String(repeating: "&amp;", count: 9) + "</a>", limits: limits) != nil)
+        #expect(refusal("<a b='" + String(repeating: "x", count: 1 << 19) + "'/>") != nil)
+    }
+
+    @Test func `reads back what the writer wrote`() throws {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            func text() -> String {
+                let scalars = (0..<Int.random(in: 0...30, using: &generator)).compactMap { _ in
+                    Unicode.Scalar(
+                        UInt32.random(in: 0...0x10ffff, using: &generator) >> UInt32.random(in: 0...16, using: &generator)
+                    )
+                }
+                return String(String.UnicodeScalarView(scalars))
+            }
+            func held(_ text: String) -> String {
+                let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+                    let value = scalar.value
+                    return value == 9 || value == 10 || value == 13 || (value >= 0x20 && value != 0xfffe && value != 0xffff)
+                        ? scalar : "\u{fffd}"
+                }
+                return String(String.UnicodeScalarView(scalars))
+            }
+            let (attribute, content, comment) = (text(), text(), text())
+            var writer = XMLWriter()
+            writer.start("a", ["b": attribute])
+            writer.comment(comment)
+            writer.text(content)
+            let root = try XMLElement.parse(writer.finish().rawSpan)
+            #expect(
+                root == XMLElement(XMLName("a"), attributes: [XMLAttribute(XMLName("b"), held(attribute))], text: held(content))
+            )
+        }
+    }
+}
+
+struct `An XML element` {
+    @Test func `holds its attributes, children and own text`() throws {
+        let root = try XMLElement.parse(Array("<a k='v'>x<b>1</b>y<b>2</b><n:c xmlns:n='urn:n' n:k='w'/></a>".utf8).rawSpan)
+        #expect(root["k"] == "v")
+        #expect(root["none"] == nil)
+        #expect(root.text == "xy")
+        #expect(root.children.map(\.text) == ["1", "2", ""])
+        #expect(root.child("b")?.text == "1")
+        #expect(root.child("c")?["k"] == nil)
+        #expect(root.child("d") == nil)
+    }
+}
