@@ -56,6 +56,15 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+// What Debian has for x86-64 alone; other machines do without (AESCBCGroup).
+#if arch(x86_64)
+    let multiBuffer: [Target] = [
+        .systemLibrary(name: "CIPSecMB", path: "Sources/C/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])])
+    ]
+#else
+    let multiBuffer: [Target] = []
+#endif
+
 let package = Package(
     name: "carrel",
     targets: [
@@ -76,7 +85,11 @@ let package = Package(
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelJSON", bytes: true, ["CarrelBytes"]),
-        library("CarrelCrypto", bytes: true, ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"]),
+        library(
+            "CarrelCrypto",
+            bytes: true,
+            ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"] + multiBuffer.map { .target(name: $0.name) }
+        ),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
@@ -225,6 +238,7 @@ let package = Package(
 )
 
 // Built only when asked for, so that `swift build` stays short.
+package.targets += multiBuffer
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
