@@ -56,6 +56,15 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+// What Debian has for x86-64 alone; other machines do without (AESCBCGroup).
+#if arch(x86_64)
+    let multiBuffer: [Target] = [
+        .systemLibrary(name: "CIPSecMB", path: "Sources/C/CIPSecMB", providers: [.apt(["libipsec-mb-dev"])])
+    ]
+#else
+    let multiBuffer: [Target] = []
+#endif
+
 let package = Package(
     name: "carrel",
     targets: [
@@ -76,7 +85,11 @@ let package = Package(
         // ground
         library("CarrelBytes", bytes: true),
         library("CarrelJSON", bytes: true, ["CarrelBytes"]),
-        library("CarrelCrypto", bytes: true, ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"]),
+        library(
+            "CarrelCrypto",
+            bytes: true,
+            ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"] + multiBuffer.map { .target(name: $0.name) }
+        ),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
@@ -107,7 +120,12 @@ let package = Package(
                 "CarrelPackager", "CarrelStore", "CarrelXML",
             ]
         ),
-        library("CarrelSubscription", ["CarrelBytes", "CarrelXML"]),
+        library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library(
+            "CarrelUpstream",
+            bytes: true,
+            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelSubscription"]
+        ),
         library(
             "CarrelPackager",
             bytes: true,
@@ -121,6 +139,14 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
+        library(
+            "CarrelReader",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -154,7 +180,18 @@ let package = Package(
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
-        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting"]),
+        tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
+        tests(
+            "CarrelUpstreamTests",
+            ["CarrelBytes", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream"]
+        ),
+        tests(
+            "CarrelReaderTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
+                "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ]
+        ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
@@ -201,8 +238,10 @@ let package = Package(
 )
 
 // Built only when asked for, so that `swift build` stays short.
+package.targets += multiBuffer
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
+        fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),

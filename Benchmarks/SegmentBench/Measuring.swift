@@ -3,11 +3,11 @@ import CarrelAudio
 import CarrelCrypto
 import CarrelPackager
 
-/// Encrypted segments of a title.
-func measure(_ title: Title, _ form: SegmentForm) throws -> Measurement {
+/// Encrypted segments of a title, one after the other or side by side.
+func measure(_ title: Title, _ form: SegmentForm, sideBySide: Bool) throws -> Measurement {
     let key = [UInt8](repeating: 0x2b, count: 16)
     let secret = Secret(key)
-    let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 64)
+    let output = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 64)
     defer { unsafe output.deallocate() }
     var plain: [UInt8] = []
     _ = unsafe try title.make(form, key: nil, output) { unsafe plain.append(contentsOf: $0) }
@@ -16,9 +16,16 @@ func measure(_ title: Title, _ form: SegmentForm) throws -> Measurement {
     let passes = max(1, 300 / lengths.count)
     var given = 0
     var expected = 0
-    var result = try Measurement("\(title.name) \(form.rawValue)", times: lengths.count * passes) {
+    var result = try Measurement(
+        "\(title.name) \(form.rawValue)\(sideBySide ? ", 16 side by side" : "")",
+        times: lengths.count * passes
+    ) {
         given = 0
-        for _ in 0..<passes { given += unsafe try title.make(form, key: secret, output) { _ in } }
+        for _ in 0..<passes {
+            given +=
+                unsafe try sideBySide
+                ? title.makeTogether(form, key: secret, output) : title.make(form, key: secret, output) { _ in }
+        }
     } floor: {
         expected = 0
         for _ in 0..<passes { expected += unsafe loop_segments(plain, lengths, lengths.count, &cipher, key) }

@@ -15,8 +15,10 @@ for (segments, from) in [(300, "memory"), (12, "cache")] {
     for (name, format) in [("MP3", mp3), ("AAC", aac)] {
         let title = Title("\(name) 64 kbit/s from \(from)", format, kilobits: 64, segments: segments)
         for form in [SegmentForm.packed, .transportStream] {
-            results.append(try measure(title, form))
-            if !json, let last = results.last { print(last.text) }
+            for sideBySide in [false, true] {
+                results.append(try measure(title, form, sideBySide: sideBySide))
+                if !json, let last = results.last { print(last.text) }
+            }
         }
     }
 }

@@ -8,6 +8,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     let core: ServerCore
     let isTLS: Bool
     let buffers = WriteBuffers()
+    let gathering = Gathering()
     var ids = RequestIDs()
     /// The host that was last found to be served here, which is mostly the next one too.
     var knownAuthority: String?

@@ -2,7 +2,7 @@ import CarrelAudio
 import CarrelHLS
 import CarrelTS
 
-/// The bytes of a segment before encryption, made window by window.
+/// The bytes of a segment before encryption, made window by window, or all at once where there is room for them.
 struct PlainSegment: ~Copyable {
     private let memory = WindowMemory()
     private let input: any SegmentInput
@@ -12,19 +12,33 @@ struct PlainSegment: ~Copyable {
     /// What is made and not yet taken.
     var made: SegmentWindow
 
-    init(_ segment: Segment, format: AudioFormat, walk: FrameWalk, form: SegmentForm, input: any SegmentInput) {
+    /// Makes into `room`, which has room for the whole segment and outlives this, or else into a window of its own.
+    init(
+        _ segment: Segment,
+        format: AudioFormat,
+        walk: FrameWalk,
+        form: SegmentForm,
+        input: any SegmentInput,
+        into room: UnsafeMutableRawBufferPointer? = nil
+    ) {
         self.input = input
         position = segment.byteRange.lowerBound
         end = segment.byteRange.upperBound
         switch form {
         case .packed:
-            made = SegmentWindow(memory, 0..<WindowMemory.size)
+            made =
+                if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
+                    SegmentWindow(memory, 0..<WindowMemory.size)
+                }
             let timestamp = MediaTime.timestamp(ofSample: segment.startSample, sampleRate: format.sampleRate)
             made.append(atMost: PackedAudio.timestampTagLength) { out in
                 for byte in PackedAudio.timestampTag(timestamp) { out.append(byte) }
             }
         case .transportStream:
-            made = SegmentWindow(memory, 0..<Multiplexer.outputSize)
+            made =
+                if let room = unsafe room { unsafe SegmentWindow(over: room) } else {
+                    SegmentWindow(memory, 0..<Multiplexer.outputSize)
+                }
             let media = SegmentWindow(memory, Multiplexer.outputSize..<WindowMemory.size)
             multiplexer = Multiplexer(segment, format: format, walk: walk, media: media, into: &made)
         }

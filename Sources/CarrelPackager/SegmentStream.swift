@@ -15,7 +15,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     private let walk: FrameWalk
     private let form: SegmentForm
     private let input: any SegmentInput
-    private let isEncrypted: Bool
+    let key: Secret?
     private var encryptor: AESCBCEncryptor?
     private var plain: PlainSegment?
     private var begun = false
@@ -39,13 +39,19 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         walk = index.walk
         self.form = form
         self.input = input
-        isEncrypted = key != nil
-        if let key {
-            guard key.count == 16 else { throw PackagerError(.key, "a content key has 16 bytes") }
-            var vector = [UInt8](repeating: 0, count: 8)
-            vector.append(bigEndian: UInt64(number))
-            encryptor = try AESCBCEncryptor(key: key, iv: vector)
-        }
+        guard (key?.count ?? 16) == 16 else { throw PackagerError(.key, "a content key has 16 bytes") }
+        self.key = key
+    }
+
+    /// The same segment as another stream, of which nothing has been read yet.
+    public init(again other: SegmentStream) {
+        segment = other.segment
+        length = other.length
+        format = other.format
+        walk = other.walk
+        form = other.form
+        input = other.input
+        key = other.key
     }
 
     /// Appends the next bytes, as many as `out` has room for and are left; nothing means that all were read.
@@ -79,6 +85,13 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         }
     }
 
+    /// The initialization vector: the media sequence number, big-endian (§5.2).
+    var vector: [UInt8] {
+        var vector = [UInt8](repeating: 0, count: 8)
+        vector.append(bigEndian: UInt64(segment.number))
+        return vector
+    }
+
     private func make(into out: inout OutputRawSpan) throws {
         var plain: PlainSegment
         if let begun = self.plain.take() {
@@ -86,9 +99,10 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         } else {
             guard !begun else { throw PackagerError(.failedBefore, "the segment could not be made") }
             begun = true
-            plain = PlainSegment(segment, format: format, walk: walk, form: form, input: input)
+            if let key { encryptor = try AESCBCEncryptor(key: key, iv: vector) }
+            plain = unsafe PlainSegment(segment, format: format, walk: walk, form: form, input: input)
         }
-        let unit = isEncrypted ? BlockTail.blockSize : 1
+        let unit = key != nil ? BlockTail.blockSize : 1
         while out.freeCapacity > 0 {
             if plain.made.count < unit, try !plain.makeMore() {
                 try finish(plain.made, into: &out)
@@ -109,8 +123,25 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
         self.plain = consume plain
     }
 
+    /// The segment before encryption, with its padding (RFC 8216 §4.3.2.4: PKCS#7), in exactly as much room as it takes.
+    func makeWhole(in room: UnsafeMutableRawBufferPointer) throws {
+        guard !begun else { throw PackagerError(.failedBefore, "the segment was made before") }
+        begun = true
+        var plain = unsafe PlainSegment(segment, format: format, walk: walk, form: form, input: input, into: room)
+        var made = -1
+        while plain.made.count > made {
+            made = plain.made.count
+            guard try plain.makeMore() else { break }
+        }
+        let padding = length - plain.made.count
+        guard key == nil ? padding == 0 : (1...BlockTail.blockSize).contains(padding) else {
+            throw PackagerError(.mediaDamaged, "the stored media is not what its index says")
+        }
+        unsafe room.suffix(padding).initializeMemory(as: UInt8.self, repeating: UInt8(padding))
+    }
+
     private func pass(_ bytes: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
-        if isEncrypted {
+        if key != nil {
             try encryptor?.update(bytes, into: &out)
         } else {
             out.append(copying: bytes)
@@ -119,7 +150,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
 
     /// The last cipher block: what is left of the plain text, and padding.
     private func finish(_ rest: borrowing SegmentWindow, into out: inout OutputRawSpan) throws(CryptoError) {
-        guard isEncrypted else { return }
+        guard key != nil else { return }
         try tail.fill { (tail) throws(CryptoError) in
             try rest.withBytes { (bytes) throws(CryptoError) in try encryptor?.update(bytes, into: &tail) }
             try encryptor.take()?.finish(into: &tail)

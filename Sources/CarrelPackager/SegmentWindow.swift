@@ -19,6 +19,13 @@ struct SegmentWindow: ~Copyable {
         capacity = range.count
     }
 
+    /// A window over somebody else's memory, which outlives it.
+    init(over memory: UnsafeMutableRawBufferPointer) {
+        guard let base = memory.baseAddress else { preconditionFailure("a window without memory") }
+        unsafe start = base
+        capacity = memory.count
+    }
+
     /// Bytes held.
     var count: Int { end - first }
 

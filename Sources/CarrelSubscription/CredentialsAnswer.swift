@@ -1,3 +1,4 @@
+public import CarrelBytes
 internal import CarrelXML
 
 /// The answer to a request for an edition's credentials (Pugpig security interface, "Edition credentials").
@@ -30,5 +31,27 @@ public enum CredentialsAnswer: Sendable, Equatable {
             writer.element("error", ["status": status, "message": message])
         }
         return writer.finish()
+    }
+
+    /// Reads a server's answer. An `error` counts wherever it is, in the credentials or as the root; other children are passed over.
+    ///
+    /// - Throws: when it is no XML, or another document, or neither grants nor refuses.
+    public static func parse(_ bytes: [UInt8]) throws(Malformed) -> CredentialsAnswer {
+        let root = try AnswerDocument(bytes).root()
+        let error = root.name.local == "error" ? root : root.child("error")
+        guard root.name.local == "credentials" || error == root else {
+            throw Malformed("the document is no answer to a request for credentials", at: 0)
+        }
+        if let error {
+            let refusal = AnswerDocument.refusal(error)
+            return .refused(status: refusal.status, message: refusal.message)
+        }
+        guard let userID = root.child("userid").map({ AnswerDocument.trimmed($0.text) }), !userID.isEmpty,
+            let password = root.child("password").map({ AnswerDocument.trimmed($0.text) })
+        else { throw Malformed("the answer neither grants nor refuses", at: 0) }
+        let headers = root.children.filter { $0.name.local == "header" }.compactMap { header in
+            header["name"].map { Header(name: $0, value: AnswerDocument.trimmed(header.text)) }
+        }
+        return .granted(userID: userID, password: password, headers: headers)
     }
 }

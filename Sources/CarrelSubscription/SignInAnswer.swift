@@ -1,3 +1,4 @@
+public import CarrelBytes
 internal import CarrelXML
 
 /// The answer to signing in and to renewing a token (Pugpig security interface, "Sign In").
@@ -17,5 +18,33 @@ public enum SignInAnswer: Sendable, Equatable {
             writer.element("error", ["status": status, "message": message])
         }
         return writer.finish()
+    }
+
+    /// Reads a server's answer, in the field's form or as `result_response` with an `authToken` in it, as one bureau writes it.
+    ///
+    /// What is not asked for is passed over. A status is read in any spelling (`NOT_RECOGNISED`) and may be missing.
+    ///
+    /// - Throws: when it is no XML, or another document, or the token is empty.
+    public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SignInAnswer {
+        let root = try AnswerDocument(bytes).root()
+        switch root.name.local {
+        case "error":
+            let refusal = AnswerDocument.refusal(root)
+            return .refused(status: refusal.status, message: refusal.message)
+        case "token": return try token(root, root["global_auth_password"])
+        case "result_response":
+            if let found = root.child("authToken") { return try token(found, nil) }
+            guard let refusal = root.child("error").map(AnswerDocument.refusal) else {
+                throw Malformed("the answer has no token", at: 0)
+            }
+            return .refused(status: refusal.status, message: refusal.message)
+        default: throw Malformed("the document is no answer to signing in", at: 0)
+        }
+    }
+
+    private static func token(_ element: XMLElement, _ password: String?) throws(Malformed) -> SignInAnswer {
+        let text = AnswerDocument.trimmed(element.text)
+        guard !text.isEmpty else { throw Malformed("the answer's token is empty", at: 0) }
+        return .token(text, globalAuthPassword: password)
     }
 }

@@ -68,6 +68,13 @@ struct `Streaming of orders` {
             #expect(answer.body == Array(whole.body[numbers[0]...numbers[1]]))
             #expect(numbers[2] == whole.body.count)
         }
+        let parts = try await test.send(.get, path, headers: ["Range": "bytes=5-9,100-102,0-1"])
+        #expect(parts.status == 206)
+        #expect(parts.headers["Content-Type"]?.hasPrefix("multipart/byteranges") == true)
+        for part in [5..<10, 100..<103, 0..<2] {
+            let expected = Array("/\(whole.body.count)\r\n\r\n".utf8) + whole.body[part] + Array("\r\n--".utf8)
+            #expect(parts.body.indices.contains { parts.body[$0...].starts(with: expected) }, "\(part)")
+        }
         #expect(try await test.send(.get, path, headers: ["Range": "bytes=9999999-"]).status == 416)
         let head = try await test.send(.head, path)
         #expect(head.headers["Content-Type"] == "video/mp2t")

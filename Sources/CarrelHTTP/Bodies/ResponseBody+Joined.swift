@@ -67,6 +67,7 @@ private final class JoinedSource: BodySource {
             case .file(let file, let range):
                 try file.read(range.lowerBound + part.offset..<range.upperBound, into: &out)
             case .pull(_, let source): try source.read(into: &out)
+            case .grouped(_, let source): try source.read(into: &out)
             }
             let read = Int64(room - out.freeCapacity)
             state.withLock { state in

@@ -10,6 +10,8 @@ public enum ResponseBody: Sendable {
     case file(OpenFile, Range<Int64>)
     /// Blocks made as the connection takes them; `length` in bytes, nil when it is not known.
     case pull(length: Int?, any BodySource)
+    /// A body of that many bytes that may be made together with others.
+    case grouped(length: Int, any GroupedBodySource)
     /// Chunks from an asynchronous producer; `length` in bytes, nil when it is not known.
     case stream(length: Int?, @Sendable (BodyWriter) async throws -> Void)
 
@@ -19,6 +21,7 @@ public enum ResponseBody: Sendable {
         case .empty: 0
         case .bytes(let bytes): bytes.count
         case .file(_, let range): range.count
+        case .grouped(let length, _): length
         case .pull(let length, _), .stream(let length, _): length
         }
     }
@@ -32,6 +35,7 @@ public enum ResponseBody: Sendable {
         case .bytes(let bytes): return bytes
         case .file(let file, let range):
             return try file.read(range)
+        case .grouped(_, let source): return try await ResponseBody.pull(length: nil, source).collect(upTo: limit)
         case .pull(_, let source):
             var out: [UInt8] = []
             while let block = try source.block(of: 65536) {

@@ -11,7 +11,7 @@ import Synchronization
 /// sees the other, so no wake-up is lost, and only one of them resumes.
 final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
     private enum Stage {
-        case head, upload, waiting, answered
+        case head, upload, waiting, gathered, answered
     }
 
     let worker: Worker
@@ -67,6 +67,13 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             connection.enter(.handling, until: started / 1_000_000 + worker.core.limits.exchange)
             return answer()
         case .waiting: return answer()
+        case .gathered:
+            if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
+            guard reply?.isMade == true || worker.gathering.comeBack() else {
+                suspend { true }
+                return .YES
+            }
+            return queueReply()
         case .answered: return .NO
         }
     }
@@ -193,11 +200,20 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     }
 
     private func send(_ response: HTTPResponse, closing: Bool) -> MHD_Result {
-        stage = .answered
         connection.enter(.writing, until: started / 1_000_000 + worker.core.limits.exchange)
         let reply = Reply(response, exchange: self, closing: closing || worker.core.isDraining.load(ordering: .relaxed))
         self.reply = reply
-        return unsafe reply.queue(on: handle.raw)
+        guard let member = reply.draft() else { return queueReply() }
+        stage = .gathered
+        let isFirst = worker.gathering.add(member)
+        if member.isMade { return queueReply() }
+        suspend { isFirst }
+        return .YES
+    }
+
+    private func queueReply() -> MHD_Result {
+        stage = .answered
+        return unsafe reply?.queue(on: handle.raw) ?? .NO
     }
 
     /// Suspends the connection until ``wake()``, at once if `isReady`. Only inside a callback.
@@ -218,6 +234,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     func complete(_ code: MHD_RequestTerminationCode) {
         connection.endWait()
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
+        if stage == .gathered { worker.gathering.make() }  // others may wait for this one to come back
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
         worker.core.record(self, wasSent: code == .REQUEST_TERMINATED_COMPLETED_OK)

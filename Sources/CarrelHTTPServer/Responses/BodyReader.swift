@@ -96,6 +96,17 @@ final class FileSource: BodySource {
     }
 }
 
+extension BodySource {
+    /// Fills the room there is, or as much of it as the source has bytes for.
+    func readWhole(into out: inout OutputRawSpan) throws {
+        while out.freeCapacity > 0 {
+            let before = out.byteCount
+            try read(into: &out)
+            if out.byteCount == before { return }
+        }
+    }
+}
+
 /// A source ended before the length it had announced.
 enum BodyError: Error {
     case short

@@ -13,6 +13,8 @@ final class Reply {
     private let closing: Bool
     /// Where the body comes from, when a task makes it.
     private(set) var stream: StreamedBody?
+    /// The body in the making, when it is made together with others.
+    private var member: Gathering.Member?
 
     init(_ response: HTTPResponse, exchange: Exchange, closing: Bool) {
         self.response = response
@@ -32,9 +34,23 @@ final class Reply {
         return unsafe MHD_queue_response(connection, UInt32(response.status.rawValue), made)
     }
 
+    /// Whether a body that was drafted is there.
+    var isMade: Bool { member?.isMade ?? true }
+
+    /// Drafts a body that is best made together with others; nil when this one is not.
+    func draft() -> Gathering.Member? {
+        guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
+            length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })
+        else { return nil }
+        let member = Gathering.Member(exchange, source, buffer, length: length)
+        self.member = member
+        return member
+    }
+
     /// Lets go of what refers back to the exchange.
     func release() {
         stream = nil
+        member = nil
     }
 
     // MARK: bodies
@@ -45,7 +61,12 @@ final class Reply {
         case .empty: return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
         case .bytes(let bytes): return unsafe make(bytes)
         case .file(let file, let range): return unsafe make(file, range)
-        case .pull(let length?, let source) where length <= WriteBuffers.size: return unsafe make(length, source)
+        case .grouped(let length, let source):
+            if let member = member.take() { return unsafe make(member) }
+            return unsafe make(length, reader: PulledBody(source, reply: self, length: length))
+        case .pull(let length?, let source) where length <= WriteBuffers.size:
+            guard let buffer = fill(length, { out in try source.readWhole(into: &out) }) else { return unsafe make() }
+            return unsafe make(buffer, length)
         case .pull(let length, let source):
             return unsafe make(length, reader: PulledBody(source, reply: self, length: length))
         case .stream(let length, let produce):
@@ -107,30 +128,41 @@ final class Reply {
     }
 
     /// A body that fits a buffer is made at once, so that header and body leave in one call, and so that a source that fails
-    /// still gives an error that can be understood.
-    private func make(_ length: Int, _ source: any BodySource) -> OpaquePointer? {
+    /// still gives an error that can be understood: nil then, and that is what is answered.
+    private func fill(_ length: Int, _ body: (inout OutputRawSpan) throws -> Void) -> WriteBuffers.Buffer? {
         let buffer = exchange.worker.buffers.take()
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<length])
         do {
             var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
-            while out.freeCapacity > 0 {
-                let before = out.byteCount
-                try source.read(into: &out)
-                if out.byteCount == before { break }
-            }
+            try body(&out)
             guard unsafe out.finalize(for: room) == length else { throw BodyError.short }
+            return buffer
         } catch {
             buffer.giveBack()
-            let core = exchange.worker.core
-            if let request = exchange.request { core.router.unexpectedError?(error, request) }
-            response = HTTPError(.internalServerError, "http.internal", "the body could not be made")
-                .response(requestID: exchange.id)
-            guard case .bytes(let bytes) = response.body else { return nil }
-            return unsafe make(bytes)
+            fail(error)
+            return nil
         }
+    }
+
+    /// Answers that the body could not be made.
+    private func fail(_ error: any Error) {
+        let core = exchange.worker.core
+        if let request = exchange.request { core.router.unexpectedError?(error, request) }
+        response = HTTPError(.internalServerError, "http.internal", "the body could not be made").response(requestID: exchange.id)
+    }
+
+    private func make(_ buffer: WriteBuffers.Buffer, _ length: Int) -> OpaquePointer? {
         sent = length
         let held = unsafe Unmanaged.passRetained(buffer).toOpaque()
-        return unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, room.baseAddress, giveBufferBack, held)
+        let start = unsafe buffer.bytes.baseAddress
+        return unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
+    }
+
+    private func make(_ member: Gathering.Member) -> OpaquePointer? {
+        guard let error = member.error else { return unsafe make(member.buffer, member.length) }
+        member.buffer.giveBack()
+        fail(error)
+        return unsafe make()
     }
 
     private func make(_ length: Int?, reader: BodyReader) -> OpaquePointer? {

@@ -5,7 +5,7 @@ import CarrelPackager
 /// Sends a segment, or a range of it, as it is being made.
 ///
 /// CBC has no random access for writing: the bytes before a range are made and dropped.
-final class SegmentBody: BodySource, @unchecked Sendable {  // read by one connection's thread at a time, as BodySource promises
+final class SegmentBody: GroupedBodySource, @unchecked Sendable {  // one connection's thread reads, as BodySource promises
     private let stream: SegmentStream
     private var skip: Int
     private var left: Int
@@ -32,6 +32,27 @@ final class SegmentBody: BodySource, @unchecked Sendable {  // read by one conne
         }
     }
 
+    // Whole segments that are wanted at the same moment are encrypted side by side.
+
+    var group: any BodyGroup { SegmentGroup.shared }
+
+    func draft(into out: inout OutputRawSpan) throws {
+        try stream.draft(into: &out)
+    }
+
+    private final class SegmentGroup: BodyGroup {
+        static let shared = SegmentGroup()
+
+        func finish(_ drafts: [BodyDraft]) throws {
+            try SegmentStream.encrypt(
+                drafts.lazy.compactMap { draft in
+                    guard let body = draft.source as? SegmentBody else { return nil }
+                    return unsafe SegmentStream.Draft(of: body.stream, in: draft.bytes)
+                }
+            )
+        }
+    }
+
     static func response(
         _ stream: SegmentStream,
         mediaType: String,
@@ -40,7 +61,10 @@ final class SegmentBody: BodySource, @unchecked Sendable {  // read by one conne
     ) -> HTTPResponse {
         HTTPResponse.serving(
             Representation(length: Int64(stream.length), contentType: mediaType, etag: etag) {
-                .pull(length: $0.count, SegmentBody(stream, $0))
+                let isWhole = $0.count == stream.length
+                return isWhole
+                    ? .grouped(length: $0.count, SegmentBody(stream, $0))
+                    : .pull(length: $0.count, SegmentBody(SegmentStream(again: stream), $0))
             },
             for: request,
             headers: ["Cache-Control": "private, max-age=86400"]

@@ -1,0 +1,30 @@
+/// A body that costs less when it is made side by side with others that are wanted at the same moment, as bodies do under a cipher
+/// in which each block waits for the one before.
+public protocol GroupedBodySource: BodySource {
+    /// What makes it and its like.
+    var group: any BodyGroup { get }
+
+    /// Appends the whole body as the group takes it, as long as it will be. Called like ``BodySource/read(into:)``, and instead
+    /// of it.
+    func draft(into out: inout OutputRawSpan) throws
+}
+
+/// What makes drafts into bodies, many at once.
+public protocol BodyGroup: AnyObject, Sendable {
+    /// Turns each draft into its body where it lies. Throwing means that none of them may be sent.
+    ///
+    /// Called on one connection's thread, which must not wait. The bytes may not be kept.
+    func finish(_ drafts: [BodyDraft]) throws
+}
+
+/// What a source drafted.
+@safe
+public struct BodyDraft {
+    public let source: any GroupedBodySource
+    public let bytes: UnsafeMutableRawBufferPointer
+
+    public init(_ source: any GroupedBodySource, bytes: UnsafeMutableRawBufferPointer) {
+        self.source = source
+        unsafe self.bytes = bytes
+    }
+}
