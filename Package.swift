@@ -124,7 +124,7 @@ let package = Package(
         library(
             "CarrelUpstream",
             bytes: true,
-            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelSubscription"]
+            ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription"]
         ),
         library(
             "CarrelPackager",
@@ -183,7 +183,10 @@ let package = Package(
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests(
             "CarrelUpstreamTests",
-            ["CarrelBytes", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream"]
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+                "CarrelUpstream",
+            ]
         ),
         tests(
             "CarrelReaderTests",
