@@ -76,6 +76,7 @@ package struct Devices: Sendable {
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             try DeviceStore.free(id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(account: account.id, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }
