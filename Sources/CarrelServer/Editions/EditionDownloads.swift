@@ -35,6 +35,7 @@ struct EditionDownloads: Sendable {
     ///   - productID: from the route.
     ///   - path: below the edition's address, decoded; empty for the address itself, nil for the address without its last slash.
     /// - Returns: nil when there is nothing.
+    /// - Throws: what the database and the store of blobs throw.
     func find(_ productID: String, _ path: String?) throws -> Found? {
         guard let opened = try open.edition(productID, at: clock.now) else { return nil }
         let edition = opened.edition
