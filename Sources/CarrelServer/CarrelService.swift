@@ -22,6 +22,7 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
@@ -78,6 +79,7 @@ package final class CarrelService: Sendable {
         let passwords = PasswordHashing(settings.passwordCost)
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
+        appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = EditionCredentials(secrets: [1: try secret(.credential)])
         let products = ProductCatalog(clock: clock) {
@@ -86,13 +88,17 @@ package final class CarrelService: Sendable {
         let openEditions = OpenEditions(database: database, blobs: blobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        let check = PasswordCheck(
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        )
         let own = OwnAccounts(
             database: database,
             clock: clock,
             sessions: sessions,
-            passwords: passwords,
-            throttle: throttle,
+            check: check,
             products: products,
             devicePolicy: settings.subscription.devices
         )
@@ -108,7 +114,7 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, guestAccount: settings.guestAccount)
+        let callers = Callers(accounts: accounts, appPasswords: appPasswords, guestAccount: settings.guestAccount)
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -139,7 +145,8 @@ package final class CarrelService: Sendable {
             names: SubscriptionRoutes.ParameterNames(),
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
-        AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
+            .add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         let gate = EditionGate(
             credentials: credentials,
@@ -150,7 +157,7 @@ package final class CarrelService: Sendable {
                 products: products,
                 sources: sources,
                 credentials: credentials,
-                signIn: ReaderSignIn(database: database, clock: clock, passwords: passwords, throttle: throttle),
+                signIn: ReaderSignIn(database: database, clock: clock, check: check),
                 callers: callers
             ),
             clock: clock,

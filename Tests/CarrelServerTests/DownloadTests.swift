@@ -226,6 +226,15 @@ struct `A reader of feeds` {
         let account = try await test.service.desk.find(test.account("alice"))
         let token = try await test.service.accounts.issueSession(for: account)
         #expect(try await get(test, book, "anything", token) == 200)
+        for (scope, status) in [(AppPassword.Scope.opds, 200), (.sync, 401)] {
+            let made = try await test.service.appPasswords.create(
+                for: account,
+                name: "reader",
+                scopes: [scope],
+                by: Actor("operator")
+            )
+            #expect(try await get(test, book, "alice", made.text) == status)
+        }
         #expect(try await test.send(.get, "/editions/book/", headers: ["Cookie": "carrel_session=\(token)"]).status == 200)
         #expect(try await test.send(.get, book, headers: ["Authorization": "Bearer \(token)"]).status == 200)
         let other = try await test.service.accounts.issueSession(for: test.service.desk.find(test.account("bob")))

@@ -52,17 +52,18 @@ struct EditionGate: Sendable {
         to productID: String,
         _ style: RefusalStyle
     ) async throws -> EditionCredentials.Refusal? {
-        guard let pair = request.basicCredentials else {
+        guard let (user, password) = request.basicCredentials else {
             return try await readers.mayRead(productID, session: request) ? nil : .invalid
         }
         do throws(EditionCredentials.Refusal) {
+            let pair = EditionCredentials.Pair(userID: user, password: password)
             let verified = try credentials.verify(pair, product: productID, at: clock.now)
             return try isRevoked(verified) ? .revoked : nil
         } catch {
             // What is forged is refused without asking anybody; a reader's own password is none of it.
             guard error == .invalid, style == .challenge else { return error }
         }
-        return try await readers.mayRead(productID, pair, of: request) ? nil : .invalid
+        return try await readers.mayRead(productID, basic: request) ? nil : .invalid
     }
 
     /// Whether they are void; in doubt they are.

@@ -19,12 +19,16 @@ struct ReaderEntitlement: Sendable {
         return try await mayRead(productID, account)
     }
 
-    /// By a user name and a password: an account's own, or a session's token as the password, or a token with the second
-    /// credential that came with it.
-    func mayRead(_ productID: String, _ pair: EditionCredentials.Pair, of request: HTTPRequest) async throws -> Bool {
-        if credentials.isFeedPassword(pair.password, of: pair.userID) { return try await mayRead(productID, token: pair.userID) }
-        if Sessions.token(pair.password) != nil { return try await mayRead(productID, token: pair.password) }
-        guard let account = try await signIn.account(pair, from: request.peer.description) else { return false }
+    /// By a user name and a password: one of the account's app passwords or its own, or a session's token as the password, or a
+    /// token with the second credential that came with it.
+    func mayRead(_ productID: String, basic request: HTTPRequest) async throws -> Bool {
+        guard let (user, password) = request.basicCredentials else { return false }
+        if credentials.isFeedPassword(password, of: user) { return try await mayRead(productID, token: user) }
+        if Sessions.token(password) != nil { return try await mayRead(productID, token: password) }
+        if let account = try await callers.account(ofBasic: request, scope: .opds) {
+            return try await mayRead(productID, account)
+        }
+        guard let account = try await signIn.account(request) else { return false }
         return try await mayRead(productID, account)
     }
 

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelStore
 import CarrelThreads
 
@@ -15,41 +16,37 @@ final class ReaderSignIn: Sendable {
 
     private let database: any Database
     private let clock: any WallClock
-    private let passwords: PasswordHashing
-    private let throttle: SignInThrottle
+    private let check: PasswordCheck
     /// Under a key of this process: what is remembered is nobody's password.
     private let fingerprint = HMACSHA256(key: Secret.random(count: 32))
     private let known = Locked(RecentlyUsed<[UInt8], Known>(limit: 10_000))
 
     private static let memory = Duration.seconds(600)
 
-    init(database: any Database, clock: any WallClock, passwords: PasswordHashing, throttle: SignInThrottle) {
+    init(database: any Database, clock: any WallClock, check: PasswordCheck) {
         self.database = database
         self.clock = clock
-        self.passwords = passwords
-        self.throttle = throttle
+        self.check = check
     }
 
-    /// The account that a name and a password sign in; nil when they do not, or came too often.
-    func account(_ pair: EditionCredentials.Pair, from address: String) async throws -> Account? {
-        let key = fingerprint.authenticate(Array("\(pair.userID.utf8.count):\(pair.userID):\(pair.password)".utf8).rawSpan)
+    /// The account that the request's name and password sign in; nil when they do not, or came too often.
+    func account(_ request: HTTPRequest) async throws -> Account? {
+        guard let (user, password) = request.basicCredentialsAtFirstColon else { return nil }
+        let key = fingerprint.authenticate(Array("\(user.utf8.count):\(user):\(password)".utf8).rawSpan)
         let now = clock.now
-        let name = try? Accounts.checkedName(pair.userID)
-        let record = try name.flatMap { name in try database.readNow { try AccountStore.signInRecord(named: name, in: $0) } }
-        if let known = known.withLock({ $0[key] }), let record, known.passwordHash == record.password, now < known.until {
+        if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Accounts.checkedName(user),
+            let record = try database.readNow({ try AccountStore.signInRecord(named: name, in: $0) }),
+            record.password == known.passwordHash
+        {
             return record.account
         }
-        let attempt = SignInThrottle.Attempt(
-            accountName: pair.userID,
-            address: address,
-            password: pair.password,
-            isKnownDevice: false
+        let attempt = PasswordCheck.Attempt(
+            name: user,
+            password: password,
+            address: request.peer.description,
+            requestID: request.id
         )
-        guard try await throttle.begin(attempt) == nil else { return nil }
-        // Hashed in any case, so that time tells nothing about who has an account.
-        let verdict = try await passwords.verify(pair.password, against: record?.password)
-        guard let record, verdict.isRight, let hash = record.password else { return nil }
-        try await throttle.succeeded(attempt)
+        guard case .right(let record, _) = try await check.run(attempt), let hash = record.password else { return nil }
         known.withLock { $0.insert(Known(passwordHash: hash, until: now + Self.memory), for: key, cost: 1) }
         return record.account
     }
