@@ -22,6 +22,7 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let staff: Staff
     package let subscriptions: Subscriptions
     package let audit: Audit
     package let credentials: EditionCredentials
@@ -82,12 +83,14 @@ package final class CarrelService: Sendable {
             try await database.read { try EditionStore.products(in: $0) }
         }
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
+        let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        staff = Staff(database: database, clock: clock, passwords: passwords, throttle: throttle)
         let own = OwnAccounts(
             database: database,
             clock: clock,
             sessions: sessions,
             passwords: passwords,
-            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle)),
+            throttle: throttle,
             products: products,
             devicePolicy: settings.subscription.devices
         )
@@ -103,7 +106,7 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, guestAccount: settings.guestAccount)
+        let callers = Callers(accounts: accounts, staff: staff, guestAccount: settings.guestAccount)
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -135,6 +138,12 @@ package final class CarrelService: Sendable {
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        StaffRoutes(
+            staff: staff,
+            desk: desk,
+            callers: callers,
+            hasCannedUsers: settings.subscription.hasCannedUsers
+        ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
