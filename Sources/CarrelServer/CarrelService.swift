@@ -24,6 +24,7 @@ package final class CarrelService: Sendable {
     package let devices: Devices
     package let staff: Staff
     package let subscriptions: Subscriptions
+    package let editions: Editions
     package let audit: Audit
     package let credentials: EditionCredentials
     package let metrics: MetricsRegistry
@@ -82,6 +83,7 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
+        editions = Editions(database: database, clock: clock, products: products)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         staff = Staff(database: database, clock: clock, passwords: passwords, throttle: throttle)
@@ -145,6 +147,7 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,

@@ -121,6 +121,7 @@ package struct Staff: Sendable {
     ///   - name: the name of the account, which must be new.
     ///   - password: its password.
     ///   - requestID: names the request in the audit log.
+    /// - Returns: the session and the token of its cookie, which is never stored.
     /// - Throws: 403 `staff.link` for a link that is unknown, used or too old; ``ServerError`` `invalid` for a name or password
     ///   that cannot be, `conflict` for a name that is taken. The link stays good then.
     func setUp(
