@@ -23,6 +23,7 @@ package final class CarrelService: Sendable {
     package let desk: AccountDesk
     package let devices: Devices
     package let staff: Staff
+    package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
@@ -78,6 +79,7 @@ package final class CarrelService: Sendable {
         let passwords = PasswordHashing(settings.passwordCost)
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
+        appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = EditionCredentials(secrets: [1: try secret(.credential)])
         let products = ProductCatalog(clock: clock) {
@@ -85,14 +87,18 @@ package final class CarrelService: Sendable {
         }
         editions = Editions(database: database, clock: clock, products: products)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
-        staff = Staff(database: database, clock: clock, passwords: passwords, throttle: throttle)
+        let check = PasswordCheck(
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        )
+        staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
         let own = OwnAccounts(
             database: database,
             clock: clock,
             sessions: sessions,
-            passwords: passwords,
-            throttle: throttle,
+            check: check,
             products: products,
             devicePolicy: settings.subscription.devices
         )
@@ -108,7 +114,12 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, staff: staff, guestAccount: settings.guestAccount)
+        let callers = Callers(
+            accounts: accounts,
+            appPasswords: appPasswords,
+            staff: staff,
+            guestAccount: settings.guestAccount
+        )
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -139,7 +150,8 @@ package final class CarrelService: Sendable {
             names: SubscriptionRoutes.ParameterNames(),
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
-        AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
+            .add(to: &router)
         StaffRoutes(
             staff: staff,
             desk: desk,

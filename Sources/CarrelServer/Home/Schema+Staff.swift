@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let staff = Migration(
-        version: 4,
+        version: 5,
         name: "roles of accounts, setup links",
         statements: [
             SQL("ALTER TABLE accounts ADD COLUMN role TEXT"),

@@ -27,7 +27,7 @@ struct AdminRoutes {
             )
             var answer = Self.json(key)
             answer["key"] = .string(text)
-            return Self.unstored(.json(.object(answer), status: .created))
+            return .json(.object(answer), status: .created).unstored
         }
         router.on(.get, "admin/v1/service-keys") { request, _ in
             try await callers.require(request, .manageKeys)
@@ -45,15 +45,11 @@ struct AdminRoutes {
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
             try await callers.requireAuthority(request, over: account)
             let token = try await accounts.makeSignInLink(for: account, by: actor)
-            return Self.unstored(
-                .json(
-                    [
-                        "account": .string(account.name), "path": .string("/sign-in/\(token)"),
-                        "expiresIn": .integer(Accounts.linkLife.components.seconds),
-                    ],
-                    status: .created
-                )
-            )
+            let answer: JSON = [
+                "account": .string(account.name), "path": .string("/sign-in/\(token)"),
+                "expiresIn": .integer(Accounts.linkLife.components.seconds),
+            ]
+            return .json(answer, status: .created).unstored
         }
         router.on(.post, "admin/v1/sessions") { request, _ in
             let actor = try await callers.require(request, .changeAccounts)
@@ -62,9 +58,7 @@ struct AdminRoutes {
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
             try await callers.requireAuthority(request, over: account)
             let token = try await accounts.issueSession(for: account, by: actor)
-            return Self.unstored(
-                .json(["account": .string(account.name), "token": .string(token)], status: .created)
-            )
+            return .json(["account": .string(account.name), "token": .string(token)], status: .created).unstored
         }
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in
             let actor = try await callers.require(request, .rotateKeys)
@@ -88,12 +82,6 @@ struct AdminRoutes {
     private func record(_ actor: Actor, _ action: String, reason: String) async throws {
         let entry = actor.entry(action, on: "", at: accounts.clock.now, reason: reason)
         try await database.write { try AuditStore.append(entry, in: $0) }
-    }
-
-    private static func unstored(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.headers["Cache-Control"] = "no-store"
-        return response
     }
 
     private static func json(_ key: Accounts.ServiceKey) -> JSONObject {

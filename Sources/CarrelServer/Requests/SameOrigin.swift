@@ -1,25 +1,26 @@
 import CarrelHTTP
 
-/// What a state-changing request has to show when a cookie says whom it comes from: browsers send cookies along with requests
-/// that pages of others made them send.
+/// The proof that a page of ours, and no other, made a browser send a request that changes something.
 ///
-/// Every route refuses a request that says it comes from elsewhere. Here a request that does not say where it comes from is
-/// refused too. `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) and `Origin` (RFC 6454 §7) are out of a page's reach, and every
-/// browser of the last years sends one of them with each POST.
+/// Asked of every such request that is believed because of a cookie, which a browser adds whoever made it send the request. The
+/// router has refused requests that say they come from elsewhere; here, what says nothing is refused too. Programs that are not
+/// browsers have no business with cookies: they send a token.
 enum SameOrigin {
-    /// - Throws: 403 `request.other-origin` unless the browser says that one of our own pages sent the request.
+    /// Refuses a request that would change something, unless `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) or `Origin` (RFC 6454
+    /// §7), which no page can set, says that it comes from our own pages.
+    ///
+    /// - Parameter request: the request, whatever its method.
+    /// - Throws: 403 `request.other-origin`.
     static func require(_ request: HTTPRequest) throws(HTTPError) {
-        guard isProven(request) else {
-            throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
+        guard !request.method.isSafe else { return }
+        let (site, origin) = (request.headers["Sec-Fetch-Site"], request.headers["Origin"])
+        let isOwn = site.map { $0 == "same-origin" } ?? (origin != nil)
+        guard isOwn, origin.map(request.isOwnOrigin) ?? true else {
+            throw HTTPError(
+                .forbidden,
+                "request.other-origin",
+                "with a cookie, only our own pages can do this; programs send a token in the Authorization header"
+            )
         }
-    }
-
-    /// Whether the browser says so, and nothing says otherwise.
-    static func isProven(_ request: HTTPRequest) -> Bool {
-        let site = request.headers["Sec-Fetch-Site"]
-        let origin = request.headers["Origin"]
-        if let site, site != "same-origin" { return false }
-        if let origin, !request.isOwnOrigin(origin) { return false }
-        return site != nil || origin != nil
     }
 }

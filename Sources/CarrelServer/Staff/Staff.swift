@@ -8,7 +8,7 @@ package struct Staff: Sendable {
     let database: any Database
     let clock: any WallClock
     let passwords: PasswordHashing
-    let throttle: SignInThrottle
+    let check: PasswordCheck
 
     static let sessionPrefix = "ct_"
     static let linkPrefix = "cu_"
@@ -32,40 +32,48 @@ package struct Staff: Sendable {
         address: String,
         requestID: String
     ) async throws -> (session: StaffSession, token: String) {
-        let checked = try? Accounts.checkedName(name)
-        let record = try checked.flatMap { name in
-            try database.readNow { try StaffStore.signInRecord(named: name, in: $0) }
-        }
-        let attempt = SignInThrottle.Attempt(accountName: name, address: address, password: password, isKnownDevice: false)
-        if let wait = try await throttle.begin(attempt) {
-            let seconds = max(1, wait.components.seconds)
+        let attempt = PasswordCheck.Attempt(name: name, password: password, address: address, requestID: requestID)
+        let (record, rehash): (AccountStore.SignInRecord, String?)
+        switch try await check.run(attempt) {
+        case .throttled(let wait):
             throw HTTPError(
                 .tooManyRequests,
                 "staff.throttled",
-                "too many attempts: try again in \(seconds) seconds",
-                headers: ["Retry-After": String(seconds)]
+                "too many attempts: try again in \(PasswordCheck.words(for: wait))",
+                headers: ["Retry-After": String(max(1, wait.components.seconds))]
             )
+        case .wrong: throw Self.notRecognised
+        case .right(let found, let hash): (record, rehash) = (found, hash)
         }
-        // Hashed in any case, so that time tells nothing about who has an account.
-        let verdict = try await passwords.verify(password, against: record?.password)
-        guard let record, verdict.isRight, record.role.isStaff, !record.account.isSuspended else {
-            let why = verdict.isRight ? (record?.account.isSuspended == true ? "suspended" : "role") : "password"
-            let entry = Actor(Actor.nobody, requestID: requestID)
-                .entry("staff.sign-in", on: record?.account.id ?? "", at: clock.now, outcome: .refused, reason: why)
+        let account = record.account
+        let role = try await role(of: account.id)
+        guard role.isStaff, !account.isSuspended else {
+            let entry = Actor(Actor.nobody, requestID: requestID).entry(
+                "staff.sign-in",
+                on: account.id,
+                at: clock.now,
+                outcome: .refused,
+                reason: account.isSuspended ? "suspended" : "role"
+            )
             try await database.write { try AuditStore.append(entry, in: $0) }
-            throw HTTPError(.unauthorized, "staff.not-recognised", "this name and password are not those of a member of staff")
+            throw Self.notRecognised
         }
-        try await throttle.succeeded(attempt)
-        let (session, token, family) = fresh(record.account, record.role)
-        let entry = Actor(record.account.id, requestID: requestID).entry("staff.sign-in", on: record.account.id, at: clock.now)
+        let (session, token, family) = fresh(account, role)
+        let entry = Actor(account.id, requestID: requestID).entry("staff.sign-in", on: account.id, at: clock.now)
         try await database.write { transaction in
-            if let rehash = verdict.rehash { try AccountStore.setPassword(rehash, of: record.account.id, in: transaction) }
+            if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
             try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
             try StaffStore.insert(session, hash: token.hash, family: family, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
         return (session, token.text)
     }
+
+    private static let notRecognised = HTTPError(
+        .unauthorized,
+        "staff.not-recognised",
+        "this name and password are not those of a member of staff"
+    )
 
     private func fresh(_ account: Account, _ role: Role) -> (StaffSession, OpaqueToken, family: String) {
         let now = clock.now

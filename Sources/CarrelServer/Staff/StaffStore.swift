@@ -3,7 +3,6 @@ package import CarrelStore
 
 /// The SQL of staff: their roles, their sessions, the links by which the first of them comes.
 package enum StaffStore {
-    static let signInByName = SQL("SELECT id, name, suspended_at, role, password FROM accounts WHERE name = $1")
     static let roleByID = SQL("SELECT role FROM accounts WHERE id = $1")
     static let updateRole = SQL("UPDATE accounts SET role = $2 WHERE id = $1")
     static let members = SQL(
@@ -33,22 +32,9 @@ package enum StaffStore {
     static let deleteOldLinks = SQL("DELETE FROM setup_links WHERE expires_at <= $1")
 
     package static let statements = [
-        signInByName, roleByID, updateRole, members, owners, insertSession, sessionByHash, deleteSessions, insertLink,
+        roleByID, updateRole, members, owners, insertSession, sessionByHash, deleteSessions, insertLink,
         linkByHash, deleteLinks, deleteOldLinks,
     ]
-
-    /// What signing in needs to know of an account.
-    struct SignInRecord: Sendable {
-        let account: Account
-        let role: Role
-        let password: String?
-    }
-
-    static func signInRecord(named name: String, in transaction: any Transaction) throws -> SignInRecord? {
-        try transaction.row(signInByName, [.text(name)]).map {
-            SignInRecord(account: try account($0), role: try role($0.textIfPresent(3)), password: try $0.textIfPresent(4))
-        }
-    }
 
     /// What an account is; nil when there is none.
     static func role(of account: String, in transaction: any Transaction) throws -> Role? {
