@@ -124,7 +124,7 @@ package struct Accounts: Sendable {
 
     /// The account that a live session's token signs in.
     package func account(ofSession text: String) async throws -> Account? {
-        guard let token = Sessions.token(text), let (session, state) = try sessions.find(token) else { return nil }
+        guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(session, token)
         return session.account
