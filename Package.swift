@@ -117,10 +117,15 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelPackager", "CarrelStore",
+                "CarrelPackager", "CarrelStore", "CarrelXML",
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library(
+            "CarrelUpstream",
+            bytes: true,
+            ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription"]
+        ),
         library(
             "CarrelPackager",
             bytes: true,
@@ -134,6 +139,14 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
+        library(
+            "CarrelReader",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -168,6 +181,20 @@ let package = Package(
         ),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
+        tests(
+            "CarrelUpstreamTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+                "CarrelUpstream",
+            ]
+        ),
+        tests(
+            "CarrelReaderTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
+                "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ]
+        ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),

@@ -23,6 +23,7 @@ package final class CarrelService: Sendable {
     package let desk: AccountDesk
     package let devices: Devices
     package let subscriptions: Subscriptions
+    package let editions: Editions
     package let audit: Audit
     package let credentials: EditionCredentials
     package let metrics: MetricsRegistry
@@ -81,6 +82,7 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
+        editions = Editions(database: database, clock: clock, products: products)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let own = OwnAccounts(
             database: database,
@@ -136,6 +138,7 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,

@@ -1,0 +1,213 @@
+public import CarrelBytes
+import CarrelSubscription
+public import CarrelUpstream
+
+/// An app's subscription with one provider: signs in, asks what the account has, gets credentials for editions.
+///
+/// It keeps the token and the provider's last answer, never what somebody typed. When the provider does not answer, or answers with
+/// a status other than 2xx, what was known stays in force.
+public actor SubscriptionClient {
+    /// What the app calls the provider.
+    public nonisolated let name: String
+    private let calls: SubscriptionCalls
+    private let store: any SubscriptionStore
+    private let device: String?
+    private let clock: any WallClock
+    private var stored: StoredSubscription
+    private var refreshing: Task<Result<Refresh, ReaderError>, Never>?
+
+    /// What asking again came to.
+    public enum Refresh: Sendable, Equatable {
+        case updated(SubscriptionState)
+        /// There was no answer that counts, so that what was known, if anything, stays in force.
+        case kept(SubscriptionState?, because: UpstreamError)
+    }
+
+    /// - Parameters:
+    ///   - name: what the app calls the provider.
+    ///   - calls: where the provider is.
+    ///   - store: where token and last answer are kept; one for each provider.
+    ///   - device: names this installation of the app, for providers that limit devices.
+    ///   - clock: tells when an answer came.
+    /// - Throws: `reader.store` when what was kept cannot be read.
+    public init(
+        name: String,
+        calls: SubscriptionCalls,
+        store: any SubscriptionStore,
+        device: String? = nil,
+        clock: any WallClock = SystemClock()
+    ) throws(ReaderError) {
+        self.name = name
+        self.calls = calls
+        self.store = store
+        self.device = device
+        self.clock = clock
+        do {
+            stored = try store.load().map { try StoredSubscription(reading: $0) } ?? StoredSubscription()
+        } catch let error as ReaderError {
+            throw error
+        } catch {
+            throw ReaderError(.store, "what was kept of the subscription cannot be read")
+        }
+    }
+
+    public var isSignedIn: Bool { stored.token != nil }
+
+    /// What the provider last said; nil before it has.
+    public var state: SubscriptionState? { stored.state }
+
+    /// The `Authorization` field for the provider's feeds, where it gave a credential for them.
+    public var feedAuthorization: String? {
+        guard let token = stored.token, let password = stored.globalAuthPassword else { return nil }
+        return EditionAccess.basic(token, password)
+    }
+
+    /// Whether the account may read a product, by the provider's last answer.
+    public func claims(_ product: String) -> Bool {
+        stored.token != nil && stored.state?.allows(product) == true
+    }
+
+    /// Signs in, and asks what the account has. Whoever was signed in before is not any more.
+    ///
+    /// - Parameters:
+    ///   - name: as it was typed.
+    ///   - password: as it was typed.
+    /// - Returns: what the account has, as ``refresh()`` does.
+    /// - Throws: `reader.refused`, after which all is as before; `reader.unavailable`.
+    public func signIn(name: String, password: String) async throws(ReaderError) -> Refresh {
+        let answer: SignInAnswer
+        do throws(UpstreamError) {
+            answer = try await calls.signIn(name: name, password: password, device: device)
+        } catch {
+            throw .unavailable(error)
+        }
+        switch answer {
+        case .refused(let status, let message): throw .refused(status, message)
+        case .token(let token, let password):
+            var fresh = StoredSubscription()
+            fresh.token = token
+            fresh.globalAuthPassword = password
+            try keep(fresh)
+            refreshing = nil  // it asks for the token from before
+            return try await refresh()
+        }
+    }
+
+    /// Asks what the account has: when the app starts, and when it has reason to.
+    ///
+    /// A token that is `stale` is renewed, once; is the new one stale too, that is the answer. Calls at the same time share one.
+    ///
+    /// - Throws: `reader.signedOut`; `reader.store` when the answer cannot be kept.
+    public func refresh() async throws(ReaderError) -> Refresh {
+        guard stored.token != nil else { throw .signedOut }
+        if let refreshing { return try await refreshing.value.get() }
+        let task = Task { () -> Result<Refresh, ReaderError> in
+            do throws(ReaderError) { return .success(try await ask()) } catch { return .failure(error) }
+        }
+        refreshing = task
+        let result = await task.value
+        if refreshing == task { refreshing = nil }
+        return try result.get()
+    }
+
+    private func ask() async throws(ReaderError) -> Refresh {
+        guard let token = stored.token else { throw .signedOut }
+        var verified = await verify(token)
+        guard case .success(let answer) = verified else { return kept(verified) }
+        var asked = token
+        if answer.state == .stale, calls.canRenew {
+            switch await renewed(token) {
+            case .failure(let error): return .kept(stored.state, because: error)
+            case .success(.refused): break
+            case .success(.token(let fresh, let password)):
+                guard stored.token == token else { throw .signedOut }
+                var renewed = stored
+                renewed.token = fresh
+                if let password { renewed.globalAuthPassword = password }
+                // Kept before it is used: the old one may be worth nothing any more.
+                try keep(renewed)
+                asked = fresh
+                verified = await verify(fresh)
+            }
+        }
+        guard case .success(let answer) = verified else { return kept(verified) }
+        // Somebody may have signed in or out meanwhile.
+        guard stored.token == asked else { throw .signedOut }
+        let state = SubscriptionState(answer, verifiedAt: clock.now)
+        var updated = stored
+        updated.state = state
+        try keep(updated)
+        return .updated(state)
+    }
+
+    private func kept(_ verified: Result<SubscriptionAnswer, UpstreamError>) -> Refresh {
+        guard case .failure(let error) = verified else { preconditionFailure("an answer is not kept back") }
+        return .kept(stored.state, because: error)
+    }
+
+    private func verify(_ token: String) async -> Result<SubscriptionAnswer, UpstreamError> {
+        do throws(UpstreamError) { return .success(try await calls.verify(token)) } catch { return .failure(error) }
+    }
+
+    private func renewed(_ token: String) async -> Result<SignInAnswer, UpstreamError> {
+        do throws(UpstreamError) { return .success(try await calls.renew(token)) } catch { return .failure(error) }
+    }
+
+    /// Gets what opens the download of an edition.
+    ///
+    /// - Parameter product: the edition's id in the feed.
+    /// - Returns: the fields that the download has to send.
+    /// - Throws: `reader.refused` with the provider's words; `reader.unavailable`, at which the download is not allowed.
+    public func credentials(for product: String) async throws(ReaderError) -> EditionAccess {
+        guard let token = stored.token else { throw .signedOut }
+        do throws(ReaderError) {
+            return try await credentials(for: product, token)
+        } catch {
+            // The token may have been renewed or be due for it; a new one is worth one more question.
+            guard error.code == .refused, error.status == "notrecognised", calls.canRenew else { throw error }
+            _ = try await refresh()
+            guard let fresh = stored.token, fresh != token else { throw error }
+            return try await credentials(for: product, fresh)
+        }
+    }
+
+    private func credentials(for product: String, _ token: String) async throws(ReaderError) -> EditionAccess {
+        let answer: CredentialsAnswer
+        do throws(UpstreamError) {
+            answer = try await calls.credentials(for: product, token: token)
+        } catch {
+            throw .unavailable(error)
+        }
+        switch answer {
+        case .refused(let status, let message): throw .refused(status, message)
+        case .granted(let userID, let password, let headers):
+            let extra = headers.map { (name: $0.name, value: $0.value) }
+            return EditionAccess(product: product, userID: userID, password: password, extra: extra)
+        }
+    }
+
+    /// Forgets the subscription, and tells the provider, which then counts the device no more.
+    ///
+    /// - Throws: `reader.unavailable` when the provider was not told; the subscription is forgotten all the same.
+    public func signOut() async throws(ReaderError) {
+        guard let token = stored.token else { return }
+        refreshing = nil
+        try keep(StoredSubscription())
+        do throws(UpstreamError) {
+            try await calls.signOut(token)
+        } catch {
+            throw .unavailable(error)
+        }
+    }
+
+    private func keep(_ fresh: StoredSubscription) throws(ReaderError) {
+        stored = fresh
+        do {
+            try store.save(fresh.token == nil ? nil : fresh.written)
+        } catch let error as ReaderError {
+            throw error
+        } catch {
+            throw ReaderError(.store, "the subscription cannot be kept")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// The providers that an app gets editions from, in the order in which they were added.
+///
+/// The first that claims a product, by its last answer, is asked for it; the last one where none does.
+public struct SubscriptionProviders: Sendable {
+    public let clients: [SubscriptionClient]
+
+    /// - Parameter clients: at least one.
+    public init(_ clients: [SubscriptionClient]) {
+        precondition(!clients.isEmpty, "an app without providers has nobody to ask")
+        self.clients = clients
+    }
+
+    /// The provider to ask for a product.
+    public func provider(for product: String) async -> SubscriptionClient {
+        for client in clients where await client.claims(product) { return client }
+        return clients[clients.count - 1]
+    }
+
+    /// Gets what opens the download of an edition, from the provider that claims it.
+    public func credentials(for product: String) async throws(ReaderError) -> EditionAccess {
+        try await provider(for: product).credentials(for: product)
+    }
+
+    /// Signs in with the first provider that recognises what was typed.
+    ///
+    /// - Parameters:
+    ///   - name: as it was typed.
+    ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
+    /// - Returns: the provider, and what it said of the account.
+    /// - Throws: the first refusal that says more than that nobody is recognised, or else the last error.
+    public func signIn(
+        name: String,
+        password: String
+    ) async throws(ReaderError) -> (client: SubscriptionClient, refresh: SubscriptionClient.Refresh) {
+        var told: ReaderError?
+        var last = ReaderError.signedOut
+        for client in clients {
+            do throws(ReaderError) {
+                return (client, try await client.signIn(name: name, password: password))
+            } catch {
+                last = error
+                if error.code == .refused, error.status != "notrecognised" { told = told ?? error }
+            }
+        }
+        throw told ?? last
+    }
+
+    /// Asks every provider that somebody is signed in with what the account has, all at the same time.
+    public func refresh() async {
+        await withTaskGroup(of: Void.self) { group in
+            for client in clients { group.addTask { _ = try? await client.refresh() } }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+public import CarrelBytes
+public import CarrelSubscription
+
+/// What a provider last said an account has.
+public struct SubscriptionState: Sendable, Equatable {
+    public let answer: SubscriptionAnswer
+    /// When it said so.
+    public let verifiedAt: Instant
+
+    public init(_ answer: SubscriptionAnswer, verifiedAt: Instant) {
+        self.answer = answer
+        self.verifiedAt = verifiedAt
+    }
+
+    /// Whether the account may read a product: one that is listed where products are, whatever the state; any, otherwise, while it
+    /// is active. The provider has the last word when credentials are asked for.
+    public func allows(_ product: String) -> Bool {
+        answer.issues?.contains(product) ?? (answer.state == .active)
+    }
+}

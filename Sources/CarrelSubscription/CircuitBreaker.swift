@@ -1,0 +1,97 @@
+package import CarrelBytes
+
+/// Keeps from asking a system that does not answer: after some failures in a short time nobody asks for a while, then one does.
+///
+/// A pure value: it is told the time and what came of every question that it let pass.
+package struct CircuitBreaker: Sendable {
+    package struct Limits: Sendable, Equatable {
+        /// So many failures…
+        package var failures = 5
+        /// …within this time stop the questions…
+        package var window = Duration.seconds(10)
+        /// …for this time, and twice as long after each probe that fails…
+        package var pause = Duration.seconds(5)
+        /// …up to this.
+        package var longestPause = Duration.seconds(60)
+        /// A probe that nobody tells the end of is given up after this time.
+        package var probePatience = Duration.seconds(60)
+
+        package init() {}
+    }
+
+    package enum State: Sendable, Equatable {
+        case closed
+        /// Nobody asks before this time.
+        case open(until: Instant)
+        /// One question is on its way since this time.
+        case probing(since: Instant)
+    }
+
+    /// What came of a question.
+    package enum Outcome: Sendable {
+        case answered
+        case failed
+        /// Nothing that says how the system is: the caller gave up, or it was the question's own fault.
+        case inconclusive
+    }
+
+    /// Lets one question pass.
+    package struct Admission: Sendable {
+        fileprivate let isProbe: Bool
+        fileprivate let period: Int
+    }
+
+    package private(set) var state = State.closed
+    private let limits: Limits
+    /// When questions failed, within the window.
+    private var failures: [Instant] = []
+    private var pause: Duration
+    /// Counts the changes of state, so that an answer to a question of long ago changes nothing.
+    private var period = 0
+
+    package init(_ limits: Limits = Limits()) {
+        self.limits = limits
+        pause = limits.pause
+    }
+
+    /// Whether somebody may ask now; nil when not. The end of the question must be told to ``end(_:_:at:)``.
+    package mutating func admit(at now: Instant) -> Admission? {
+        switch state {
+        case .closed: return Admission(isProbe: false, period: period)
+        case .open(let until):
+            // A clock that was set back must not keep it open for years.
+            guard now >= until || until - now > limits.longestPause else { return nil }
+        case .probing(let since):
+            guard now - since >= limits.probePatience || now < since else { return nil }
+        }
+        change(to: .probing(since: now))
+        return Admission(isProbe: true, period: period)
+    }
+
+    package mutating func end(_ admission: Admission, _ outcome: Outcome, at now: Instant) {
+        guard admission.period == period else { return }
+        switch outcome {
+        case .answered where admission.isProbe:
+            pause = limits.pause
+            failures = []
+            change(to: .closed)
+        case .answered: break
+        case .inconclusive where admission.isProbe: change(to: .open(until: now))  // the next one probes
+        case .inconclusive: break
+        case .failed where admission.isProbe:
+            pause = min(pause * 2, limits.longestPause)
+            change(to: .open(until: now + pause))
+        case .failed:
+            failures.removeAll { now - $0 >= limits.window || $0 > now }
+            failures.append(now)
+            guard failures.count >= limits.failures else { return }
+            failures = []
+            change(to: .open(until: now + pause))
+        }
+    }
+
+    private mutating func change(to state: State) {
+        self.state = state
+        period += 1
+    }
+}

@@ -1,0 +1,112 @@
+import CarrelBytes
+import CarrelHTTP
+public import CarrelHTTPClient
+public import CarrelSubscription
+
+/// Makes the five calls of Pugpig's security interface: the side of the app, or of a server that asks another.
+///
+/// It follows no redirects, and takes an answer only with a status of 2xx, whole and within the limits.
+public struct SubscriptionCalls: Sendable {
+    /// The longest answer that is taken, in bytes.
+    public static let maxAnswerBytes: Int64 = 8 << 20
+    /// 5 s to connect, 15 s in all, 10 s without progress.
+    public static let timeouts = ClientTimeouts(connect: .seconds(5), total: .seconds(15), stall: .seconds(10))
+
+    private let endpoints: SubscriptionEndpoints
+    private let exchange: UpstreamExchange
+
+    /// - Parameters:
+    ///   - endpoints: where to ask.
+    ///   - client: makes the requests.
+    ///   - timeouts: how long one call may take.
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    public init(
+        _ endpoints: SubscriptionEndpoints,
+        client: HTTPClient,
+        timeouts: ClientTimeouts = timeouts
+    ) throws(UpstreamError) {
+        try endpoints.check()
+        self.endpoints = endpoints
+        exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Self.maxAnswerBytes)
+    }
+
+    /// Whether tokens can be renewed.
+    public var canRenew: Bool { endpoints.renew != nil }
+
+    /// Signs in. A refusal is an answer, not an error.
+    ///
+    /// - Parameters:
+    ///   - name: as it was typed.
+    ///   - password: as it was typed; sent once and kept nowhere.
+    ///   - device: what names the app's installation; nil says nothing about it.
+    /// - Returns: a token, or the system's refusal.
+    /// - Throws: why there was no answer.
+    public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
+        var values: [(SubscriptionEndpoints.Parameter, String)] = [(.username, name), (.password, password)]
+        if let device { values.append((.device, device)) }
+        return try await ask(endpoints.signIn, values, SignInAnswer.parse)
+    }
+
+    /// Asks for a token in place of an old one.
+    ///
+    /// - Throws: `upstream.unsupported` where tokens cannot be renewed.
+    public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
+        guard let address = endpoints.renew else { throw UpstreamError(.unsupported, "tokens cannot be renewed") }
+        return try await ask(address, [(.token, token)], SignInAnswer.parse)
+    }
+
+    /// What the token's account has.
+    public func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
+        try await ask(endpoints.verify, [(.token, token)], SubscriptionAnswer.parse)
+    }
+
+    /// Asks for the credentials of one product.
+    public func credentials(for product: String, token: String) async throws(UpstreamError) -> CredentialsAnswer {
+        try await ask(endpoints.credentials, [(.token, token), (.product, product)], CredentialsAnswer.parse)
+    }
+
+    /// Ends a token; does nothing where there is no such call.
+    public func signOut(_ token: String) async throws(UpstreamError) {
+        guard let address = endpoints.signOut else { return }
+        do throws(UpstreamError) {
+            try await ask(address, [(.token, token)]) { _ throws(Malformed) in }
+        } catch {
+            // 501 is how the call is not supported
+            if error.status != 501 { throw error }
+        }
+    }
+
+    private func ask<Answer>(
+        _ address: String,
+        _ values: [(SubscriptionEndpoints.Parameter, String)],
+        _ parse: ([UInt8]) throws(Malformed) -> Answer
+    ) async throws(UpstreamError) -> Answer {
+        let bytes = try await exchange.send(try request(address, values))
+        do throws(Malformed) {
+            return try parse(bytes)
+        } catch {
+            throw UpstreamError(.answer, "the system upstream gave no answer: \(error.what)")
+        }
+    }
+
+    private func request(
+        _ address: String,
+        _ values: [(SubscriptionEndpoints.Parameter, String)]
+    ) throws(UpstreamError) -> ClientRequest {
+        let template = try EndpointTemplate(address)
+        let filled = template.filled(values)
+        let parts = filled.split(separator: "?", maxSplits: 1)
+        var query = parts.count > 1 ? String(parts[1]) : ""
+        if !template.hasPlaceholders {
+            let fields = values.map { parameter, value in
+                PercentEncoding.encode(endpoints.names[parameter] ?? parameter.rawValue) + "=" + PercentEncoding.encode(value)
+            }
+            query = ((query.isEmpty ? [] : [query]) + fields).joined(separator: "&")
+        }
+        let url = String(parts[0])
+        guard endpoints.usesForm else { return ClientRequest(query.isEmpty ? url : "\(url)?\(query)") }
+        var request = ClientRequest(.post, url, body: .bytes(Array(query.utf8)))
+        request.headers["Content-Type"] = "application/x-www-form-urlencoded"
+        return request
+    }
+}

@@ -1,0 +1,54 @@
+/// Where a system that speaks the five calls is, and how it wants to be asked.
+///
+/// A call's address may be a template: `https://example.org/login?user={username}&pw={password}` sends these parameters by these
+/// names and no others. An address without placeholders is sent what the call takes, by the names in ``names``.
+public struct SubscriptionEndpoints: Sendable, Equatable {
+    /// What a call may send.
+    public enum Parameter: String, Sendable, CaseIterable {
+        case username, password, token
+        case product = "product_id"
+        /// What names the app's installation.
+        case device = "uuid"
+    }
+
+    public var signIn: String
+    public var verify: String
+    public var credentials: String
+    /// Nil: tokens cannot be renewed.
+    public var renew: String?
+    /// Nil: signing out is nobody's concern.
+    public var signOut: String?
+    /// What parameters are called, where an address is no template.
+    public var names: [Parameter: String] = [:]
+    /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
+    public var usesForm = true
+
+    public init(signIn: String, verify: String, credentials: String, renew: String? = nil, signOut: String? = nil) {
+        self.signIn = signIn
+        self.verify = verify
+        self.credentials = credentials
+        self.renew = renew
+        self.signOut = signOut
+    }
+
+    /// The usual names below one address, with a slash at the end.
+    public init(base: String) {
+        let base = base.hasSuffix("/") ? base : base + "/"
+        self.init(
+            signIn: base + "sign_in/",
+            verify: base + "verify_subscription/",
+            credentials: base + "edition_credentials/",
+            renew: base + "renew_token/",
+            signOut: base + "sign_out/"
+        )
+    }
+
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    public func check() throws(UpstreamError) {
+        for address in [signIn, verify, credentials, renew, signOut] {
+            guard let address else { continue }
+            try UpstreamAddress.check(address)
+            _ = try EndpointTemplate(address)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+/// Rules for the addresses of systems upstream.
+enum UpstreamAddress {
+    /// Takes https anywhere, and http on this machine; nothing with a user name and password in it, which would end up in logs.
+    static func check(_ url: String) throws(UpstreamError) {
+        guard let scheme = ["https://", "http://"].first(where: { url.lowercased().hasPrefix($0) }),
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") })
+        else { throw UpstreamError(.address, "an address is not an http or https URL") }
+        let authority = url.dropFirst(scheme.count).prefix { !"/?".contains($0) }
+        guard !authority.isEmpty, !authority.contains("@"), !authority.contains("{") else {
+            throw UpstreamError(.address, "an address has no host, or more than a host in its place")
+        }
+        guard scheme == "https://" || isThisMachine(authority) else {
+            throw UpstreamError(.address, "an address sends passwords in the clear; https, or this machine")
+        }
+    }
+
+    private static func isThisMachine(_ authority: Substring) -> Bool {
+        let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map { authority.index(after: $0) } : nil
+        let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }
+        return ["localhost", "127.0.0.1", "[::1]"].contains(host.lowercased())
+    }
+}

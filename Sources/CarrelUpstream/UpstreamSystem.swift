@@ -1,0 +1,35 @@
+public import CarrelSubscription
+
+/// A system upstream that knows who may read what, by whatever protocol it is asked.
+public protocol UpstreamSystem: Sendable {
+    /// Signs in. A refusal is an answer, not an error.
+    func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
+
+    /// The successor of a token; throws `upstream.unsupported` where there is none.
+    func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer
+
+    /// What the token's account has.
+    func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer
+
+    /// Whether the token's account may read a product.
+    func permission(for product: String, token: String) async throws(UpstreamError) -> Permission
+
+    /// Ends a token.
+    func signOut(_ token: String) async throws(UpstreamError)
+}
+
+/// A system's word on one product.
+public enum Permission: Sendable, Equatable {
+    case granted
+    /// - status: a machine's word, such as `notentitled`; it may be missing.
+    case refused(status: String?, message: String?)
+}
+
+extension SubscriptionCalls: UpstreamSystem {
+    public func permission(for product: String, token: String) async throws(UpstreamError) -> Permission {
+        switch try await credentials(for: product, token: token) {
+        case .granted: .granted
+        case .refused(let status, let message): .refused(status: status, message: message)
+        }
+    }
+}
