@@ -9,7 +9,8 @@ struct `The controls of the player` {
     private static let isPaused = "document.body.dataset.state === 'paused'"
 
     /// The page of the title with the most chapters, ready to play, silent.
-    private func open(_ kind: BrowserKind, startScript: String? = nil) async throws -> (DemoServer, Browser, DemoServer.DemoTitle) {
+    private func open(_ kind: BrowserKind, startScript: String? = nil) async throws -> (DemoServer, Browser, DemoServer.DemoTitle)
+    {
         let server = try await DemoServer([])
         let browser = try await Browser.start(kind)
         if let startScript { try await browser.addStartScript(startScript) }
