@@ -53,6 +53,16 @@ struct PasswordCheck: Sendable {
         return .right(record, rehash: verdict.rehash)
     }
 
+    /// Throws when the account's password is another one by now: looking at it took a while.
+    static func requireUnchanged(
+        _ record: AccountStore.SignInRecord,
+        in transaction: any Transaction,
+        orElse error: () -> any Error
+    ) throws {
+        let now = try AccountStore.signInRecord(named: record.account.name, in: transaction)
+        guard now?.password == record.password else { throw error() }
+    }
+
     private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> Bool {
         guard let deviceKeyHash, let account = record?.account.id else { return false }
         return try await database.readBriefly { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) } != nil

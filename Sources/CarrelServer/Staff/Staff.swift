@@ -61,6 +61,7 @@ package struct Staff: Sendable {
         let (session, token, family) = fresh(account, role)
         let entry = Actor(account.id, requestID: requestID).entry("staff.sign-in", on: account.id, at: clock.now)
         try await database.write { transaction in
+            try PasswordCheck.requireUnchanged(record, in: transaction) { Self.notRecognised }
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
             try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
             try StaffStore.insert(session, hash: token.hash, family: family, in: transaction)
