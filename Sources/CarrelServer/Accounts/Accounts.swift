@@ -116,6 +116,25 @@ package struct Accounts: Sendable {
         return token.text
     }
 
+    /// Opens a session in a browser for somebody who gave the account's password.
+    ///
+    /// - Parameters:
+    ///   - account: whose.
+    ///   - rehash: a hash of the same password to keep instead of the old one.
+    ///   - actor: who did it.
+    /// - Returns: the session's token, which is shown once and never stored.
+    /// - Throws: when the database does not take it.
+    func startSession(of account: Account, rehash: String?, by actor: Actor) async throws -> String {
+        let (token, family) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid())
+        let entry = actor.entry("session.start", on: account.id, at: clock.now)
+        try await database.write {
+            if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: $0) }
+            try sessions.insert(token, family: family, account: account.id, device: nil, at: entry.at, in: $0)
+            try AuditStore.append(entry, in: $0)
+        }
+        return token.text
+    }
+
     /// The live session of a token whose account is open.
     func session(of text: String) async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
