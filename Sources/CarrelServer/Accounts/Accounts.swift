@@ -119,15 +119,18 @@ package struct Accounts: Sendable {
     /// Opens a session in a browser for somebody who gave the account's password.
     ///
     /// - Parameters:
-    ///   - account: whose.
+    ///   - record: the account as it was when the password was checked.
     ///   - rehash: a hash of the same password to keep instead of the old one.
     ///   - actor: who did it.
     /// - Returns: the session's token, which is shown once and never stored.
-    /// - Throws: when the database does not take it.
-    func startSession(of account: Account, rehash: String?, by actor: Actor) async throws -> String {
-        let (token, family) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid())
+    /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
+    func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: Actor) async throws -> String {
+        let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)
         let entry = actor.entry("session.start", on: account.id, at: clock.now)
         try await database.write {
+            try PasswordCheck.requireUnchanged(record, in: $0) {
+                ServerError(.unauthenticated, "the password was changed while it was checked")
+            }
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: $0) }
             try sessions.insert(token, family: family, account: account.id, device: nil, at: entry.at, in: $0)
             try AuditStore.append(entry, in: $0)

@@ -12,6 +12,7 @@ struct SignInRoutes {
 
     /// A name, a password of 256 characters, escaped.
     private static let formLimit = 16_384
+    private static let notRecognised = "This name and password do not go together."
 
     func add(to router: inout Router) {
         router.on(.get, "sign-in") { request, _ in
@@ -73,14 +74,16 @@ struct SignInRoutes {
                 var response = try again("Too many attempts. Try again in \(PasswordCheck.words(for: wait)).", .tooManyRequests)
                 response.headers["Retry-After"] = String(max(1, wait.components.seconds))
                 return response
-            case .wrong: return try again("This name and password do not go together.", .unauthorized)
+            case .wrong: return try again(Self.notRecognised, .unauthorized)
             case .right(let record, _) where record.account.isSuspended:
                 return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
             case .right(let record, let rehash):
                 if let old = request.cookie(Callers.sessionCookie) { try await accounts.endSession(old) }
                 let actor = Actor(record.account.id, requestID: request.id)
-                return Self.open(try await accounts.startSession(of: record.account, rehash: rehash, by: actor), next, request)
+                return Self.open(try await accounts.startSession(of: record, rehash: rehash, by: actor), next, request)
             }
+        } catch let error as ServerError where error.code == .unauthenticated {
+            return try again(Self.notRecognised, .unauthorized)
         } catch let error as HTTPError where error.status == .serviceUnavailable {
             var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
             response.headers["Retry-After"] = "5"
