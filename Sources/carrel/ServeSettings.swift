@@ -28,7 +28,11 @@ struct ServeSettings: SettingsTable {
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
 
-    static let settings: [Setting<Self>] = [
+    var signOn = SignOnOptions()
+
+    static let settings = own + SignOnOptions.settings
+
+    private static let own: [Setting<Self>] = [
         Setting(
             \.address,
             "http.address",
@@ -153,7 +157,7 @@ struct ServeSettings: SettingsTable {
         if let publicURL, !Self.isAddress(publicURL) {
             found.append(("http.public-url", "'\(publicURL)' is not an address such as https://audio.example.org"))
         }
-        return found
+        return found + signOn.contradictions
     }
 
     private static let longestTicketLife = Duration.seconds(10 * 366 * 86_400)
