@@ -24,7 +24,8 @@ package final class CarrelService: Sendable {
     package let devices: Devices
     package let subscriptions: Subscriptions
     package let audit: Audit
-    package let credentials: EditionCredentials
+    package let credentials: CredentialKeyring
+    package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
     package let router: Router
     private let draining: Locked<Bool>
@@ -77,7 +78,14 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
-        credentials = EditionCredentials(secrets: [1: try secret(.credential)])
+        credentials = try await CredentialKeyring(
+            database: database,
+            master: master,
+            clock: clock,
+            sha1: settings.subscription.sha1,
+            metrics: metrics
+        )
+        feedPasswords = FeedPasswords(secret: try secret(.feed))
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
@@ -89,15 +97,16 @@ package final class CarrelService: Sendable {
             passwords: passwords,
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle)),
             products: products,
-            devicePolicy: settings.subscription.devices
+            devicePolicy: settings.subscription.devices,
+            givesFeedPasswords: settings.subscription.givesFeedPasswords
         )
         var sources: [any EntitlementSource] = [own]
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
+            feedPasswords: feedPasswords,
             database: database,
-            clock: clock,
             credentialLife: settings.subscription.credentialLife
         )
         let draining = Locked(false)
@@ -131,11 +140,12 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         SubscriptionRoutes(
             service: authorisation,
-            names: SubscriptionRoutes.ParameterNames(),
+            names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,

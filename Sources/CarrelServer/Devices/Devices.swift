@@ -67,7 +67,7 @@ package struct Devices: Sendable {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
 
-    /// Revokes a device: its sessions end at once, and its slot is free.
+    /// Revokes a device: its sessions end at once, its slot is free, and the account has to ask for credentials again.
     package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await database.write { transaction in
@@ -76,6 +76,7 @@ package struct Devices: Sendable {
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             try DeviceStore.free(id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }
