@@ -22,7 +22,9 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
+    package let editions: Editions
     package let audit: Audit
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
@@ -77,6 +79,7 @@ package final class CarrelService: Sendable {
         let passwords = PasswordHashing(settings.passwordCost)
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
+        appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
             database: database,
@@ -89,13 +92,19 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
+        editions = Editions(database: database, clock: clock, products: products)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
+        let check = PasswordCheck(
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        )
         let own = OwnAccounts(
             database: database,
             clock: clock,
             sessions: sessions,
-            passwords: passwords,
-            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle)),
+            check: check,
             products: products,
             devicePolicy: settings.subscription.devices,
             givesFeedPasswords: settings.subscription.givesFeedPasswords
@@ -112,7 +121,7 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, guestAccount: settings.guestAccount)
+        let callers = Callers(accounts: accounts, appPasswords: appPasswords, guestAccount: settings.guestAccount)
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -143,9 +152,11 @@ package final class CarrelService: Sendable {
             names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
-        AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
+            .add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
+        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,

@@ -2,9 +2,10 @@ import CarrelStore
 
 extension Schema {
     static let revocations = Migration(
-        version: 3,
+        version: 5,
         name: "revoked credentials",
         statements: [
+            SQL("DROP TABLE credential_revocations"),
             // Counts revocations and changes of the secrets that sign: whoever has read at a number reads what came since.
             SQL("CREATE TABLE credential_serial (serial BIGINT NOT NULL PRIMARY KEY)"),
             SQL("INSERT INTO credential_serial (serial) VALUES (1)"),
