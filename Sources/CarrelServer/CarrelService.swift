@@ -22,6 +22,7 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
     package let editions: Editions
@@ -100,6 +101,7 @@ package final class CarrelService: Sendable {
             passwords: passwords,
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
+        staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
         let own = OwnAccounts(
             database: database,
             clock: clock,
@@ -121,7 +123,12 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, appPasswords: appPasswords, guestAccount: settings.guestAccount)
+        let callers = Callers(
+            accounts: accounts,
+            appPasswords: appPasswords,
+            staff: staff,
+            guestAccount: settings.guestAccount
+        )
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -154,6 +161,12 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
+        StaffRoutes(
+            staff: staff,
+            desk: desk,
+            callers: callers,
+            hasCannedUsers: settings.subscription.hasCannedUsers
+        ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)

@@ -214,7 +214,7 @@ struct `Credentials that were given out` {
 
     @Test func `are an administrator's to void, but for one account's`() async throws {
         let stand = try await newsstand()
-        let key = try await stand.test.service.accounts.createServiceKey(name: "shop", role: .service).text
+        let key = try await stand.test.service.accounts.createServiceKey(name: "shop", role: .service, by: staff).text
         let headers: HTTPFields = ["Authorization": "Bearer \(key)"]
         func status(_ path: String, _ body: JSON?, _ headers: HTTPFields) async throws -> Int {
             try await stand.test.send(.post, path, headers: headers, body: body).status

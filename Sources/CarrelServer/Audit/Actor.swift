@@ -7,6 +7,8 @@ package struct Actor: Sendable {
 
     /// Somebody who has not signed in.
     static let nobody = "nobody"
+    /// Whoever may use the home itself.
+    package static let `operator` = Actor("operator")
 
     package init(_ id: String, requestID: String = "") {
         self.id = id

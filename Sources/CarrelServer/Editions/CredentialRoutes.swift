@@ -10,19 +10,16 @@ struct CredentialRoutes {
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/credentials/revoke") { request, _ in
-            try await callers.requireBackOffice(request)
+            let actor = try await callers.require(request, .changeHoldings)
             let revocation = try await revocation(request)
             // One account is support's matter; a product, or everything, touches many.
-            if case .account = revocation {} else { try await callers.requireBackOffice(request, .admin) }
-            try await credentials.revoke(revocation, by: try await callers.actor(request))
+            if case .account = revocation {} else { try await callers.require(request, .rotateKeys) }
+            try await credentials.revoke(revocation, by: actor)
             return .empty(.noContent)
         }
         router.on(.post, "admin/v1/credential-key/rotate") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
-            let rotation = try await credentials.rotate(
-                atOnce: request.query.flag("atOnce"),
-                by: try await callers.actor(request)
-            )
+            let actor = try await callers.require(request, .rotateKeys)
+            let rotation = try await credentials.rotate(atOnce: request.query.flag("atOnce"), by: actor)
             return .json([
                 "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
                 "forgotten": .integer(rotation.forgotten),

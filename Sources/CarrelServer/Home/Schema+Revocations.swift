@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let revocations = Migration(
-        version: 5,
+        version: 6,
         name: "revoked credentials",
         statements: [
             SQL("DROP TABLE credential_revocations"),
