@@ -29,100 +29,117 @@ struct ServeSettings: SettingsTable {
     var feedPasswords = false
     var sha1Secret: String?
     var sha1Until: Instant?
+    var editionRefusal = RefusalStyle.forbidden
+    var opdsRefusal = RefusalStyle.challenge
+    var pugpigHeaders = false
+    var catalogTitle = "Carrel"
 
-    static let settings: [Setting<Self>] =
-        [
-            Setting(
-                \.address,
-                "http.address",
-                flags: ["--bind"],
-                value: "address",
-                help: "The address to listen on; 0.0.0.0 for every network."
-            ),
-            Setting(\.port, "http.port", flags: ["--port", "-p"], help: "The port to listen on; 0 for any that is free."),
-            Setting(
-                \.allowedHosts,
-                "http.allowed-hosts",
-                value: "name",
-                help: "Host names by which clients may call the server, beside its own address."
-            ),
-            Setting(
-                \.trustedProxies,
-                "http.trusted-proxies",
-                value: "network",
-                help: "Networks of reverse proxies whose X-Forwarded headers count, such as 10.0.0.0/8."
-            ),
-            Setting(
-                \.workers,
-                "http.workers",
-                allowed: .range(1...256),
-                help: "Threads that serve connections; one for each core when unset."
-            ),
-            Setting(
-                \.publicURL,
-                "http.public-url",
-                value: "url",
-                help: "Where clients reach the server, for the addresses in playlists; what they called when unset."
-            ),
-            Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
-            Setting(
-                \.certificate,
-                "tls.certificate",
-                value: "file",
-                help: "The certificate chain in PEM; with it the server speaks TLS 1.2 and later."
-            ),
-            Setting(\.certificateKey, "tls.key", value: "file", help: "The certificate's private key in PEM."),
-            Setting(
-                \.access,
-                "stream.access",
-                help: "Whether the order id opens an order (order-url), or the account's session is needed too (session)."
-            ),
-            Setting(
-                \.concurrency,
-                "stream.concurrency",
-                allowed: .range(0...1_000_000),
-                help: "Listeners at once for each account, or for each order with order-url; 0 for any number."
-            ),
-            Setting(
-                \.keyRotation,
-                "stream.key-rotation",
-                allowed: .range(0...1_000_000),
-                help: "Segments under one content key; 0 for one key for the whole title."
-            ),
-            Setting(
-                \.ticketLife,
-                "stream.ticket-life",
-                help: "How long a playlist's addresses live at least; never less than twice the title."
-            ),
-            Setting(
-                \.guestAccount,
-                "web.guest-account",
-                value: "name",
-                help: "The account whose shelf visitors see without signing in; nobody's when unset."
-            ),
-            Setting(
-                \.cannedUsers,
-                "subscription.canned-users",
-                flags: ["--canned-users"],
-                help: "Whether the canned users exist, to test an app against every case; never on a server with readers."
-            ),
-            Setting(
-                \.credentialLife,
-                "subscription.credential-life",
-                help: "How long the credentials of an edition live."
-            ),
-            Setting(
-                \.deviceLimit,
-                "subscription.device-limit",
-                allowed: .range(0...1_000_000),
-                help: "Devices at once for each account, where neither it nor its plan says; 0 for any number."
-            ),
-            Setting(
-                \.categoryValues,
-                "subscription.category-values",
-                help: "Whether verify_subscription says each category's term as value too, which some apps read."
-            ),
-        ] + appSettings
+    static let settings = serverSettings + appSettings
+
+    private static let serverSettings: [Setting<Self>] = [
+        Setting(
+            \.address,
+            "http.address",
+            flags: ["--bind"],
+            value: "address",
+            help: "The address to listen on; 0.0.0.0 for every network."
+        ),
+        Setting(\.port, "http.port", flags: ["--port", "-p"], help: "The port to listen on; 0 for any that is free."),
+        Setting(
+            \.allowedHosts,
+            "http.allowed-hosts",
+            value: "name",
+            help: "Host names by which clients may call the server, beside its own address."
+        ),
+        Setting(
+            \.trustedProxies,
+            "http.trusted-proxies",
+            value: "network",
+            help: "Networks of reverse proxies whose X-Forwarded headers count, such as 10.0.0.0/8."
+        ),
+        Setting(
+            \.workers,
+            "http.workers",
+            allowed: .range(1...256),
+            help: "Threads that serve connections; one for each core when unset."
+        ),
+        Setting(
+            \.publicURL,
+            "http.public-url",
+            value: "url",
+            help: "Where clients reach the server, for the addresses in playlists; what they called when unset."
+        ),
+        Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
+        Setting(
+            \.certificate,
+            "tls.certificate",
+            value: "file",
+            help: "The certificate chain in PEM; with it the server speaks TLS 1.2 and later."
+        ),
+        Setting(\.certificateKey, "tls.key", value: "file", help: "The certificate's private key in PEM."),
+        Setting(
+            \.access,
+            "stream.access",
+            help: "Whether the order id opens an order (order-url), or the account's session is needed too (session)."
+        ),
+        Setting(
+            \.concurrency,
+            "stream.concurrency",
+            allowed: .range(0...1_000_000),
+            help: "Listeners at once for each account, or for each order with order-url; 0 for any number."
+        ),
+        Setting(
+            \.keyRotation,
+            "stream.key-rotation",
+            allowed: .range(0...1_000_000),
+            help: "Segments under one content key; 0 for one key for the whole title."
+        ),
+        Setting(
+            \.ticketLife,
+            "stream.ticket-life",
+            help: "How long a playlist's addresses live at least; never less than twice the title."
+        ),
+        Setting(
+            \.guestAccount,
+            "web.guest-account",
+            value: "name",
+            help: "The account whose shelf visitors see without signing in; nobody's when unset."
+        ),
+        Setting(
+            \.cannedUsers,
+            "subscription.canned-users",
+            flags: ["--canned-users"],
+            help: "Whether the canned users exist, to test an app against every case; never on a server with readers."
+        ),
+        Setting(
+            \.credentialLife,
+            "subscription.credential-life",
+            help: "How long the credentials of an edition live."
+        ),
+        Setting(
+            \.deviceLimit,
+            "subscription.device-limit",
+            allowed: .range(0...1_000_000),
+            help: "Devices at once for each account, where neither it nor its plan says; 0 for any number."
+        ),
+        Setting(
+            \.categoryValues,
+            "subscription.category-values",
+            help: "Whether verify_subscription says each category's term as value too, which some apps read."
+        ),
+        Setting(
+            \.editionRefusal,
+            "editions.refusal",
+            help: "How downloads below /editions/ are refused: 403 as apps expect (forbidden), or 401 as readers do (challenge)."
+        ),
+        Setting(\.opdsRefusal, "opds.refusal", help: "The same below /opds/v2/editions/."),
+        Setting(
+            \.pugpigHeaders,
+            "editions.pugpig-headers",
+            help: "Whether answers say what they need in X-Pugpig-Entitlement too."
+        ),
+        Setting(\.catalogTitle, "opds.title", value: "text", help: "What feeds call the catalog."),
+    ]
 
     static let otherVariables: Set<String> = [
         "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_DATABASE", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
@@ -174,8 +191,13 @@ struct ServeSettings: SettingsTable {
         made.subscription.names = names
         made.subscription.givesFeedPasswords = feedPasswords
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
+        made.editions.refusal = editionRefusal
+        made.editions.opdsRefusal = opdsRefusal
+        made.editions.saysPugpigEntitlement = pugpigHeaders
+        made.editions.catalogTitle = catalogTitle
         return made
     }
 }
 
 extension AccessMode: TextValue {}
+extension RefusalStyle: TextValue {}

@@ -204,7 +204,7 @@ package final class CredentialKeyring: Sendable {
 
     private func reread(at now: Instant) async throws -> Known {
         let before = known.withLock { $0 }
-        let change = try database.readNow { try Change(after: before.revocations.serial, in: $0) }
+        let change = try await database.readBriefly { try Change(after: before.revocations.serial, in: $0) }
         var fresh = before
         fresh.readAt = now
         if change.serial != before.revocations.serial {
