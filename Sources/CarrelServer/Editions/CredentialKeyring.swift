@@ -61,19 +61,20 @@ package final class CredentialKeyring: Sendable {
 
     /// What pairs are made with from now on. To be asked for before it is read whether somebody may have one, so that a
     /// revocation in between counts.
-    func issuer() async throws -> Issuer {
+    package func issuer() async throws -> Issuer {
         let now = clock.now
         let known = try await reread(at: now)
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: now)
     }
 
     /// Makes pairs of one moment.
-    struct Issuer: Sendable {
+    package struct Issuer: Sendable {
         let credentials: EditionCredentials
         let serial: UInt32
         let now: Instant
 
-        func issue(product: String, account: String, life: Duration) -> EditionCredentials.Pair {
+        /// A pair that opens a product for an account.
+        package func issue(product: String, account: String, life: Duration) -> EditionCredentials.Pair {
             credentials.issue(product: product, account: account, serial: serial, at: now, life: life)
         }
     }
