@@ -128,5 +128,6 @@ struct EditionDownloads: Sendable {
         return headers
     }
 
+    static let gone = HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
     static let missing = ServerError(.notFound, "there is no such edition, or nothing at this place in it")
 }
