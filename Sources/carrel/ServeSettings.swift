@@ -1,4 +1,6 @@
+import CarrelBytes
 import CarrelCommandLine
+import CarrelCrypto
 import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings
@@ -23,6 +25,10 @@ struct ServeSettings: SettingsTable {
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
     var categoryValues = false
+    var names = ParameterNames()
+    var feedPasswords = false
+    var sha1Secret: String?
+    var sha1Until: Instant?
     var editionRefusal = RefusalStyle.forbidden
     var opdsRefusal = RefusalStyle.challenge
     var pugpigHeaders = false
@@ -30,9 +36,9 @@ struct ServeSettings: SettingsTable {
 
     var signOn = SignOnOptions()
 
-    static let settings = own + SignOnOptions.settings
+    static let settings = serverSettings + appSettings + SignOnOptions.settings
 
-    private static let own: [Setting<Self>] = [
+    private static let serverSettings: [Setting<Self>] = [
         Setting(
             \.address,
             "http.address",
@@ -149,6 +155,7 @@ struct ServeSettings: SettingsTable {
             )
         }
         if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
+        found += contradictionsOfApps
         if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
         if ticketLife > Self.longestTicketLife { found.append(("stream.ticket-life", "is more than ten years")) }
         for network in trustedProxies where AddressRange(network) == nil {
@@ -183,6 +190,9 @@ struct ServeSettings: SettingsTable {
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues
+        made.subscription.names = names
+        made.subscription.givesFeedPasswords = feedPasswords
+        made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal
         made.editions.opdsRefusal = opdsRefusal
         made.editions.saysPugpigEntitlement = pugpigHeaders

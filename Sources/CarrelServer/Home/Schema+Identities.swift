@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let identities = Migration(
-        version: 6,
+        version: 7,
         name: "identities at providers, store transactions",
         statements: [
             SQL(
