@@ -78,7 +78,7 @@ struct SignInRoutes {
             requestID: request.id
         )
         func again(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
-            try form(["problem": .problem(sentence), "name": .plain(attempt.name)], then: next, status: status)
+            try self.form(["problem": .problem(sentence), "name": .plain(attempt.name)], then: next, status: status)
         }
         do {
             switch try await check.run(attempt) {
