@@ -89,12 +89,18 @@ struct SignOnVisit {
     let test: TestService
     let cookie: String
     let address: Query
+    private let peer: Peer
 
     /// Starts to sign in.
-    init(_ test: TestService, to path: String? = nil) async throws {
+    init(
+        _ test: TestService,
+        to path: String? = nil,
+        peer: Peer = .network(address: "192.0.2.1", port: 1)
+    ) async throws {
         self.test = test
+        self.peer = peer
         let target = "/sign-in/oidc" + (path.map { "?to=\(PercentEncoding.encode($0))" } ?? "")
-        let answer = try await test.send(.get, target)
+        let answer = try await test.send(.get, target, peer: peer)
         guard answer.status == 303, let location = answer.headers["Location"], let cookie = answer.headers["Set-Cookie"] else {
             throw SignOnVisitError.notSent(answer.status)
         }
@@ -112,6 +118,7 @@ struct SignOnVisit {
         cookie: String? = nil
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
         let query = "code=\(code)&state=\(state ?? address["state"] ?? "")\(more)"
-        return try await test.send(.get, "/sign-in/oidc/callback?\(query)", headers: ["Cookie": cookie ?? self.cookie])
+        let headers: HTTPFields = ["Cookie": cookie ?? self.cookie]
+        return try await test.send(.get, "/sign-in/oidc/callback?\(query)", headers: headers, peer: peer)
     }
 }

@@ -45,9 +45,10 @@ struct `Signing in at a provider` {
         _ changes: [String: JSON?] = [:],
         header: String = header,
         key: String = "first",
-        to path: String? = nil
+        to path: String? = nil,
+        peer: Peer = .network(address: "192.0.2.1", port: 1)
     ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
-        let visit = try await SignOnVisit(test, to: path)
+        let visit = try await SignOnVisit(test, to: path, peer: peer)
         let claims = claims(provider, visit, changes)
         let token = try await provider.certificates.jws(header: header, payload: claims, with: key)
         provider.change { $0.idToken = token }
@@ -300,17 +301,60 @@ struct `Signing in at a provider` {
         #expect(!later.hasCurrentSubscription(at: test.clock.now), "nobody came to say that they are still in the group")
     }
 
-    @Test func `of staff on the way to the administrator's page opens that too`() async throws {
+    @Test func `of staff on the way to the administrator's page opens that too, where nobody can listen`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider) { $0.roles = ["staff": .support] }
-        func cookie(_ groups: JSON, _ path: String) async throws -> String? {
-            let answer = try await Self.signIn(test, provider, ["groups": groups], to: path)
+        let (near, far) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))
+        func cookie(_ groups: JSON, _ path: String, _ peer: Peer) async throws -> String? {
+            let answer = try await Self.signIn(test, provider, ["groups": groups], to: path, peer: peer)
             return answer.headers.values("Set-Cookie").first { $0.hasPrefix("carrel_admin=") }
         }
-        #expect(try await cookie(["readers"], "/admin/") == nil)
-        #expect(try await cookie(["staff"], "/") == nil)
-        // Over plain HTTP from another machine, as here, staff do not sign in at all.
-        #expect(try await cookie(["staff"], "/admin/") == nil)
+        #expect(try await cookie(["readers"], "/admin/", near) == nil)
+        #expect(try await cookie(["staff"], "/", near) == nil)
+        #expect(try await cookie(["staff"], "/admin/", far) == nil, "plain HTTP from another machine")
+        let session = try #require(try await cookie(["staff"], "/admin/", near)).prefix { $0 != ";" }
+        func status() async throws -> Int {
+            try await test.send(.get, "/admin/v1/accounts", headers: ["Cookie": String(session)], peer: near).status
+        }
+        #expect(try await status() == 200)
+        #expect(try await cookie([], "/", far) == nil)
+        #expect(try await status() == 401, "who has left the group is out at once after the next sign-in")
+    }
+
+    @Test func `reads no endless answer, and speaks with nobody whose certificate it does not trust`() async throws {
+        let provider = try await HostileProvider()
+        provider.change { $0.description["service_documentation"] = .string(String(repeating: "x", count: 256 << 10)) }
+        let test = try await Self.service(provider)
+        #expect(try await test.send(.get, "/sign-in/oidc").status == 503)
+        let (certificates, port) = (provider.certificates, LoopbackPort.free())
+        try await certificates.make("root", extensions: TestCertificates.authority)
+        let names = "\(TestCertificates.signer)\nsubjectAltName = DNS:localhost"
+        try await certificates.make("localhost", by: "root", extensions: names)
+        let issuer = "https://localhost:\(port)"
+        try await checkProcess(["/bin/mkdir", certificates.directory.file(".well-known")])
+        certificates.directory.write(
+            ".well-known/openid-configuration",
+            """
+            {"issuer":"\(issuer)","authorization_endpoint":"\(issuer)/a","token_endpoint":"\(issuer)/t","jwks_uri":"\(issuer)/k"}
+            """
+        )
+        let server = try BackgroundProcess(
+            [
+                try requirePeer("openssl"), "s_server", "-WWW", "-quiet", "-accept", "127.0.0.1:\(port)",
+                "-cert", "localhost.pem", "-key", "localhost.key",
+            ],
+            directory: certificates.directory.path
+        )
+        try await server.waitForPort(port)
+        for (authority, status) in [(nil, 503), ("root", 303)] as [(String?, Int)] {
+            let test = try await TestService { settings in
+                settings.signOn.provider = try? OpenIDConfiguration(issuer: issuer, clientID: "carrel")
+                settings.signOn.certificateAuthorities = authority.map { certificates.directory.file("\($0).pem") }
+            }
+            let answer = try await test.send(.get, "/sign-in/oidc")
+            #expect(answer.status == status, "\(String(decoding: answer.body, as: UTF8.self))")
+        }
+        await server.terminate()
     }
 
     @Test func `leaves everything else working while the provider is down`() async throws {
