@@ -125,11 +125,13 @@ struct Recording {
     }
 
     /// What the parts say of the whole.
-    func metadata(named name: String) -> TitleMetadata {
+    ///
+    /// - Parameter name: what it is called when they do not say.
+    func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.
-        let title = tags.count > 1 ? first.album ?? name : first.title ?? first.album ?? name
-        var metadata = TitleMetadata(title: title)
+        let said = tags.count > 1 ? first.album : first.title ?? first.album
+        var metadata = TitleMetadata(title: try said ?? name())
         metadata.subtitle = first.subtitle
         metadata.authors = first.authors
         metadata.narrators = first.narrators

@@ -53,7 +53,8 @@ struct StreamRoutes {
         )
         let bytes =
             request.query.flag("mediaPlaylist")
-            ? try streaming.multivariantPlaylist(grant, asked) : try await streaming.mediaPlaylist(grant, asked, at: now)
+            ? try streaming.multivariantPlaylist(grant, asked, cover: try await titles.find(grant.order.titleID).cover != nil)
+            : try await streaming.mediaPlaylist(grant, asked, at: now)
         var response = HTTPResponse(
             .ok,
             headers: ["Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "private, no-cache"],
@@ -79,8 +80,10 @@ struct StreamRoutes {
             )
         }
         try Streaming.requireLive(grant.order, at: now)
-        try streaming.requireLease(subject, listener, at: now)
-        if purpose == .key { return try await key(grant, period: number) }
+        // who only asks what is there listens to nothing: no lease, and the order stays as it is
+        let listens = request.method != .head
+        if listens { try streaming.requireLease(subject, listener, at: now) }
+        if purpose == .key { return try await key(grant, period: number, activates: listens) }
         let codec = grant.media.index.format.codec
         guard let form = SegmentForm.allCases.first(where: { $0.fileExtension(for: codec) == suffix }),
             let stream = try await streaming.segment(grant, number: number, form: form)
@@ -93,9 +96,9 @@ struct StreamRoutes {
         )
     }
 
-    private func key(_ grant: Grants.Grant, period: Int) async throws -> HTTPResponse {
+    private func key(_ grant: Grants.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
-        if grant.order.state == .ready {
+        if activates, grant.order.state == .ready {
             try Streaming.requireLive(try await streaming.orders.activate(grant.order.id), at: streaming.clock.now)
         }
         return HTTPResponse(
