@@ -213,7 +213,7 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelServer",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelXML",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),
