@@ -13,22 +13,26 @@ struct `The decision table` {
     private let password = "correct horse battery"
     private let staff = Actor("operator")
 
-    /// What an account holds. A row says, for each product, G granted, N not entitled, E expired.
-    private enum Model: String, CaseIterable {
-        //                       early during grace late free
-        case nothing = /*                */ "N N N N G"
-        case everything = /*             */ "G G G G G"
-        case everythingEnded = /*        */ "E E E E G"
-        case everythingToCome = /*       */ "N N N N G "
-        case issues = /*                 */ "N G G G G"
-        case issuesEnded = /*            */ "N G G E G"
-        case listed = /*                 */ "N G N N G"
-        case listedEnded = /*            */ "N G N N G "
-        case bought = /*                 */ "N G N N G  "
-        case giftEnded = /*              */ "N E N N G"
-        case giftBesideEverythingEnded = "E G E E G"
+    /// What an account holds.
+    private enum Model: CaseIterable {
+        case nothing, everything, everythingEnded, everythingToCome, issues, issuesEnded, listed, listedEnded
+        case bought, giftEnded, giftBesideEverythingEnded
 
-        var row: [Character] { rawValue.filter { $0 != " " } }
+        /// What it gives, for the products in their order: G granted, N not entitled, E expired.
+        var row: [Character] {
+            let letters =
+                switch self {
+                case .nothing, .everythingToCome: "NNNNG"
+                case .everything: "GGGGG"
+                case .everythingEnded: "EEEEG"
+                case .issues: "NGGGG"
+                case .issuesEnded: "NGGEG"
+                case .listed, .listedEnded, .bought: "NGNNG"
+                case .giftEnded: "NENNG"
+                case .giftBesideEverythingEnded: "EGEEG"
+                }
+            return Array(letters)
+        }
         /// Whether a subscription runs.
         var isActive: Bool { [.everything, .issues, .listed].contains(self) }
         /// Whether products are listed one by one.
