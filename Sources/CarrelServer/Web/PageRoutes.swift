@@ -16,6 +16,14 @@ struct PageRoutes {
             return response
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
+        router.on(.get, "admin{/}") { request, _ in
+            guard let asset = WebAssets.named("admin.html") else { throw Self.missing }
+            // The page is never kept, so that it asks for the scripts it was made with.
+            var response = Self.response(asset, request)
+            response.headers["Cache-Control"] = "no-store"
+            response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+            return response
+        }
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "assets/{name}") { request, parameters in
             guard let asset = WebAssets.named(parameters["name"]) else {
