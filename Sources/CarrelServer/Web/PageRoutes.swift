@@ -14,9 +14,8 @@ struct PageRoutes {
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "admin{/}") { request, _ in
-            guard let asset = WebAssets.named("admin.html") else { throw Self.missing }
-            // The page is never kept, so that it asks for the scripts it was made with.
-            var response = Self.response(asset, request)
+            // Never kept, so that the page asks for the scripts that it was made with.
+            var response = try Page.file("admin.html", request)
             response.headers["Cache-Control"] = "no-store"
             response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
             return response
