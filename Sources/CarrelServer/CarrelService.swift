@@ -27,7 +27,8 @@ package final class CarrelService: Sendable {
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
-    package let credentials: EditionCredentials
+    package let credentials: CredentialKeyring
+    package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
     package let activity: Activity
     package let router: Router
@@ -86,7 +87,14 @@ package final class CarrelService: Sendable {
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
-        credentials = EditionCredentials(secrets: [1: try secret(.credential)])
+        credentials = try await CredentialKeyring(
+            database: database,
+            master: master,
+            clock: clock,
+            sha1: settings.subscription.sha1,
+            metrics: metrics
+        )
+        feedPasswords = FeedPasswords(secret: try secret(.feed))
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
@@ -106,15 +114,16 @@ package final class CarrelService: Sendable {
             sessions: sessions,
             check: check,
             products: products,
-            devicePolicy: settings.subscription.devices
+            devicePolicy: settings.subscription.devices,
+            givesFeedPasswords: settings.subscription.givesFeedPasswords
         )
         var sources: [any EntitlementSource] = [own]
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
+            feedPasswords: feedPasswords,
             database: database,
-            clock: clock,
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )
@@ -155,7 +164,7 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         let calls = SubscriptionRoutes(
             service: authorisation,
-            names: SubscriptionRoutes.ParameterNames(),
+            names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
         )
         calls.add(to: &router)
@@ -174,19 +183,18 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let gate = EditionGate(
             credentials: credentials,
-            revocations: CredentialRevocations(database: database, clock: clock, credentials: credentials),
             readers: ReaderEntitlement(
                 database: database,
                 clock: clock,
                 products: products,
                 sources: sources,
-                credentials: credentials,
+                feedPasswords: feedPasswords,
                 signIn: ReaderSignIn(database: database, clock: clock, check: check),
                 callers: callers
             ),
-            clock: clock,
             metrics: metrics
         )
         DownloadRoutes(
