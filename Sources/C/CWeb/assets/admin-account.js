@@ -84,7 +84,7 @@ function changes(account, path, act) {
     make('p', { class: 'actions' }, suspend, signInLink), link,
     form({
       name: 'password', verb: 'Set the password', quiet: true,
-      fields: [{ name: 'password', label: 'New password', type: 'password', required: true, autocomplete: 'new-password', hint: 'All its sessions end.' }],
+      fields: [{ name: 'username', label: 'Name', value: account.name, autocomplete: 'username', hidden: true }, { name: 'password', label: 'New password', type: 'password', required: true, autocomplete: 'new-password', hint: 'All its sessions end.' }],
       onsubmit: ({ password }) => act(async () => { await call('PATCH', path, { password }); return `Set the password of ${account.name}.`; }),
     }));
 }

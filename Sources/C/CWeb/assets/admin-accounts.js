@@ -26,7 +26,7 @@ export function accountsView(me) {
     name: 'create-account',
     verb: 'Create the account',
     fields: [
-      { name: 'name', label: 'Name', required: true, maxlength: 256, hint: 'What its owner types to sign in.' },
+      { name: 'name', label: 'Name', required: true, maxlength: 256, autocomplete: 'username', hint: 'What its owner types to sign in.' },
       { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: '8 to 256 characters; without one, its owner signs in by a link.' },
       { name: 'deviceLimit', label: 'Devices at once', type: 'number', min: 0, hint: 'Empty: what its plan or the configuration says.' },
     ],

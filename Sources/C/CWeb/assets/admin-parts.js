@@ -2,13 +2,25 @@
 
 import { byId, make } from './dom.js';
 
-/** Says what happened, for everybody. @param {string} text @param {boolean} [isTrouble] */
+/** @type {number|undefined} */
+let hush;
+
+/** Takes back what was said. */
+export function quieten() {
+  clearTimeout(hush);
+  byId('said').textContent = '';
+}
+
+/** Says what happened, for everybody; good news go away by themselves. @param {string} text @param {boolean} [isTrouble] */
 export function say(text, isTrouble = false) {
   const said = byId('said');
   said.classList.toggle('said-trouble', isTrouble);
-  said.textContent = '';
+  quieten();
   // The same words twice are news too: an empty region in between makes them so.
-  setTimeout(() => { said.textContent = text; }, 50);
+  hush = setTimeout(() => {
+    said.textContent = text;
+    if (!isTrouble) hush = setTimeout(quieten, 8000);
+  }, 50);
 }
 
 /**
@@ -52,7 +64,8 @@ let fieldCount = 0;
 
 /**
  * @typedef {{name: string, label: string, type?: string, options?: [string, string][], required?: boolean, value?: string,
- *   hint?: string, autocomplete?: string, min?: number, maxlength?: number}} Field
+ *   hint?: string, autocomplete?: string, min?: number, maxlength?: number, hidden?: boolean}} Field
+ *   hidden: for the browser's password keeper alone
  * @param {Field} field
  */
 function fieldOf(field) {
@@ -71,6 +84,10 @@ function fieldOf(field) {
       autocomplete: field.autocomplete ?? 'off', spellcheck: 'false', autocapitalize: 'none',
       'aria-describedby': hint ? `${id}-hint` : null,
     });
+    if (field.hidden) {
+      input.hidden = true;
+      return input;
+    }
   }
   return make('p', { class: 'field' },
     make('label', { for: id, text: label }), input, hint ? make('span', { id: `${id}-hint`, class: 'quiet', text: hint }) : null);

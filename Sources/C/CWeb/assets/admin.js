@@ -10,7 +10,7 @@ import { door } from './admin-door.js';
 import { healthView } from './admin-health.js';
 import { keysView } from './admin-keys.js';
 import { ordersView } from './admin-orders.js';
-import { attempt, heading, say } from './admin-parts.js';
+import { attempt, heading, quieten, say } from './admin-parts.js';
 import { plansView } from './admin-plans.js';
 import { sessionsView } from './admin-sessions.js';
 import { staffView } from './admin-staff.js';
@@ -40,6 +40,8 @@ let me = null;
 /** Counts views, so that a slow one does not come after a later one. */
 let turn = 0;
 
+const isSetupLink = () => new URLSearchParams(location.hash.slice(1)).has('setup');
+
 async function start() {
   let session;
   try {
@@ -48,8 +50,8 @@ async function start() {
     byId('view').replaceChildren(heading('The server does not answer', 'Load the page again in a moment.'));
     return;
   }
-  if (session.signedIn) enter(session);
-  else leave(session);
+  if (session.signedIn && !isSetupLink()) enter(session);
+  else leave({ confidential: true, ...session });
 }
 
 /** @param {any} session */
@@ -88,8 +90,11 @@ async function show() {
   const [path, ...rest] = location.hash.slice(2).split('/');
   const place = places.find((known) => known.path === path && me?.may(known.needs));
   for (const link of byId('places').querySelectorAll('a')) {
-    if (link.getAttribute('href') === `#/${path}`) link.setAttribute('aria-current', 'page');
+    const isHere = link.getAttribute('href') === `#/${path}`;
+    if (isHere) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
+    // In a narrow window the places are one line that scrolls.
+    if (isHere) byId('places').firstElementChild?.scrollTo({ left: link.offsetLeft - 16 });
   }
   const view = byId('view');
   const mine = turn += 1;
@@ -109,7 +114,10 @@ async function show() {
 }
 
 window.addEventListener('hashchange', () => {
+  // A setup link that is opened in a page that is open already.
+  if (isSetupLink()) return start();
   if (!me) return;
+  quieten();
   show().then(() => byId('view').focus({ preventScroll: true }));
   window.scrollTo(0, 0);
 });
