@@ -27,7 +27,8 @@ package final class CarrelService: Sendable {
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
-    package let credentials: EditionCredentials
+    package let credentials: CredentialKeyring
+    package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
     package let router: Router
     private let draining: Locked<Bool>
@@ -82,7 +83,14 @@ package final class CarrelService: Sendable {
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
-        credentials = EditionCredentials(secrets: [1: try secret(.credential)])
+        credentials = try await CredentialKeyring(
+            database: database,
+            master: master,
+            clock: clock,
+            sha1: settings.subscription.sha1,
+            metrics: metrics
+        )
+        feedPasswords = FeedPasswords(secret: try secret(.feed))
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
@@ -102,15 +110,16 @@ package final class CarrelService: Sendable {
             sessions: sessions,
             check: check,
             products: products,
-            devicePolicy: settings.subscription.devices
+            devicePolicy: settings.subscription.devices,
+            givesFeedPasswords: settings.subscription.givesFeedPasswords
         )
         var sources: [any EntitlementSource] = [own]
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
+            feedPasswords: feedPasswords,
             database: database,
-            clock: clock,
             credentialLife: settings.subscription.credentialLife
         )
         let draining = Locked(false)
@@ -124,7 +133,8 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
-        PageRoutes(accounts: accounts, callers: callers).add(to: &router)
+        PageRoutes(callers: callers).add(to: &router)
+        SignInRoutes(accounts: accounts, desk: desk, check: check, callers: callers).add(to: &router)
         ShelfRoutes(
             orders: orders,
             titles: titles,
@@ -149,7 +159,7 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         SubscriptionRoutes(
             service: authorisation,
-            names: SubscriptionRoutes.ParameterNames(),
+            names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
@@ -161,19 +171,18 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let gate = EditionGate(
             credentials: credentials,
-            revocations: CredentialRevocations(database: database, clock: clock, credentials: credentials),
             readers: ReaderEntitlement(
                 database: database,
                 clock: clock,
                 products: products,
                 sources: sources,
-                credentials: credentials,
+                feedPasswords: feedPasswords,
                 signIn: ReaderSignIn(database: database, clock: clock, check: check),
                 callers: callers
             ),
-            clock: clock,
             metrics: metrics
         )
         let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)

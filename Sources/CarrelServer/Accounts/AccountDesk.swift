@@ -31,14 +31,14 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Gives an account a new password: all its sessions end.
+    /// Gives an account a new password: all its sessions end, and with them its editions' credentials.
     package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
         guard let hash = try await hash(password) else { return }
-        let entry = actor.entry("account.password", on: id, at: clock.now)
-        try await change(id, entry) { _, transaction in
+        let now = clock.now
+        try await change(id, actor.entry("account.password", on: id, at: now)) { _, transaction in
             try AccountStore.setPassword(hash, of: id, in: transaction)
             try SessionStore.deleteAll(ofAccount: id, in: transaction)
-            try RevocationStore.revoke(account: id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(id), at: now, in: transaction)
         }
     }
 
@@ -69,13 +69,14 @@ package struct AccountDesk: Sendable {
         return token.text
     }
 
-    /// Whether a reset link can still be used; asking does not use it up.
-    func isResetLinkLive(_ text: String) async throws -> Bool {
-        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return false }
+    /// Whose password a reset link can still change; nil when it is unknown, used or too old. Asking does not use it up.
+    func account(ofResetLink text: String) async throws -> Account? {
+        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return nil }
         let now = clock.now
-        return try await database.read {
-            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)?.isSuspended == false
+        let account = try await database.read {
+            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)
         }
+        return account?.isSuspended == false ? account : nil
     }
 
     /// Gives the account of a reset link a new password: the link, every other one, all sessions and all app passwords end.
@@ -83,8 +84,8 @@ package struct AccountDesk: Sendable {
     /// - Returns: false when the link is unknown, used or too old.
     /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common; the link can be used again.
     func reset(_ text: String, to password: String, requestID: String) async throws -> Bool {
-        guard try await isResetLinkLive(text), let token = OpaqueToken(text, prefix: Self.resetPrefix),
-            let hash = try await hash(password)
+        guard try await account(ofResetLink: text) != nil, let hash = try await hash(password),
+            let token = OpaqueToken(text, prefix: Self.resetPrefix)
         else { return false }
         let now = clock.now
         return try await database.write { transaction in
@@ -95,6 +96,7 @@ package struct AccountDesk: Sendable {
             try AccountStore.setPassword(hash, of: account.id, in: transaction)
             try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
             try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",
                 on: account.id,
@@ -106,12 +108,12 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Closes an account for the time being, or opens it again.
+    /// Closes an account for the time being, and voids its editions' credentials; or opens it again.
     package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
         let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
         try await change(id, entry) { _, transaction in
             try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
-            if isSuspended { try RevocationStore.revoke(account: id, at: entry.at, in: transaction) }
+            if isSuspended { try RevocationStore.revoke(.account(id), at: entry.at, in: transaction) }
             guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
             guard try StaffStore.ownerCount(in: transaction) > 0 else {
                 throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
