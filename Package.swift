@@ -144,7 +144,7 @@ let package = Package(
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelWeb",
+                "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
         library(
