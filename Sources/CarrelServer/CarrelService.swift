@@ -82,16 +82,32 @@ package final class CarrelService: Sendable {
             try await database.read { try EditionStore.products(in: $0) }
         }
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let own = OwnAccounts(
-            database: database,
-            clock: clock,
-            sessions: sessions,
-            passwords: passwords,
-            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle)),
-            products: products,
-            devicePolicy: settings.subscription.devices
-        )
-        var sources: [any EntitlementSource] = [own]
+        let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        let upstreamSecret = try secret(.upstream)
+        var sources: [any EntitlementSource] = try settings.subscription.sources.map { source in
+            switch source {
+            case .accounts:
+                OwnAccounts(
+                    database: database,
+                    clock: clock,
+                    sessions: sessions,
+                    passwords: passwords,
+                    throttle: throttle,
+                    products: products,
+                    devicePolicy: settings.subscription.devices
+                )
+            case .upstream(let upstream):
+                try UpstreamSource(
+                    upstream,
+                    database: database,
+                    clock: clock,
+                    products: products,
+                    throttle: throttle,
+                    secret: upstreamSecret,
+                    metrics: metrics
+                )
+            }
+        }
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,

@@ -25,6 +25,8 @@ package enum SecretStore {
         case audit
         /// What is kept of who tried to sign in.
         case throttle
+        /// What is kept of the tokens of systems upstream.
+        case upstream
     }
 
     /// The secret of every purpose; those that are missing are made.

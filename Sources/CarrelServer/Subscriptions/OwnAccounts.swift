@@ -6,6 +6,7 @@ import CarrelStore
 /// Carrel's own accounts: passwords, devices and sessions, plans and purchases.
 struct OwnAccounts: EntitlementSource {
     let name = "accounts"
+    let countsAttempts = true
     let database: any Database
     let clock: any WallClock
     let sessions: Sessions
@@ -30,9 +31,8 @@ struct OwnAccounts: EntitlementSource {
             password: request.password,
             isKnownDevice: try isKnown(device, request, record)
         )
-        if let wait = try await throttle.begin(attempt) {
-            return .refused(status: "throttled", message: "Too many attempts. Try again in \(Self.words(for: wait)).")
-        }
+        if request.isThrottled { return .notRecognised }
+        if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
         // Hashed in any case, so that time tells nothing about who has an account.
         let verdict = try await passwords.verify(request.password, against: record?.password)
         guard let record, verdict.isRight else {
@@ -91,12 +91,9 @@ struct OwnAccounts: EntitlementSource {
         try await database.write { try AuditStore.append(entry, in: $0) }
     }
 
-    private static func words(for wait: Duration) -> String {
-        let seconds = max(1, wait.components.seconds)
-        return seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
-    }
-
     // MARK: Tokens
+
+    func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard let token = Sessions.token(token) else { return nil }
