@@ -117,7 +117,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelPackager", "CarrelStore",
+                "CarrelPackager", "CarrelStore", "CarrelXML",
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),

@@ -10,7 +10,15 @@ struct ArchiveUnpacking {
 
     func unpack(into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
         do {
-            let archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: limit))
+            try unpack(try Archive(path: path, limits: ArchiveLimits(totalBytes: limit)), into: folder, progress)
+        } catch let error as ArchiveError {
+            throw IngestError(.archive, path, error.message)
+        }
+    }
+
+    /// The same for an archive that is open already.
+    func unpack(_ archive: Archive, into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
+        do {
             let total = archive.entries.reduce(Int64(0)) { $0 + $1.size }
             var done: Int64 = 0
             for entry in archive.entries where !entry.isDirectory && !entry.isSymbolicLink {

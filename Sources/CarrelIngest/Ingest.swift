@@ -116,7 +116,7 @@ package struct Ingest {
         return (try writer.finish(), cover.mediaType)
     }
 
-    private static func picture(_ path: String) throws -> AudioTags.Cover? {
+    static func picture(_ path: String) throws -> AudioTags.Cover? {
         let file = try SourceFile(path: path, name: path)
         guard file.size <= Int64(AudioTags.Cover.limit) else { return nil }
         return AudioTags.Cover(try file.bytes(0..<file.size))

@@ -9,6 +9,8 @@ package struct IngestError: Error, Equatable, CustomStringConvertible {
         package static let unreadable = Code(rawValue: "ingest.unreadable")
         package static let empty = Code(rawValue: "ingest.empty")
         package static let notAudio = Code(rawValue: "ingest.not-audio")
+        /// Neither EPUB nor PDF nor pages of HTML.
+        package static let notEdition = Code(rawValue: "ingest.not-edition")
         /// The end is missing; `hint` says how much is usable.
         package static let truncated = Code(rawValue: "ingest.truncated")
         /// The file is protected by a technology that only its maker can remove.

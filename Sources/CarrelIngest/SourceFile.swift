@@ -13,9 +13,9 @@ final class SourceFile {
     /// Bytes read at once.
     static let window = 1 << 20
 
-    init(path: String, name: String) throws(IngestError) {
-        // Not following a link at the end, and not waiting for a writer of a named pipe.
-        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    init(path: String, name: String, followsLinks: Bool = true) throws(IngestError) {
+        // Not waiting for a writer of a named pipe.
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
         guard descriptor >= 0 else { throw IngestError(.unreadable, name, "cannot be read: \(systemReason())") }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -22,7 +22,9 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
+    package let editions: Editions
     package let audit: Audit
     package let credentials: EditionCredentials
     package let metrics: MetricsRegistry
@@ -76,13 +78,20 @@ package final class CarrelService: Sendable {
         let passwords = PasswordHashing(settings.passwordCost)
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
+        appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = EditionCredentials(secrets: [1: try secret(.credential)])
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
+        editions = Editions(database: database, clock: clock, products: products)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let throttle = SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        let check = PasswordCheck(
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+        )
         let upstreamSecret = try secret(.upstream)
         var sources: [any EntitlementSource] = try settings.subscription.sources.map { source in
             switch source {
@@ -91,8 +100,7 @@ package final class CarrelService: Sendable {
                     database: database,
                     clock: clock,
                     sessions: sessions,
-                    passwords: passwords,
-                    throttle: throttle,
+                    check: check,
                     products: products,
                     devicePolicy: settings.subscription.devices
                 )
@@ -102,7 +110,7 @@ package final class CarrelService: Sendable {
                     database: database,
                     clock: clock,
                     products: products,
-                    throttle: throttle,
+                    throttle: check.throttle,
                     secret: upstreamSecret,
                     metrics: metrics
                 )
@@ -119,7 +127,7 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, guestAccount: settings.guestAccount)
+        let callers = Callers(accounts: accounts, appPasswords: appPasswords, guestAccount: settings.guestAccount)
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -150,8 +158,10 @@ package final class CarrelService: Sendable {
             names: SubscriptionRoutes.ParameterNames(),
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
-        AccountRoutes(accounts: accounts, desk: desk, devices: devices, callers: callers).add(to: &router)
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
+            .add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(
             database: database,

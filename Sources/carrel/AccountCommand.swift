@@ -8,7 +8,7 @@ struct AccountCommand: Command {
     static let abstract = "Accounts of readers: create, change, let in."
     static let subcommands: [any Command.Type] = [
         AccountCreate.self, AccountList.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
-        AccountSignInLink.self, AccountToken.self,
+        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self,
     ]
 }
 
@@ -35,15 +35,46 @@ struct AccountSignInLink: Command {
             "/admin/v1/sign-in-links",
             ["account": .string(account)]
         )
-        let address = (url.hasSuffix("/") ? String(url.dropLast()) : url) + (link["path"]?.string ?? "")
-        if options.json {
-            if var object = link.object {
-                object["url"] = .string(address)
-                link = .object(object)
-            }
-            return console.print(link)
+        link.printLink(at: url, options, console)
+    }
+}
+
+struct AccountResetLink: Command {
+    var options = HomeOptions()
+    var account = ""
+    var url = "http://127.0.0.1:8080"
+
+    static let name = "reset-link"
+    static let abstract = "Make a link by which a reader chooses a new password."
+    static let discussion = """
+        The link works once, within an hour. When it is used, the account is signed out everywhere, and its app passwords end.
+        """
+    static let examples = [Example("carrel account reset-link alice", "Prints a link for alice.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .option(\.url, "--url", value: "url", help: "Where readers reach the server."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        var link = try await client.call(.post, try await client.accountPath(account) + "/reset-links")
+        link.printLink(at: url, options, console)
+    }
+}
+
+extension JSON {
+    /// Prints the address of a link that the service answered with.
+    fileprivate mutating func printLink(at url: String, _ options: HomeOptions, _ console: Console) {
+        let address = (url.hasSuffix("/") ? String(url.dropLast()) : url) + (self["path"]?.string ?? "")
+        guard options.json else { return console.print(address) }
+        if var object = self.object {
+            object["url"] = .string(address)
+            self = .object(object)
         }
-        console.print(address)
+        console.print(self)
     }
 }
 

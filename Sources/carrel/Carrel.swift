@@ -13,7 +13,8 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        ServeCommand.self, IngestCommand.self, TitleCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self,
+        ServeCommand.self, IngestCommand.self, TitleCommand.self, EditionCommand.self, OrderCommand.self, AccountCommand.self,
+        PlanCommand.self,
         DeviceCommand.self, ExplainCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self, BackupCommand.self,
         RestoreCommand.self, ConfigCommand.self,
     ]

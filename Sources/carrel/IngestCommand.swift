@@ -20,16 +20,19 @@ struct IngestCommand: Command {
     var segmentSeconds = 10.0
     var sampleSeconds = 60.0
     var allowTruncated = false
+    var edition = EditionParameters()
 
     static let name = "ingest"
-    static let abstract = "Take audiobooks into the catalog."
+    static let abstract = "Take audiobooks and editions into the catalog."
     static let discussion = """
         A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or anything else that ffmpeg reads. Titles, \
         authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
-        the title that is there.
+        the title that is there. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML pages; other \
+        contents under a product id that is there take the place of what it has.
         """
     static let examples = [
         Example("carrel ingest book.m4b", "Takes one file with its chapters."),
+        Example("carrel ingest issue7.zip --product-id com.example.issue-7 --price paid", "Takes an edition for subscribers."),
         Example("carrel ingest \"The Long Way\"/ --isbn 9780306406157", "Takes a folder of chapters as one title."),
     ]
     static let parameters: [Parameter<Self>] =
@@ -47,7 +50,7 @@ struct IngestCommand: Command {
             .option(\.segmentSeconds, "--segment-seconds", help: "How long a segment should be, in seconds: 1 to 60."),
             .option(\.sampleSeconds, "--sample-seconds", help: "The longest sample, in seconds: up to 600; 0 makes none."),
             .flag(\.allowTruncated, "--allow-truncated", help: "Take what is usable of a file whose end is missing."),
-        ] + Parameter.group(\.options)
+        ] + Parameter.group(\.edition) + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
@@ -55,13 +58,15 @@ struct IngestCommand: Command {
         if let isbn, ISBN(isbn) == nil { throw UsageError(.badValue, "'\(isbn)' is not an ISBN: its check digit does not fit") }
         guard (1...60).contains(segmentSeconds) else { throw UsageError(.badValue, "--segment-seconds is from 1 to 60") }
         guard (0...600).contains(sampleSeconds) else { throw UsageError(.badValue, "--sample-seconds is from 0 to 600") }
-        let perTitle = title != nil || isbn != nil || cover != nil
+        let perTitle = title != nil || isbn != nil || cover != nil || edition.productID != nil
         if paths.count > 1, perTitle {
-            throw UsageError(.contradiction, "--title, --isbn and --cover are for one path at a time")
+            throw UsageError(.contradiction, "--title, --isbn, --cover and --product-id are for one path at a time")
         }
+        try edition.validate()
     }
 
     func run(_ console: Console) async throws {
+        if let terms = edition.terms { return try await ingestEdition(terms, console) }
         let service = try await options.openService()
         var titles: [JSON] = []
         var failures = 0
@@ -86,20 +91,57 @@ struct IngestCommand: Command {
     private func ingest(_ path: String, _ service: CarrelService, _ console: Console) async throws -> Ingesting.Outcome {
         let bar = IngestProgressBar(path, console)
         defer { bar.finish() }
+        if let kind = try? EditionIngest.kind(of: path), kind != .edition {
+            throw IngestError(
+                .notAudio,
+                path,
+                "is an edition, not sound",
+                hint: "--product-id takes it under the id that apps and plans call it"
+            )
+        }
         return try await service.ingesting.ingest(path, ingestOptions) { bar.show($0) }
+    }
+
+    private func ingestEdition(_ terms: Edition.Terms, _ console: Console) async throws {
+        let service = try await options.openService()
+        let path = paths[0]
+        var taken = EditionOptions(productID: terms.productID)
+        taken.overrides = overrides
+        taken.samples = edition.samples
+        taken.allowTruncated = allowTruncated
+        let bar = IngestProgressBar(path, console)
+        defer { bar.finish() }
+        let outcome = try await service.ingesting.ingest(
+            path,
+            taken,
+            terms,
+            into: service.editions,
+            by: Actor("operator")
+        ) { bar.show($0) }
+        bar.finish()
+        for warning in outcome.warnings { console.warning(warning) }
+        if options.json { return console.print(["titles": [.object(outcome.edition.json)]]) }
+        let state = outcome.created ? "" : " (in the catalog already)"
+        console.print("\(outcome.edition.productID)  \(outcome.edition.title.metadata.title)\(state)")
+    }
+
+    private var overrides: IngestOptions.Overrides {
+        var made = IngestOptions.Overrides()
+        made.title = title
+        made.subtitle = subtitle
+        made.authors = authors
+        made.narrators = narrators
+        made.publisher = publisher
+        made.language = language
+        made.description = about
+        made.isbn = isbn.flatMap { ISBN($0) }
+        made.coverPath = cover
+        return made
     }
 
     private var ingestOptions: IngestOptions {
         var made = IngestOptions()
-        made.overrides.title = title
-        made.overrides.subtitle = subtitle
-        made.overrides.authors = authors
-        made.overrides.narrators = narrators
-        made.overrides.publisher = publisher
-        made.overrides.language = language
-        made.overrides.description = about
-        made.overrides.isbn = isbn.flatMap { ISBN($0) }
-        made.overrides.coverPath = cover
+        made.overrides = overrides
         made.segmentSeconds = segmentSeconds
         made.sampleSeconds = sampleSeconds
         made.allowTruncated = allowTruncated

@@ -23,7 +23,7 @@ extension Route {
 
 extension HTTPRequest {
     /// Whether an `Origin` field names the very origin that this request was sent to.
-    func isOwnOrigin(_ origin: String) -> Bool {
+    public func isOwnOrigin(_ origin: String) -> Bool {
         func normal(_ authority: some StringProtocol, _ scheme: String) -> String {
             let standard = scheme == "https" ? ":443" : ":80"
             let lower = authority.lowercased()

@@ -40,6 +40,70 @@ package struct AccountDesk: Sendable {
         }
     }
 
+    // MARK: Choosing a new password
+
+    static let resetPrefix = "cr_"
+    /// How long a reset link can be used.
+    static let resetLife = Duration.seconds(3600)
+    private static let resetPurpose = "reset"
+
+    /// Makes the token of a link by which the account's owner chooses a new password, once, within an hour.
+    ///
+    /// - Returns: its text, which is shown once and never stored.
+    package func makeResetLink(for id: String, by actor: Actor) async throws -> String {
+        let token = OpaqueToken.make(prefix: Self.resetPrefix)
+        let entry = actor.entry("account.reset-link", on: id, at: clock.now)
+        try await change(id, entry) { _, transaction in
+            try AccountStore.insertLink(
+                token.hash,
+                account: id,
+                purpose: Self.resetPurpose,
+                created: entry.at,
+                expires: entry.at + Self.resetLife,
+                in: transaction
+            )
+            try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
+        }
+        return token.text
+    }
+
+    /// Whether a reset link can still be used; asking does not use it up.
+    func isResetLinkLive(_ text: String) async throws -> Bool {
+        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return false }
+        let now = clock.now
+        return try await database.read {
+            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)?.isSuspended == false
+        }
+    }
+
+    /// Gives the account of a reset link a new password: the link, every other one, all sessions and all app passwords end.
+    ///
+    /// - Returns: false when the link is unknown, used or too old.
+    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common; the link can be used again.
+    func reset(_ text: String, to password: String, requestID: String) async throws -> Bool {
+        guard try await isResetLinkLive(text), let token = OpaqueToken(text, prefix: Self.resetPrefix),
+            let hash = try await hash(password)
+        else { return false }
+        let now = clock.now
+        return try await database.write { transaction in
+            guard
+                let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
+                !account.isSuspended
+            else { return false }
+            try AccountStore.setPassword(hash, of: account.id, in: transaction)
+            try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
+            try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
+            let entry = Actor(account.id, requestID: requestID).entry(
+                "account.password",
+                on: account.id,
+                at: now,
+                reason: "reset"
+            )
+            try AuditStore.append(entry, in: transaction)
+            return true
+        }
+    }
+
     /// Closes an account for the time being, or opens it again.
     package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
         let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)

@@ -7,6 +7,7 @@ struct AccountRoutes {
     let accounts: Accounts
     let desk: AccountDesk
     let devices: Devices
+    let appPasswords: AppPasswords
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -28,6 +29,51 @@ struct AccountRoutes {
             try await accounts.sessions.end(parameters["session"], of: account)
             return .empty(.noContent)
         }
+        on(.get, "/app-passwords", of: &router) { _, account, _ in
+            .json(["appPasswords": .array(try await appPasswords.list(of: account).map { .object(Self.json($0)) })])
+        }
+        on(.post, "/app-passwords", of: &router) { request, account, _ in
+            try await Self.create(request, for: account, by: try await callers.actor(request), in: appPasswords)
+        }
+        on(.delete, "/app-passwords/{password}", of: &router) { request, account, parameters in
+            try await appPasswords.revoke(parameters["password"], of: account, by: try await callers.actor(request))
+            return .empty(.noContent)
+        }
+        on(.post, "/reset-links", of: &router) { request, account, _ in
+            let token = try await desk.makeResetLink(for: account.id, by: try await callers.actor(request))
+            let answer: JSON = [
+                "account": .string(account.name), "path": .string("/reset/\(token)"),
+                "expiresIn": .integer(AccountDesk.resetLife.components.seconds),
+            ]
+            return .json(answer, status: .created).unstored
+        }
+    }
+
+    /// Makes an app password that the body describes; its text is in the answer, and nowhere else.
+    static func create(
+        _ request: HTTPRequest,
+        for account: Account,
+        by actor: Actor,
+        in appPasswords: AppPasswords
+    ) async throws -> HTTPResponse {
+        let object = try await JSONBody.object(of: request, limit: 4096)
+        try object.allowOnly(["name", "scopes", "expiresAt"])
+        let words = object["scopes"]?.array?.map { $0.string ?? "" } ?? []
+        let scopes = words.compactMap { AppPassword.Scope(rawValue: $0) }
+        guard scopes.count == words.count, !scopes.isEmpty else {
+            let known = AppPassword.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            throw ServerError(.invalid, "scopes is a list of \(known)")
+        }
+        let (password, text) = try await appPasswords.create(
+            for: account,
+            name: try object.requiredString("name"),
+            scopes: Set(scopes),
+            expiresAt: try object.instant("expiresAt"),
+            by: actor
+        )
+        var answer = json(password)
+        answer["password"] = .string(text)
+        return .json(.object(answer), status: .created).unstored
     }
 
     private func on(
@@ -92,14 +138,23 @@ struct AccountRoutes {
         ["id": .string(account.id), "name": .string(account.name), "suspended": .bool(account.isSuspended)]
     }
 
-    private static func json(_ device: Device) -> JSON {
+    static func json(_ password: AppPassword) -> JSONObject {
+        [
+            "id": .string(password.id), "name": .string(password.name),
+            "scopes": .array(password.scopes.map(\.rawValue).sorted().map { .string($0) }),
+            "createdAt": .string(password.createdAt.description), "seenAt": .init(password.seenAt),
+            "expiresAt": .init(password.expiresAt),
+        ]
+    }
+
+    static func json(_ device: Device) -> JSON {
         [
             "id": .string(device.id), "name": .string(device.name), "createdAt": .string(device.createdAt.description),
             "seenAt": .string(device.seenAt.description), "freedAt": .init(device.freedAt),
         ]
     }
 
-    private static func json(_ session: Session) -> JSON {
+    static func json(_ session: Session) -> JSON {
         [
             "id": .string(session.family), "device": .init(session.deviceID),
             "createdAt": .string(session.createdAt.description), "seenAt": .string(session.seenAt.description),

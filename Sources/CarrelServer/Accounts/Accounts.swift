@@ -122,12 +122,17 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// The account that a live session's token signs in.
-    package func account(ofSession text: String) async throws -> Account? {
+    /// The live session of a token whose account is open.
+    func session(of text: String) async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try sessions.find(token) else { return nil }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(session, token)
-        return session.account
+        return session
+    }
+
+    /// The account that a live session's token signs in.
+    package func account(ofSession text: String) async throws -> Account? {
+        try await session(of: text)?.account
     }
 
     /// Ends a session.

@@ -5,11 +5,11 @@ import CarrelThreads
 
 /// Takes sources into the catalog: the work of ``Ingest`` on a thread of its own, then the title.
 package final class Ingesting: Sendable {
-    private let titles: Titles
+    let titles: Titles
     private let home: Home
     let scratch: Scratch
     /// One at a time: an ingest fills the disk's and a core's time anyway.
-    private let thread = BlockingThreads(name: "ingest", count: 1)
+    let thread = BlockingThreads(name: "ingest", count: 1)
 
     package init(titles: Titles, home: Home) {
         self.titles = titles
@@ -56,7 +56,7 @@ package final class Ingesting: Sendable {
     }
 
     /// Removes blobs that no title uses. Another ingest of the very same source may lose what it has not entered yet.
-    private func takeBack(_ made: Set<BlobID>) async {
+    func takeBack(_ made: Set<BlobID>) async {
         let blobs = titles.blobs
         for blob in made {
             guard let isUsed = try? await titles.database.read({ try TitleStore.uses(blob: blob.text, in: $0) }), !isUsed else {
@@ -66,11 +66,11 @@ package final class Ingesting: Sendable {
         }
     }
 
-    private static func isFull(_ error: any Error) -> Bool {
+    static func isFull(_ error: any Error) -> Bool {
         (error as? StoreError)?.code == .full || (error as? IngestError)?.code == .full
     }
 
-    private func diskIsFull(_ path: String) -> IngestError {
+    func diskIsFull(_ path: String) -> IngestError {
         IngestError(
             .full,
             path,

@@ -7,7 +7,7 @@ package import CarrelJSON
 package struct Title: Sendable, Equatable {
     package let id: String
     package let kind: Kind
-    package let metadata: TitleMetadata
+    package internal(set) var metadata: TitleMetadata
     /// Playing time without encoder delay and padding.
     package let durationMS: Int64
     /// The blob of the cover and its media type.
@@ -16,7 +16,14 @@ package struct Title: Sendable, Equatable {
     package let sample: (blob: String, durationMS: Int64)?
     package let createdAt: Instant
 
-    package enum Kind: String, Sendable { case audiobook }
+    package enum Kind: String, Sendable {
+        case audiobook
+        /// Pages of HTML.
+        case edition
+        /// An EPUB publication.
+        case ebook
+        case pdf
+    }
 
     package static func == (a: Self, b: Self) -> Bool { a.id == b.id && a.metadata == b.metadata }
 

@@ -11,9 +11,6 @@ struct TitleRoutes {
     let ingesting: Ingesting
     let callers: Callers
 
-    /// Bytes of one uploaded source.
-    static let uploadLimit: Int64 = 8 << 30
-
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/titles") { request, _ in
             try await callers.requireBackOffice(request)
@@ -36,19 +33,13 @@ struct TitleRoutes {
         var options = IngestOptions()
         options.overrides = try Self.overrides(request.query)
         options.allowTruncated = request.query.flag("allowTruncated")
-        if let length = request.body.length, Int64(length) > Self.uploadLimit { throw Self.tooLarge }
-        let path = try await receive(request)
+        let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
         let outcome: Ingesting.Outcome
         do {
             outcome = try await ingesting.ingest(path, options)
         } catch let error as IngestError {
-            throw HTTPError(
-                error.code == .full ? .insufficientStorage : .unprocessableContent,
-                error.code.rawValue,
-                "the upload \(error.detail)",
-                extra: error.hint.map { [("hint", $0)] } ?? []
-            )
+            throw HTTPError(upload: error)
         }
         return .json(
             [
@@ -59,29 +50,7 @@ struct TitleRoutes {
         )
     }
 
-    private func receive(_ request: HTTPRequest) async throws -> String {
-        let path = try ingesting.scratch.newName()
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
-        defer { close(descriptor) }
-        var received: Int64 = 0
-        do {
-            while let chunk = try await request.body.next() {
-                received += Int64(chunk.count)
-                guard received <= Self.uploadLimit else { throw Self.tooLarge }
-                let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-                guard written == chunk.count else {
-                    throw HTTPError(.insufficientStorage, "ingest.full", "there is no room for the upload")
-                }
-            }
-        } catch {
-            unsafe unlink(path)
-            throw error
-        }
-        return path
-    }
-
-    private static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
+    static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
         var overrides = IngestOptions.Overrides()
         overrides.title = query["title"]
         overrides.subtitle = query["subtitle"]
@@ -96,10 +65,4 @@ struct TitleRoutes {
         }
         return overrides
     }
-
-    private static let tooLarge = HTTPError(
-        .contentTooLarge,
-        "request.too-large",
-        "an upload has at most \(uploadLimit >> 30) GiB"
-    )
 }

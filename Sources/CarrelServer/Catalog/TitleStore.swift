@@ -28,7 +28,7 @@ package enum TitleStore {
     static let byISBN = SQL(
         """
         SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
-        FROM titles WHERE isbn = $1 ORDER BY created_at DESC, id
+        FROM titles WHERE isbn = $1 AND kind = 'audiobook' ORDER BY created_at DESC, id
         """
     )
     static let list = SQL(
@@ -38,8 +38,8 @@ package enum TitleStore {
         """
     )
     static let updateMetadata = SQL("UPDATE titles SET title = $2, isbn = $3, metadata = $4 WHERE id = $1")
-    static let exists = SQL("SELECT 1 FROM titles WHERE id = $1")
-    static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 ORDER BY created_at, id LIMIT 10")
+    static let kind = SQL("SELECT kind FROM titles WHERE id = $1")
+    static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 AND kind = 'audiobook' ORDER BY created_at, id LIMIT 10")
     static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
     static let longest = SQL("SELECT max(duration_ms) FROM titles")
     static let blobUsers = SQL(
@@ -47,7 +47,7 @@ package enum TitleStore {
     )
 
     package static let statements = [
-        insert, byID, bySource, byISBN, list, updateMetadata, exists, idsByISBN, media, longest, blobUsers,
+        insert, byID, bySource, byISBN, list, updateMetadata, kind, idsByISBN, media, longest, blobUsers,
     ]
 
     /// Whether the title was inserted; false when its source is already in the catalog.
@@ -75,7 +75,7 @@ package enum TitleStore {
         _ = try transaction.run(updateMetadata, values)
     }
 
-    private static func metadataText(_ metadata: TitleMetadata) -> String {
+    static func metadataText(_ metadata: TitleMetadata) -> String {
         String(decoding: JSON.object(metadata.json).write(), as: UTF8.self)
     }
 
@@ -87,7 +87,7 @@ package enum TitleStore {
         try transaction.row(bySource, [.blob(sourceHash)]).map(title)
     }
 
-    /// The titles of an ISBN, the newest first.
+    /// The audiobooks of an ISBN, the newest first.
     static func titles(isbn: ISBN, in transaction: any Transaction) throws -> [Title] {
         try transaction.rows(byISBN, [.text(isbn.description)]).map(title)
     }
@@ -99,8 +99,9 @@ package enum TitleStore {
         return try transaction.rows(list, values).map(title)
     }
 
-    static func exists(_ id: String, in transaction: any Transaction) throws -> Bool {
-        try transaction.row(exists, [.text(id)]) != nil
+    /// What a title is; nil when there is no such title.
+    static func kind(of id: String, in transaction: any Transaction) throws -> Title.Kind? {
+        try transaction.row(kind, [.text(id)]).flatMap { Title.Kind(rawValue: try $0.text(0)) }
     }
 
     static func ids(isbn: ISBN, in transaction: any Transaction) throws -> [String] {

@@ -1,25 +1,177 @@
 import CarrelBytes
+import CarrelIngest
 import CarrelSubscription
 package import CarrelStore
 
 /// The SQL of editions.
 package enum EditionStore {
     static let products = SQL("SELECT product_id, issued_at, price, state FROM editions ORDER BY issued_at, product_id")
+    static let insert = SQL(
+        """
+        INSERT INTO editions (title_id, product_id, price, state, issued_at, published_at, updated_at, content_at, byte_count,
+            entry_path, resource_count, sample_count, language, search_title, search_author, search_text)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        """
+    )
+    static let update = SQL(
+        """
+        UPDATE editions SET price = $2, state = $3, issued_at = $4, published_at = $5, withdrawn_at = $6, updated_at = $7,
+            content_at = $8, byte_count = $9, entry_path = $10, resource_count = $11, sample_count = $12, language = $13,
+            search_title = $14, search_author = $15, search_text = $16
+        WHERE title_id = $1
+        """
+    )
+    static let setContent = SQL(
+        """
+        UPDATE titles SET kind = $2, isbn = $3, source_hash = $4, title = $5, metadata = $6, media_blob = $7, cover_blob = $8,
+            cover_type = $9
+        WHERE id = $1
+        """
+    )
+    static let byProduct = SQL(
+        """
+        SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
+            e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+        FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.product_id = $1
+        """
+    )
+    static let byTitle = SQL(
+        """
+        SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
+            e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+        FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.title_id = $1
+        """
+    )
+    /// The newest issue first.
+    static let list = SQL(
+        """
+        SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
+            e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+        FROM editions e JOIN titles t ON t.id = e.title_id
+        WHERE (e.issued_at, e.product_id) < ($1, $2) AND (e.state <> 'draft' OR $3 = 1)
+        ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4
+        """
+    )
+    /// What is published and fits; an empty text fits everything.
+    static let search = SQL(
+        """
+        SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
+            e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+        FROM editions e JOIN titles t ON t.id = e.title_id
+        WHERE e.state = 'published' AND ($1 = '' OR t.kind = $1) AND ($2 = '' OR e.price = $2) AND ($3 = '' OR e.language = $3)
+            AND e.search_title LIKE $4 ESCAPE '!' AND e.search_author LIKE $5 ESCAPE '!' AND e.search_text LIKE $6 ESCAPE '!'
+            AND e.search_text LIKE $7 ESCAPE '!' AND e.search_text LIKE $8 ESCAPE '!' AND e.search_text LIKE $9 ESCAPE '!'
+        ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $10 OFFSET $11
+        """
+    )
+    /// How many there are of each kind, price and language.
+    static let counts = SQL(
+        """
+        SELECT t.kind, e.price, e.language, count(*)
+        FROM editions e JOIN titles t ON t.id = e.title_id
+        WHERE e.state = 'published' AND ($1 = '' OR t.kind = $1) AND ($2 = '' OR e.price = $2) AND ($3 = '' OR e.language = $3)
+            AND e.search_title LIKE $4 ESCAPE '!' AND e.search_author LIKE $5 ESCAPE '!' AND e.search_text LIKE $6 ESCAPE '!'
+            AND e.search_text LIKE $7 ESCAPE '!' AND e.search_text LIKE $8 ESCAPE '!' AND e.search_text LIKE $9 ESCAPE '!'
+        GROUP BY t.kind, e.price, e.language ORDER BY t.kind, e.price, e.language
+        """
+    )
+    static let lastUpdate = SQL("SELECT max(updated_at) FROM editions")
+    static let insertResource = SQL(
+        """
+        INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        """
+    )
+    static let deleteResources = SQL("DELETE FROM edition_resources WHERE title_id = $1")
+    static let resource = SQL(
+        """
+        SELECT path, media_type, byte_offset, byte_count, digest, is_sample
+        FROM edition_resources WHERE title_id = $1 AND path = $2
+        """
+    )
+    static let resources = SQL(
+        """
+        SELECT path, media_type, byte_offset, byte_count, digest, is_sample
+        FROM edition_resources WHERE title_id = $1 ORDER BY place
+        """
+    )
+    static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
-    package static let statements = [products]
+    package static let statements = [
+        products, insert, update, setContent, byProduct, byTitle, list, search, counts, lastUpdate, insertResource,
+        deleteResources,
+        resource, resources, setSample,
+    ]
 
     /// Every edition as entitlement sees it.
     static func products(in transaction: any Transaction) throws -> [Product] {
         try transaction.rows(products, []).map {
-            guard let state = Product.State(rawValue: try $0.text(3)) else {
-                throw ServerError(.home, "an edition has a state that this version does not know")
-            }
-            return Product(
+            Product(
                 id: try $0.text(0),
                 issuedAt: try $0.instant(1),
-                isFree: try $0.text(2) == "free",
-                state: state
+                isFree: try $0.text(2) == Edition.Price.free.rawValue,
+                state: try state(try $0.text(3))
             )
         }
+    }
+
+    static func edition(product: String, in transaction: any Transaction) throws -> Edition? {
+        try transaction.row(byProduct, [.text(product)]).map(edition)
+    }
+
+    static func edition(title: String, in transaction: any Transaction) throws -> Edition? {
+        try transaction.row(byTitle, [.text(title)]).map(edition)
+    }
+
+    /// A page of editions, the newest issue first, after the last of the page before.
+    static func list(
+        after: (issuedAt: Instant, productID: String)?,
+        withDrafts: Bool,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [Edition] {
+        let values: [SQLValue] = [
+            .integer(after?.issuedAt.milliseconds ?? Int64.max), .text(after?.productID ?? ""), .integer(withDrafts ? 1 : 0),
+            .integer(Int64(limit)),
+        ]
+        return try transaction.rows(list, values).map(edition)
+    }
+
+    /// When the catalog of editions last changed; nil while it is empty.
+    static func lastUpdate(in transaction: any Transaction) throws -> Instant? {
+        try transaction.row(lastUpdate, [])?.instantIfPresent(0)
+    }
+
+    private static func state(_ text: String) throws -> Product.State {
+        guard let state = Product.State(rawValue: text) else {
+            throw ServerError(.home, "an edition has a state that this version does not know")
+        }
+        return state
+    }
+
+    static func edition(_ row: Row) throws -> Edition {
+        guard let price = Edition.Price(rawValue: try row.text(10)) else {
+            throw ServerError(.home, "an edition has a price that this version does not know")
+        }
+        return Edition(
+            title: try TitleStore.title(row),
+            productID: try row.text(9),
+            price: price,
+            state: try state(try row.text(11)),
+            issuedAt: try row.instant(12),
+            publishedAt: try row.instantIfPresent(13),
+            withdrawnAt: try row.instantIfPresent(14),
+            updatedAt: try row.instant(15),
+            contentAt: try row.instant(16),
+            byteCount: try row.integer(17),
+            entry: try row.text(18),
+            resourceCount: Int(try row.integer(19)),
+            sampleCount: Int(try row.integer(20)),
+            mediaBlob: try row.text(21)
+        )
     }
 }

@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let upstream = Migration(
-        version: 3,
+        version: 5,
         name: "what systems upstream said",
         statements: [
             SQL(

@@ -30,7 +30,9 @@ struct ListeningRoutes {
         let id = try parameters.orderID()
         guard streaming.settings.access == .session else { return id }
         let order = try await streaming.orders.find(id)
-        guard let account = try await callers.readerIfAny(request), account.id == order.accountID else { throw Orders.unknown }
+        guard let account = try await callers.readerIfAny(request, scope: .sync), account.id == order.accountID else {
+            throw Orders.unknown
+        }
         return id
     }
 
@@ -64,7 +66,7 @@ struct ListeningRoutes {
         _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
         _ request: HTTPRequest
     ) async throws -> [Result<ListeningInterval, ListeningInterval.Refusal>] {
-        let account = try await callers.reader(request)
+        let account = try await callers.reader(request, scope: .sync)
         let now = streaming.clock.now
         var owned: [Result<ListeningInterval, ListeningInterval.Refusal>] = []
         for element in elements {

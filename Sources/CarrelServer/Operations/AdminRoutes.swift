@@ -23,7 +23,7 @@ struct AdminRoutes {
             let (key, text) = try await accounts.createServiceKey(name: try object.string("name") ?? role.rawValue, role: role)
             var answer = Self.json(key)
             answer["key"] = .string(text)
-            return Self.unstored(.json(.object(answer), status: .created))
+            return .json(.object(answer), status: .created).unstored
         }
         router.on(.get, "admin/v1/service-keys") { request, _ in
             try await callers.requireBackOffice(request, .admin)
@@ -40,15 +40,11 @@ struct AdminRoutes {
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
             let token = try await accounts.makeSignInLink(for: account)
-            return Self.unstored(
-                .json(
-                    [
-                        "account": .string(account.name), "path": .string("/sign-in/\(token)"),
-                        "expiresIn": .integer(Accounts.linkLife.components.seconds),
-                    ],
-                    status: .created
-                )
-            )
+            let answer: JSON = [
+                "account": .string(account.name), "path": .string("/sign-in/\(token)"),
+                "expiresIn": .integer(Accounts.linkLife.components.seconds),
+            ]
+            return .json(answer, status: .created).unstored
         }
         router.on(.post, "admin/v1/sessions") { request, _ in
             try await callers.requireBackOffice(request)
@@ -56,9 +52,7 @@ struct AdminRoutes {
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
             let token = try await accounts.issueSession(for: account)
-            return Self.unstored(
-                .json(["account": .string(account.name), "token": .string(token)], status: .created)
-            )
+            return .json(["account": .string(account.name), "token": .string(token)], status: .created).unstored
         }
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in
             try await callers.requireBackOffice(request, .admin)
@@ -75,12 +69,6 @@ struct AdminRoutes {
                 "forgotten": .integer(rotation.forgotten),
             ])
         }
-    }
-
-    private static func unstored(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.headers["Cache-Control"] = "no-store"
-        return response
     }
 
     private static func json(_ key: Accounts.ServiceKey) -> JSONObject {

@@ -99,12 +99,17 @@ package final class Orders: Sendable {
     private static func titleID(_ request: Request, in transaction: any Transaction) throws -> String {
         switch (request.titleID, request.isbn) {
         case (let id?, nil):
-            guard try TitleStore.exists(id, in: transaction) else { throw ServerError(.invalid, "there is no title \(id)") }
+            guard let kind = try TitleStore.kind(of: id, in: transaction) else {
+                throw ServerError(.invalid, "there is no title \(id)")
+            }
+            guard kind == .audiobook else {
+                throw ServerError(.invalid, "title \(id) is no audiobook: give its product with 'carrel plan give' instead")
+            }
             return id
         case (nil, let text?):
             guard let isbn = ISBN(text) else { throw ServerError(.invalid, "\(text) is not an ISBN") }
             let ids = try TitleStore.ids(isbn: isbn, in: transaction)
-            guard let id = ids.first else { throw ServerError(.invalid, "there is no title with ISBN \(isbn)") }
+            guard let id = ids.first else { throw ServerError(.invalid, "there is no audiobook with ISBN \(isbn)") }
             guard ids.count == 1 else {
                 throw ServerError(.invalid, "\(ids.count) titles have ISBN \(isbn): order by title id")
             }

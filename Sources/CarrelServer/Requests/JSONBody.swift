@@ -93,6 +93,13 @@ extension HTTPResponse {
         response.status = status
         return response
     }
+
+    /// The same, to be kept by nobody on the way: it holds a secret, or is about one person.
+    var unstored: HTTPResponse {
+        var response = self
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
 }
 
 extension PathParameters {

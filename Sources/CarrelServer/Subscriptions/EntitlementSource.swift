@@ -74,9 +74,7 @@ package enum SignInOutcome: Sendable, Equatable {
 
     /// Too many attempts, and how long to wait.
     static func throttled(_ wait: Duration) -> SignInOutcome {
-        let seconds = max(1, wait.components.seconds)
-        let words = seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
-        return refused(status: "throttled", message: "Too many attempts. Try again in \(words).")
+        refused(status: "throttled", message: "Too many attempts. Try again in \(PasswordCheck.words(for: wait)).")
     }
 
     /// Whether somebody is not known, in whoever's words.

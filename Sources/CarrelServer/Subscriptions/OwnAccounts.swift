@@ -10,8 +10,7 @@ struct OwnAccounts: EntitlementSource {
     let database: any Database
     let clock: any WallClock
     let sessions: Sessions
-    let passwords: PasswordHashing
-    let throttle: SignInThrottle
+    let check: PasswordCheck
     let products: ProductCatalog
     /// How many devices an account may use where neither it nor its plans say.
     let devicePolicy: DevicePolicy
@@ -19,33 +18,21 @@ struct OwnAccounts: EntitlementSource {
     // MARK: Signing in
 
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
-        let actor = Actor(Actor.nobody, requestID: request.requestID)
         let device = Devices.Claim(key: request.deviceKey, name: request.deviceName)
-        let name = try? Accounts.checkedName(request.name)
-        let record = try name.flatMap { name in try database.readNow { try AccountStore.signInRecord(named: name, in: $0) } }
-        // What was typed for a name is nobody's business: it may be a password.
-        let subject = record?.account.id ?? ""
-        let attempt = SignInThrottle.Attempt(
-            accountName: request.name,
-            address: request.address,
+        var attempt = PasswordCheck.Attempt(
+            name: request.name,
             password: request.password,
-            isKnownDevice: try isKnown(device, request, record)
+            address: request.address,
+            requestID: request.requestID,
+            deviceKeyHash: request.deviceKey == nil ? nil : device.keyHash
         )
+        attempt.isCounted = request.isCounted
         if request.isThrottled { return .notRecognised }
-        if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
-        // Hashed in any case, so that time tells nothing about who has an account.
-        let verdict = try await passwords.verify(request.password, against: record?.password)
-        guard let record, verdict.isRight else {
-            try await note(actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "password"))
-            return .notRecognised
+        switch try await check.run(attempt) {
+        case .throttled(let wait): return .throttled(wait)
+        case .wrong: return .notRecognised
+        case .right(let record, let rehash): return try await start(record, device, rehash: rehash, request)
         }
-        try await throttle.succeeded(attempt)
-        return try await start(record, device, rehash: verdict.rehash, request)
-    }
-
-    private func isKnown(_ device: Devices.Claim, _ request: SignInRequest, _ record: AccountStore.SignInRecord?) throws -> Bool {
-        guard request.deviceKey != nil, let account = record?.account.id else { return false }
-        return try database.readNow { try DeviceStore.device(keyHash: device.keyHash, of: account, in: $0) } != nil
     }
 
     /// Registers the device and opens the session, in one transaction.
@@ -85,10 +72,6 @@ struct OwnAccounts: EntitlementSource {
             )
         }
         return .token(token.text)
-    }
-
-    private func note(_ entry: Audit.Entry) async throws {
-        try await database.write { try AuditStore.append(entry, in: $0) }
     }
 
     // MARK: Tokens

@@ -1,0 +1,37 @@
+import CarrelAudio
+import CarrelBytes
+import CarrelStore
+
+/// An EPUB publication on its way into the store: the file itself, as it is.
+struct EPUBFile {
+    private let ingest: EditionIngest
+    private let path: String
+
+    init(_ ingest: EditionIngest, _ path: String) {
+        self.ingest = ingest
+        self.path = path
+    }
+
+    func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
+        try ingest.refuseSamples(path)
+        let archive = try EditionArchive(path: path, limit: ingest.options.archiveLimit)
+        let package = try EPUBPackage(archive, path: path)
+        try archive.verify(ingest.progress)
+        var metadata = package.metadata
+        metadata.apply(ingest.options.overrides)
+        let (blob, resource) = try ingest.takeWhole(try SourceFile(path: path, name: path), as: .ebook, suffix: "epub")
+        return IngestedEdition(
+            kind: .ebook,
+            metadata: metadata,
+            sourceHash: sourceHash,
+            media: blob,
+            byteCount: resource.byteCount,
+            entry: resource.path,
+            resources: [resource],
+            cover: try ingest.cover {
+                try package.coverName.flatMap { try archive.content(of: $0, limit: AudioTags.Cover.limit) }
+            },
+            warnings: package.warnings
+        )
+    }
+}

@@ -1,0 +1,69 @@
+import CarrelBytes
+import CarrelXML
+
+/// The feed of an edition's pages (RFC 4287), which lies beside them as `content.xml`: what an app pages through.
+struct EditionFeed {
+    struct Page {
+        let path: String
+        let title: String
+        let mediaType: String
+    }
+
+    static let path = "content.xml"
+    static let mediaType = "application/atom+xml"
+
+    let productID: String
+    let metadata: TitleMetadata
+    let pages: [Page]
+
+    /// The document. Its addresses are relative to itself. It has no time of day of its own: `updated` is the date of publication
+    /// where that is one, so that the same pages give the same bytes.
+    func write() -> [UInt8] {
+        let updated = metadata.published.flatMap { Self.instant($0) } ?? "1970-01-01T00:00:00Z"
+        var writer = XMLWriter()
+        writer.start("feed", ["xmlns": "http://www.w3.org/2005/Atom"])
+        writer.element("id", text: productID)
+        writer.element("title", text: metadata.title)
+        writer.element("updated", text: updated)
+        for author in metadata.authors.isEmpty ? [metadata.publisher ?? metadata.title] : metadata.authors {
+            writer.start("author")
+            writer.element("name", text: author)
+            writer.end()
+        }
+        writer.element("link", ["rel": "self", "type": "application/atom+xml", "href": Self.path])
+        for page in pages {
+            writer.newLine()
+            writer.start("entry")
+            writer.element("id", text: "urn:carrel:page:\(Self.address(productID)):\(Self.address(page.path))")
+            writer.element("title", text: page.title)
+            writer.element("updated", text: updated)
+            writer.element("link", ["rel": "alternate", "type": page.mediaType, "href": Self.address(page.path)])
+            writer.element("summary", ["type": "text"], text: page.title)
+            writer.end()
+        }
+        return writer.finish()
+    }
+
+    /// Midnight of a date such as 2026-01-31; nil for anything else.
+    private static func instant(_ text: String) -> String? {
+        let bytes = Array(text.utf8.prefix(11))
+        guard bytes.count >= 10, bytes.count == 10 || bytes[10] == UInt8(ascii: "T"), bytes[4] == 0x2d, bytes[7] == 0x2d,
+            [0, 1, 2, 3, 5, 6, 8, 9].allSatisfy({ (0x30...0x39).contains(bytes[$0]) })
+        else { return nil }
+        let date = String(decoding: bytes.prefix(10), as: UTF8.self) + "T00:00:00Z"
+        return Instant.parse(date) == nil ? nil : date
+    }
+
+    /// A path as it stands in an address: everything but unreserved characters and slashes is escaped (RFC 3986 §2).
+    static func address(_ path: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var out: [UInt8] = []
+        for byte in path.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e, 0x2f: out.append(byte)
+            default: out += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}

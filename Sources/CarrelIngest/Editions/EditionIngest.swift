@@ -1,0 +1,146 @@
+import CarrelAudio
+import CarrelBytes
+import CarrelCrypto
+package import CarrelStore
+import Glibc
+
+/// Takes an edition into the store: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
+///
+/// A source is checked as a whole first: names that leave their folder, links, passwords and contents that grow without end are
+/// refused with what and where. Pages go into one blob, a ZIP archive that stores them as they are, so that each is one range of a
+/// file and the whole is what apps download. Everything here blocks, and memory does not grow with the source.
+package struct EditionIngest {
+    let blobs: any BlobStore
+    let scratch: Scratch
+    let options: EditionOptions
+    let progress: (IngestProgress) throws -> Void
+
+    /// - Parameters:
+    ///   - blobs: where the edition and its cover go.
+    ///   - scratch: for temporary files.
+    ///   - options: what the operator decided.
+    ///   - progress: called every megabyte or so; throwing stops the ingest.
+    package init(
+        blobs: any BlobStore,
+        scratch: Scratch,
+        options: EditionOptions,
+        progress: @escaping (IngestProgress) throws -> Void
+    ) {
+        self.blobs = blobs
+        self.scratch = scratch
+        self.options = options
+        self.progress = progress
+    }
+
+    /// What a path holds by its content; nil when it is no edition.
+    package static func kind(of path: String) throws -> EditionKind? {
+        if isFolder(path) {
+            return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil
+        }
+        let file = try SourceFile(path: path, name: path)
+        let head = try file.bytes(0..<1024)
+        if head.starts(with: [0x50, 0x4b, 0x03, 0x04]) {
+            // An EPUB's first entry is stored, has no extra field and says what it is (EPUB 3.3 §4.3.2).
+            if head.rawSpan.matches("mimetypeapplication/epub+zip", at: 30) { return .ebook }
+            return try EditionArchive(path: path, limit: PackageWriter.byteLimit).hasPages ? .edition : nil
+        }
+        return PDFFile.begins(head) ? .pdf : nil
+    }
+
+    /// SHA-256 over a file, or over the names and contents of a folder's files in order.
+    package func sourceHash(_ path: String) throws -> [UInt8] {
+        guard Self.isFolder(path) else { return try digest(of: try SourceFile(path: path, name: path)) }
+        let folder = try EditionFolder(path, source: path)
+        var hashes: [UInt8] = []
+        for file in folder.files {
+            hashes += "\(file.path)\n".utf8
+            hashes += try digest(of: try SourceFile(path: file.location, name: file.path, followsLinks: false))
+        }
+        return SHA256.hash(hashes.rawSpan)
+    }
+
+    private func digest(of file: SourceFile) throws -> [UInt8] {
+        var hash = SHA256.Stream()
+        var done: Int64 = 0
+        try file.forEachWindow { window in
+            hash.update(window)
+            done += Int64(window.byteCount)
+            try progress(IngestProgress(phase: .hashing, done: done, total: file.size))
+        }
+        return hash.finish()
+    }
+
+    /// Takes what is at `path`.
+    ///
+    /// - Returns: what the catalog needs to know of it.
+    /// - Throws: ``IngestError`` with what is wrong and where.
+    package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedEdition {
+        switch try Self.kind(of: path) {
+        case .ebook: return try EPUBFile(self, path).take(sourceHash)
+        case .pdf: return try PDFFile(self, path).take(sourceHash)
+        case .edition:
+            if Self.isFolder(path) {
+                return try PageEdition(self, try EditionFolder(path, source: path), source: path).take(sourceHash)
+            }
+            let archive = try EditionArchive(path: path, limit: options.archiveLimit)
+            let folder = try scratch.makeFolder()
+            defer { scratch.remove(folder) }
+            try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(archive.archive, into: folder, progress)
+            return try PageEdition(self, try EditionFolder(folder, source: path), source: path).take(sourceHash)
+        case nil:
+            throw IngestError(
+                .notEdition,
+                path,
+                "is no edition",
+                hint: "an edition is an EPUB or PDF file, or a folder or ZIP archive with pages of HTML"
+            )
+        }
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Takes a file as it is, with its one resource.
+    func takeWhole(_ file: SourceFile, as kind: EditionKind, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
+        let writer = try blobs.writer()
+        var hash = SHA256.Stream()
+        try file.forEachWindow { window in
+            try writer.append(window)
+            hash.update(window)
+            try progress(IngestProgress(phase: .indexing, done: writer.byteCount, total: file.size))
+        }
+        let name = "\(options.productID).\(suffix)"
+        let resource = EditionResource(
+            path: name,
+            mediaType: ResourceType.of(name),
+            offset: 0,
+            byteCount: writer.byteCount,
+            digest: String(Hex.encode(hash.finish()).prefix(32)),
+            isSample: false
+        )
+        return (try writer.finish(), resource)
+    }
+
+    /// Refuses patterns of samples where nothing can be a sample.
+    func refuseSamples(_ path: String) throws(IngestError) {
+        guard let pattern = options.samples.first else { return }
+        throw IngestError(.notEdition, path, "is one file, of which \"\(pattern)\" cannot be open to everybody")
+    }
+
+    /// The picture that the operator named, or the one that the source has.
+    func cover(_ own: () throws -> [UInt8]?) throws -> (blob: BlobID, mediaType: String)? {
+        var cover: AudioTags.Cover?
+        if let path = options.overrides.coverPath {
+            cover = try Ingest.picture(path)
+            if cover == nil { throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB") }
+        } else if let bytes = try own() {
+            cover = AudioTags.Cover(bytes)
+        }
+        guard let cover, cover.mediaType != "image/bmp" else { return nil }
+        let writer = try blobs.writer()
+        try writer.append(cover.bytes.rawSpan)
+        return (try writer.finish(), cover.mediaType)
+    }
+}

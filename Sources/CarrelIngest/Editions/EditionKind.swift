@@ -1,0 +1,8 @@
+/// What an edition is a file, or files, of.
+package enum EditionKind: String, Sendable, CaseIterable {
+    /// Pages of HTML and what they need.
+    case edition
+    /// An EPUB publication.
+    case ebook
+    case pdf
+}

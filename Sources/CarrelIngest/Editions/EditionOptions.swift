@@ -1,0 +1,27 @@
+/// What an operator decides about one ingest of an edition.
+package struct EditionOptions: Sendable {
+    /// What the apps call it; see ``fault(inProductID:)``.
+    package var productID: String
+    /// What the source says of itself is overridden by what is set here.
+    package var overrides = IngestOptions.Overrides()
+    /// Which resources are open to everybody.
+    package var samples: [String] = []
+    /// Whether a PDF whose end is missing is taken all the same.
+    package var allowTruncated = false
+    /// Bytes that an archive may unpack to.
+    package var archiveLimit: Int64 = PackageWriter.byteLimit
+
+    package init(productID: String) {
+        self.productID = productID
+    }
+
+    /// Why a product id is refused; nil when it is good. It stands in addresses, header fields and feeds, and every program has to
+    /// read the same in it: 1 to 128 visible ASCII characters without slashes, neither `.` nor `..`.
+    package static func fault(inProductID id: String) -> String? {
+        guard (1...128).contains(id.utf8.count),
+            id.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }),
+            id != ".", id != ".."
+        else { return "a product id has 1 to 128 visible ASCII characters without slashes" }
+        return nil
+    }
+}

@@ -1,0 +1,30 @@
+/// One file of an edition: a range of the edition's blob.
+package struct EditionResource: Sendable, Equatable {
+    /// Below the edition's address, with `/` between its parts.
+    package let path: String
+    package let mediaType: String
+    /// Where it begins in the blob, in bytes.
+    package let offset: Int64
+    /// Bytes.
+    package let byteCount: Int64
+    /// The first 32 digits of the SHA-256 of its bytes, in hexadecimal.
+    package let digest: String
+    /// Whether it is open to everybody.
+    package var isSample: Bool
+
+    package init(
+        path: String,
+        mediaType: String,
+        offset: Int64,
+        byteCount: Int64,
+        digest: String,
+        isSample: Bool
+    ) {
+        self.path = path
+        self.mediaType = mediaType
+        self.offset = offset
+        self.byteCount = byteCount
+        self.digest = digest
+        self.isSample = isSample
+    }
+}

@@ -1,0 +1,48 @@
+import CarrelBytes
+import CarrelStore
+
+/// A PDF document on its way into the store: the file itself, as it is.
+struct PDFFile {
+    private let ingest: EditionIngest
+    private let path: String
+
+    init(_ ingest: EditionIngest, _ path: String) {
+        self.ingest = ingest
+        self.path = path
+    }
+
+    /// Whether these are the first bytes of a PDF: readers look for its header in the first 1024 (ISO 32000-1 Annex H.3).
+    static func begins(_ head: [UInt8]) -> Bool {
+        head.index(of: "%PDF-") != nil
+    }
+
+    func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
+        try ingest.refuseSamples(path)
+        let file = try SourceFile(path: path, name: path)
+        let tail = try file.bytes(max(0, file.size - 2048)..<file.size)
+        var warnings: [String] = []
+        if tail.index(of: "%%EOF") == nil {
+            guard ingest.options.allowTruncated else {
+                throw IngestError(.truncated, path, "ends before its end", hint: "--allow-truncated takes it as it is")
+            }
+            warnings.append("\(path) ends before its end")
+        }
+        let information = try PDFInformation(file)
+        if information.isEncrypted { warnings.append("\(path) is encrypted: readers may need a password for it") }
+        var metadata = TitleMetadata(title: information.title ?? SourceParts.stem(path))
+        metadata.authors = information.author.map { [$0] } ?? []
+        metadata.apply(ingest.options.overrides)
+        let (blob, resource) = try ingest.takeWhole(file, as: .pdf, suffix: "pdf")
+        return IngestedEdition(
+            kind: .pdf,
+            metadata: metadata,
+            sourceHash: sourceHash,
+            media: blob,
+            byteCount: resource.byteCount,
+            entry: resource.path,
+            resources: [resource],
+            cover: try ingest.cover { nil },
+            warnings: warnings
+        )
+    }
+}

@@ -1,0 +1,163 @@
+/// What a page of HTML says of itself in its head, as far as its first bytes tell.
+struct PageHead {
+    private(set) var title: String?
+    private(set) var author: String?
+    private(set) var description: String?
+    private(set) var language: String?
+
+    /// Bytes of a page that are looked at.
+    static let limit = 65_536
+
+    init(_ bytes: [UInt8]) {
+        let text = Self.decoded(bytes)
+        title = Self.content(of: "title", in: text).map { Self.words(Self.unescaped($0), limit: 300) }.flatMap {
+            $0.isEmpty ? nil : $0
+        }
+        for tag in Self.tags(named: "meta", in: text) {
+            let attributes = Self.attributes(tag)
+            guard let content = attributes["content"].map({ Self.words($0, limit: 2000) }), !content.isEmpty else { continue }
+            switch attributes["name"]?.lowercased() {
+            case "author", "dc.creator": author = author ?? content
+            case "description", "dc.description": description = description ?? content
+            default: break
+            }
+        }
+        if let tag = Self.tags(named: "html", in: text).first {
+            let attributes = Self.attributes(tag)
+            language = attributes["lang"] ?? attributes["xml:lang"]
+            if language?.isEmpty == true || (language?.utf8.count ?? 0) > 35 { language = nil }
+        }
+    }
+
+    /// UTF-8 where it is that, and else one character for each byte.
+    private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
+        // The limit may have cut a character in two: only what is wrong before the end makes it something else.
+        if String(validating: bytes.dropLast(3), as: UTF8.self) != nil || bytes.count < 4 { return bytes }
+        for cut in 1...4 where String(validating: bytes.dropLast(3 + cut), as: UTF8.self) != nil { return bytes }
+        return Array(String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })).utf8)
+    }
+
+    private static func matches(_ word: String, _ text: [UInt8], at: Int) -> Bool {
+        let word = Array(word.utf8)
+        guard at + word.count <= text.count else { return false }
+        return zip(word, text[at...]).allSatisfy { $0 == $1 | ($1 >= 0x41 && $1 <= 0x5a ? 0x20 : 0) }
+    }
+
+    /// What stands in the start tags of that name, comments passed over.
+    private static func tags(named name: String, in text: [UInt8]) -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        var at = 0
+        while let open = text[at...].firstIndex(of: UInt8(ascii: "<")), found.count < 200 {
+            at = open + 1
+            if matches("!--", text, at: at) {
+                while at < text.count, !matches("-->", text, at: at) { at += 1 }
+                continue
+            }
+            guard matches(name, text, at: at), at + name.utf8.count < text.count else { continue }
+            let start = at + name.utf8.count
+            guard text[start] <= 0x20 || text[start] == UInt8(ascii: ">") || text[start] == UInt8(ascii: "/") else { continue }
+            var (end, quote): (Int, UInt8?) = (start, nil)
+            while end < text.count {
+                let byte = text[end]
+                if let open = quote {
+                    if byte == open { quote = nil }
+                } else if byte == UInt8(ascii: ">") {
+                    break
+                } else if byte
+                    == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+                {
+                    quote = byte
+                }
+                end += 1
+            }
+            found.append(Array(text[start..<end]))
+            at = end
+        }
+        return found
+    }
+
+    /// The text of the first element of that name.
+    private static func content(of name: String, in text: [UInt8]) -> String? {
+        var at = 0
+        while let open = text[at...].firstIndex(of: UInt8(ascii: "<")) {
+            at = open + 1
+            if matches("!--", text, at: at) {
+                while at < text.count, !matches("-->", text, at: at) { at += 1 }
+                continue
+            }
+            guard matches(name, text, at: at), at + name.utf8.count < text.count,
+                [0x20, 0x09, 0x0a, 0x0d, UInt8(ascii: ">")].contains(text[at + name.utf8.count]),
+                let close = text[at...].firstIndex(of: UInt8(ascii: ">"))
+            else { continue }
+            let end = text[close...].firstIndex(of: UInt8(ascii: "<")) ?? text.endIndex
+            return String(decoding: text[(close + 1)..<max(close + 1, end)], as: UTF8.self)
+        }
+        return nil
+    }
+
+    private static func attributes(_ tag: [UInt8]) -> [String: String] {
+        var found: [String: String] = [:]
+        var rest = tag[...]
+        func isBlank(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "/") }
+        while found.count < 50 {
+            rest = rest.drop(while: isBlank)
+            let name = rest.prefix { !isBlank($0) && $0 != UInt8(ascii: "=") }
+            guard !name.isEmpty else { break }
+            rest = rest[name.endIndex...].drop { $0 <= 0x20 }
+            var value: ArraySlice<UInt8> = []
+            if rest.first == UInt8(ascii: "=") {
+                rest = rest.dropFirst().drop { $0 <= 0x20 }
+                if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+                    value = rest.dropFirst().prefix { $0 != quote }
+                    rest = rest[value.endIndex...].dropFirst()
+                } else {
+                    value = rest.prefix { $0 > 0x20 }
+                    rest = rest[value.endIndex...]
+                }
+            }
+            let key = String(decoding: name, as: UTF8.self).lowercased()
+            if found[key] == nil { found[key] = unescaped(String(decoding: value, as: UTF8.self)) }
+        }
+        return found
+    }
+
+    private static let entities: [String: String] = [
+        "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ", "ndash": "–", "mdash": "—", "hellip": "…",
+        "aelig": "æ", "oslash": "ø", "aring": "å", "AElig": "Æ", "Oslash": "Ø", "Aring": "Å", "auml": "ä", "ouml": "ö",
+        "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß", "eacute": "é", "copy": "©", "rsquo": "’", "lsquo": "‘",
+        "ldquo": "“", "rdquo": "”",
+    ]
+
+    private static func unescaped(_ text: String) -> String {
+        guard text.contains("&") else { return text }
+        var out = ""
+        var rest = Substring(text)
+        while let mark = rest.firstIndex(of: "&") {
+            out += rest[..<mark]
+            rest = rest[rest.index(after: mark)...]
+            let name = rest.prefix(12).prefix { $0 != ";" }
+            let after = rest[name.endIndex...]
+            guard after.first == ";", let value = entity(String(name)) else {
+                out += "&"
+                continue
+            }
+            out += value
+            rest = after.dropFirst()
+        }
+        return out + rest
+    }
+
+    private static func entity(_ name: String) -> String? {
+        guard name.hasPrefix("#") else { return entities[name] }
+        let digits = name.dropFirst()
+        let number = digits.lowercased().hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
+        return number.flatMap { Unicode.Scalar($0) }.map { $0.value == 0 ? "\u{fffd}" : String($0) }
+    }
+
+    /// The text with single spaces between its words, cut where it is long.
+    static func words(_ text: String, limit: Int) -> String {
+        let joined = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.value < 0x20 || $0.value == 0x7f } }
+            .joined(separator: " ")
+        return String(joined.prefix(limit))
+    }
+}

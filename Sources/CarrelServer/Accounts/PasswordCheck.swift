@@ -1,0 +1,67 @@
+import CarrelBytes
+import CarrelStore
+
+/// Whether somebody who typed a name and a password is that account: slowed down when they guess, and the same for whoever asks,
+/// an app or a page.
+struct PasswordCheck: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let passwords: PasswordHashing
+    let throttle: SignInThrottle
+
+    /// What was typed, and where.
+    struct Attempt: Sendable {
+        let name: String
+        let password: String
+        let address: String
+        let requestID: String
+        /// Names the installation of an app that asks; nil in a browser.
+        var deviceKeyHash: [UInt8]?
+        /// Whether the attempt was counted before, by somebody else who was asked.
+        var isCounted = false
+    }
+
+    enum Outcome: Sendable {
+        /// Not looked at: too many attempts, try again after so long.
+        case throttled(Duration)
+        /// No such account, no password, or another one.
+        case wrong
+        /// The right one; `rehash` is to be kept where the kept hash costs less than it should.
+        case right(AccountStore.SignInRecord, rehash: String?)
+    }
+
+    func run(_ attempt: Attempt) async throws -> Outcome {
+        let name = try? Accounts.checkedName(attempt.name)
+        let record = try name.flatMap { name in try database.readNow { try AccountStore.signInRecord(named: name, in: $0) } }
+        let counted = SignInThrottle.Attempt(
+            accountName: attempt.name,
+            address: attempt.address,
+            password: attempt.password,
+            isKnownDevice: try isKnown(attempt.deviceKeyHash, record)
+        )
+        if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
+        // Hashed in any case, so that time tells nothing about who has an account.
+        let verdict = try await passwords.verify(attempt.password, against: record?.password)
+        guard let record, verdict.isRight else {
+            // What was typed for a name is nobody's business: it may be a password.
+            let actor = Actor(Actor.nobody, requestID: attempt.requestID)
+            let subject = record?.account.id ?? ""
+            let entry = actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "password")
+            try await database.write { try AuditStore.append(entry, in: $0) }
+            return .wrong
+        }
+        try await throttle.succeeded(counted)
+        return .right(record, rehash: verdict.rehash)
+    }
+
+    private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) throws -> Bool {
+        guard let deviceKeyHash, let account = record?.account.id else { return false }
+        return try database.readNow { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) } != nil
+    }
+
+    /// How long to wait, as people say it.
+    static func words(for wait: Duration) -> String {
+        let seconds = max(1, wait.components.seconds)
+        return seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
+    }
+}

@@ -1,0 +1,50 @@
+import CarrelHTTP
+import CarrelIngest
+import Glibc
+
+extension Ingesting {
+    /// Bytes of one uploaded source.
+    static let uploadLimit: Int64 = 8 << 30
+
+    /// Writes the body of a request to a file in the scratch folder, which is the caller's to remove.
+    func receive(_ request: HTTPRequest) async throws -> String {
+        if let length = request.body.length, Int64(length) > Self.uploadLimit { throw Self.tooLarge }
+        let path = try scratch.newName()
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
+        defer { close(descriptor) }
+        var received: Int64 = 0
+        do {
+            while let chunk = try await request.body.next() {
+                received += Int64(chunk.count)
+                guard received <= Self.uploadLimit else { throw Self.tooLarge }
+                let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                guard written == chunk.count else {
+                    throw HTTPError(.insufficientStorage, "ingest.full", "there is no room for the upload")
+                }
+            }
+        } catch {
+            unsafe unlink(path)
+            throw error
+        }
+        return path
+    }
+
+    private static let tooLarge = HTTPError(
+        .contentTooLarge,
+        "request.too-large",
+        "an upload has at most \(uploadLimit >> 30) GiB"
+    )
+}
+
+extension HTTPError {
+    /// What an uploader is told of a source that was not taken.
+    init(upload error: IngestError) {
+        self.init(
+            error.code == .full ? .insufficientStorage : .unprocessableContent,
+            error.code.rawValue,
+            "the upload \(error.detail)",
+            extra: error.hint.map { [("hint", $0)] } ?? []
+        )
+    }
+}

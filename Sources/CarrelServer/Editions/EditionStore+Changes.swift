@@ -1,0 +1,80 @@
+import CarrelAudio
+import CarrelBytes
+import CarrelIngest
+import CarrelStore
+import CarrelSubscription
+
+// How editions are written.
+extension EditionStore {
+    static func insert(_ edition: Edition, in transaction: any Transaction) throws {
+        let search = SearchText(edition.title.metadata, productID: edition.productID)
+        let values: [SQLValue] = [
+            .text(edition.title.id), .text(edition.productID), .text(edition.price.rawValue), .text(edition.state.rawValue),
+            .instant(edition.issuedAt), .instant(edition.publishedAt), .instant(edition.updatedAt), .instant(edition.contentAt),
+            .integer(edition.byteCount), .text(edition.entry), .integer(Int64(edition.resourceCount)),
+            .integer(Int64(edition.sampleCount)), .text(search.language), .text(search.title), .text(search.author),
+            .text(search.text),
+        ]
+        _ = try transaction.run(insert, values)
+    }
+
+    /// Writes everything of an edition but its product id and what the title's row holds.
+    static func update(_ edition: Edition, in transaction: any Transaction) throws {
+        let search = SearchText(edition.title.metadata, productID: edition.productID)
+        let values: [SQLValue] = [
+            .text(edition.title.id), .text(edition.price.rawValue), .text(edition.state.rawValue), .instant(edition.issuedAt),
+            .instant(edition.publishedAt), .instant(edition.withdrawnAt), .instant(edition.updatedAt),
+            .instant(edition.contentAt),
+            .integer(edition.byteCount), .text(edition.entry), .integer(Int64(edition.resourceCount)),
+            .integer(Int64(edition.sampleCount)), .text(search.language), .text(search.title), .text(search.author),
+            .text(search.text),
+        ]
+        _ = try transaction.run(update, values)
+    }
+
+    /// Puts other content into the title's row.
+    static func setContent(_ title: Title, sourceHash: [UInt8], mediaBlob: String, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(title.id), .text(title.kind.rawValue), .text(ifPresent: title.metadata.isbn?.description), .blob(sourceHash),
+            .text(title.metadata.title), .text(TitleStore.metadataText(title.metadata)), .text(mediaBlob),
+            .text(ifPresent: title.cover?.blob), .text(ifPresent: title.cover?.mediaType),
+        ]
+        _ = try transaction.run(setContent, values)
+    }
+
+    /// Replaces the resources of a title.
+    static func setResources(_ resources: [EditionResource], of title: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteResources, [.text(title)])
+        for (place, resource) in resources.enumerated() {
+            let values: [SQLValue] = [
+                .text(title), .text(resource.path), .integer(Int64(place)), .text(resource.mediaType), .integer(resource.offset),
+                .integer(resource.byteCount), .text(resource.digest), .integer(resource.isSample ? 1 : 0),
+            ]
+            _ = try transaction.run(insertResource, values)
+        }
+    }
+
+    static func setSample(_ isSample: Bool, _ path: String, of title: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(setSample, [.text(title), .text(path), .integer(isSample ? 1 : 0)])
+    }
+
+    static func resource(_ path: String, of title: String, in transaction: any Transaction) throws -> EditionResource? {
+        try transaction.row(resource, [.text(title), .text(path)]).map(resource)
+    }
+
+    /// The resources of a title in their order.
+    static func resources(of title: String, in transaction: any Transaction) throws -> [EditionResource] {
+        try transaction.rows(resources, [.text(title)]).map(resource)
+    }
+
+    private static func resource(_ row: Row) throws -> EditionResource {
+        EditionResource(
+            path: try row.text(0),
+            mediaType: try row.text(1),
+            offset: try row.integer(2),
+            byteCount: try row.integer(3),
+            digest: try row.text(4),
+            isSample: try row.flag(5)
+        )
+    }
+}

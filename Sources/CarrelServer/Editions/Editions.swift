@@ -1,0 +1,244 @@
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelIngest
+import CarrelStore
+import CarrelSubscription
+
+/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own transaction.
+package struct Editions: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let products: ProductCatalog
+
+    package func find(_ productID: String) async throws -> Edition {
+        guard let edition = try await database.read({ try EditionStore.edition(product: productID, in: $0) }) else {
+            throw Self.unknown
+        }
+        return edition
+    }
+
+    /// A page of editions, the newest issue first, drafts among them.
+    package func list(after: (issuedAt: Instant, productID: String)? = nil, limit: Int = 100) async throws -> [Edition] {
+        try await database.read { try EditionStore.list(after: after, withDrafts: true, limit: limit, in: $0) }
+    }
+
+    package func resources(of edition: Edition) async throws -> [EditionResource] {
+        try await database.read { try EditionStore.resources(of: edition.title.id, in: $0) }
+    }
+
+    /// What a source that is in the catalog already has to do with a product.
+    enum Match: Sendable {
+        /// The catalog has no such content.
+        case new
+        case same(Edition)
+    }
+
+    /// Looks for content by its hash.
+    ///
+    /// - Throws: ``ServerError`` `conflict` when another product has it, or something that is no product.
+    func match(sourceHash: [UInt8], terms: Edition.Terms) async throws -> Match {
+        try await database.read { transaction in
+            guard let title = try TitleStore.title(sourceHash: sourceHash, in: transaction) else { return .new }
+            guard let edition = try EditionStore.edition(title: title.id, in: transaction) else {
+                throw ServerError(.conflict, "this content is in the catalog already, as the title \(title.id)")
+            }
+            guard edition.productID == terms.productID else {
+                throw ServerError(.conflict, "this content is in the catalog already, as the product \(edition.productID)")
+            }
+            return .same(edition)
+        }
+    }
+
+    /// Enters what an ingest made: as a new product, or as new content of a product that is there.
+    ///
+    /// - Returns: the edition, whether it is new, and blobs that nothing may need any more.
+    func add(
+        _ made: IngestedEdition,
+        _ terms: Edition.Terms,
+        by actor: Actor
+    ) async throws -> (edition: Edition, created: Bool, replaced: Set<BlobID>) {
+        let (now, id) = (clock.now, Random.uuid())
+        let entry = actor.entry("edition.ingest", on: terms.productID, at: now)
+        let (created, replaced) = try await database.write { transaction -> (Bool, Set<BlobID>) in
+            let known = try EditionStore.edition(product: terms.productID, in: transaction)
+            let title = Title(
+                id: known?.title.id ?? id,
+                kind: Title.Kind(made.kind),
+                metadata: made.metadata,
+                durationMS: 0,
+                cover: made.cover.map { ($0.blob.text, $0.mediaType) },
+                sample: nil,
+                createdAt: known?.title.createdAt ?? now
+            )
+            let edition = try Self.edition(title, made, terms, known: known, at: now)
+            if known != nil {
+                try EditionStore.setContent(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
+                try EditionStore.update(edition, in: transaction)
+            } else {
+                let isNew = try TitleStore.insert(
+                    title,
+                    sourceHash: made.sourceHash,
+                    mediaBlob: made.media.text,
+                    segmentIndex: [],
+                    in: transaction
+                )
+                guard isNew else { throw ServerError(.conflict, "this content has just come into the catalog another way") }
+                try EditionStore.insert(edition, in: transaction)
+            }
+            try EditionStore.setResources(made.resources, of: title.id, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            let old = [known?.mediaBlob, known?.title.cover?.blob].compactMap { $0.flatMap { BlobID($0) } }
+            return (known == nil, Set(old))
+        }
+        products.forget()
+        return (try await find(terms.productID), created, replaced)
+    }
+
+    private static func edition(
+        _ title: Title,
+        _ made: IngestedEdition,
+        _ terms: Edition.Terms,
+        known: Edition?,
+        at now: Instant
+    ) throws -> Edition {
+        if let known, known.state != .draft, terms.isDraft {
+            throw ServerError(.conflict, "\(known.productID) is \(known.state.rawValue): only a new product can be a draft")
+        }
+        let state =
+            known.map { $0.state == .draft && !terms.isDraft ? .published : $0.state } ?? (terms.isDraft ? .draft : .published)
+        return Edition(
+            title: title,
+            productID: terms.productID,
+            price: terms.price ?? known?.price ?? .paid,
+            state: state,
+            issuedAt: terms.issuedAt ?? known?.issuedAt ?? now,
+            publishedAt: state == .draft ? nil : terms.publishedAt ?? known?.publishedAt ?? now,
+            withdrawnAt: known?.withdrawnAt,
+            updatedAt: now,
+            contentAt: now,
+            byteCount: made.byteCount,
+            entry: made.entry,
+            resourceCount: made.resources.count,
+            sampleCount: made.resources.count(where: \.isSample),
+            mediaBlob: made.media.text
+        )
+    }
+
+    /// What is changed of an edition; nil and empty leave what is.
+    package struct Change: Sendable {
+        package var metadata = IngestOptions.Overrides()
+        package var price: Edition.Price?
+        package var issuedAt: Instant?
+        package var publishedAt: Instant?
+        /// Patterns of the resources that are open to everybody, in place of those that are.
+        package var samples: [String]?
+
+        package init() {}
+    }
+
+    /// Changes what is known of an edition.
+    package func change(_ productID: String, _ change: Change, by actor: Actor) async throws -> Edition {
+        try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
+        return try await update(productID, "edition.change", by: actor) { edition, transaction in
+            var metadata = edition.title.metadata
+            metadata.apply(change.metadata)
+            let samples = try Self.setSamples(change.samples, of: edition, in: transaction)
+            if metadata != edition.title.metadata {
+                try TitleStore.updateMetadata(metadata, of: edition.title.id, in: transaction)
+            }
+            edition.title.metadata = metadata
+            edition.price = change.price ?? edition.price
+            edition.issuedAt = change.issuedAt ?? edition.issuedAt
+            if edition.publishedAt != nil, let date = change.publishedAt { edition.publishedAt = date }
+            edition.sampleCount = samples
+        }
+    }
+
+    /// Opens what the patterns fit, and closes the rest. Returns how many are open.
+    private static func setSamples(_ patterns: [String]?, of edition: Edition, in transaction: any Transaction) throws -> Int {
+        guard let patterns else { return edition.sampleCount }
+        guard patterns.isEmpty || edition.title.kind == .edition else {
+            throw ServerError(.invalid, "\(edition.productID) is one file, of which no part can be a sample")
+        }
+        let compiled = patterns.map { PathPattern($0) }
+        let resources = try EditionStore.resources(of: edition.title.id, in: transaction)
+        for (pattern, text) in zip(compiled, patterns) where !resources.contains(where: { pattern.matches($0.path) }) {
+            throw ServerError(.invalid, "\(edition.productID) has nothing that the sample \"\(text)\" fits")
+        }
+        var open = 0
+        for resource in resources {
+            // An edition with samples shows what it holds; its pages stay closed.
+            let isSample = compiled.contains { $0.matches(resource.path) } || !patterns.isEmpty && resource.path == "content.xml"
+            if isSample { open += 1 }
+            if isSample != resource.isSample {
+                try EditionStore.setSample(isSample, resource.path, of: edition.title.id, in: transaction)
+            }
+        }
+        return open
+    }
+
+    /// Makes a draft, or what was withdrawn, readable.
+    package func publish(_ productID: String, by actor: Actor) async throws -> Edition {
+        let now = clock.now
+        return try await update(productID, "edition.publish", by: actor) { edition, _ in
+            edition.state = .published
+            edition.publishedAt = edition.publishedAt ?? now
+            edition.withdrawnAt = nil
+        }
+    }
+
+    /// Takes an edition back: feeds tell apps to forget it, and nobody can download it any more.
+    package func withdraw(_ productID: String, by actor: Actor) async throws -> Edition {
+        let now = clock.now
+        return try await update(productID, "edition.withdraw", by: actor) { edition, _ in
+            guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: nobody has seen it") }
+            edition.state = .withdrawn
+            edition.withdrawnAt = edition.withdrawnAt ?? now
+        }
+    }
+
+    private func update(
+        _ productID: String,
+        _ action: String,
+        by actor: Actor,
+        _ body: @escaping @Sendable (inout Edition, any Transaction) throws -> Void
+    ) async throws -> Edition {
+        let now = clock.now
+        let entry = actor.entry(action, on: productID, at: now)
+        try await database.write { transaction in
+            guard var edition = try EditionStore.edition(product: productID, in: transaction) else { throw Self.unknown }
+            try body(&edition, transaction)
+            edition.updatedAt = now
+            try EditionStore.update(edition, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+        products.forget()
+        return try await find(productID)
+    }
+
+    func checkDates(_ terms: Edition.Terms) throws {
+        try checkDates(issuedAt: terms.issuedAt, publishedAt: terms.publishedAt, at: clock.now)
+    }
+
+    /// An edition that is to come out later is a draft until then.
+    private func checkDates(issuedAt: Instant?, publishedAt: Instant?, at now: Instant) throws {
+        if let publishedAt, publishedAt > now {
+            throw ServerError(.invalid, "the date of publication is in the future: take it as a draft, and publish it then")
+        }
+        for date in [issuedAt, publishedAt].compactMap(\.self) where date.milliseconds < -2_208_988_800_000 {
+            throw ServerError(.invalid, "\(date) is before 1900")
+        }
+    }
+
+    static let unknown = ServerError(.notFound, "there is no such product")
+}
+
+extension Title.Kind {
+    init(_ kind: EditionKind) {
+        switch kind {
+        case .edition: self = .edition
+        case .ebook: self = .ebook
+        case .pdf: self = .pdf
+        }
+    }
+}

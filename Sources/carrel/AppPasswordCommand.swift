@@ -1,0 +1,101 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct AppPasswordCommand: Command {
+    static let name = "app-password"
+    static let abstract = "App passwords: let one app in, for one purpose, and out again."
+    static let subcommands: [any Command.Type] = [AppPasswordCreate.self, AppPasswordList.self, AppPasswordRevoke.self]
+}
+
+extension AppPassword.Scope: TextValue {}
+
+struct AppPasswordCreate: Command {
+    var options = HomeOptions()
+    var account = ""
+    var label = ""
+    var scopes: [AppPassword.Scope] = []
+    var expires: Instant?
+
+    static let name = "create"
+    static let abstract = "Make a password for an app that takes a name and a password."
+    static let discussion = """
+        It is shown once. The app sends it as the password of HTTP Basic, with the account's name; hyphens, spaces and case do not \
+        matter. Scope 'opds' opens feeds and what they link to, scope 'sync' listening positions.
+        """
+    static let examples = [
+        Example("carrel account app-password create alice 'e-reader' --scope opds", "Prints a password for feeds.")
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.label, "label", help: "What to call it, such as the app's name."),
+            .option(\.scopes, "--scope", help: "What it opens; can be given twice."),
+            .option(\.expires, "--expires", help: "When it ends; without it, when it is revoked."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        guard !scopes.isEmpty else { throw UsageError(.badValue, "say what it opens: --scope opds, --scope sync, or both") }
+        let client = try await HomeClient(options)
+        let body: JSON = [
+            "name": .string(label), "scopes": .array(scopes.map { .string($0.rawValue) }),
+            "expiresAt": expires.map { .string($0.description) } ?? .null,
+        ]
+        let made = try await client.call(.post, try await client.accountPath(account) + "/app-passwords", body)
+        if options.json { return console.print(made) }
+        console.print(made["password"]?.string ?? "")
+    }
+}
+
+struct AppPasswordList: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "list"
+    static let abstract = "List an account's app passwords, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let answer = try await client.call(.get, try await client.accountPath(account) + "/app-passwords")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "LABEL", "SCOPES", "SINCE", "LAST USE", "ENDS"].map { TextTable.Column($0) })
+        for password in answer["appPasswords"]?.array ?? [] {
+            table.add([
+                password["id"]?.string ?? "", password["name"]?.string ?? "",
+                (password["scopes"]?.array ?? []).compactMap(\.string).joined(separator: " "),
+                password["createdAt"]?.string ?? "", password["seenAt"]?.string ?? "", password["expiresAt"]?.string ?? "",
+            ])
+        }
+        console.print(table)
+    }
+}
+
+struct AppPasswordRevoke: Command {
+    var options = HomeOptions()
+    var account = ""
+    var password = ""
+
+    static let name = "revoke"
+    static let abstract = "End an app password at once."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.password, "id", help: "The app password's id, as 'app-password list' shows it."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let path = try await client.accountPath(account) + "/app-passwords/\(PercentEncoding.encode(password))"
+        _ = try await client.call(.delete, path)
+    }
+}

@@ -1,0 +1,156 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct EditionCommand: Command {
+    static let name = "edition"
+    static let abstract = "Editions: what is in the catalog, published, withdrawn."
+    static let subcommands: [any Command.Type] = [
+        EditionList.self, EditionShow.self, EditionPublish.self, EditionWithdraw.self, EditionSet.self,
+    ]
+}
+
+struct EditionList: Command {
+    var options = HomeOptions()
+
+    static let name = "list"
+    static let abstract = "List the editions, the newest issue first."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        var editions: [JSON] = []
+        var next: String?
+        repeat {
+            let after = next.map { "&after=\(PercentEncoding.encode($0))" } ?? ""
+            let page = try await client.call(.get, "/admin/v1/editions?limit=1000\(after)")
+            editions += page["editions"]?.array ?? []
+            next = page["next"]?.string
+        } while next != nil
+        if options.json { return console.print(["editions": .array(editions)]) }
+        var table = TextTable([
+            .init("PRODUCT"), .init("TITLE", canShrink: true), .init("KIND"), .init("PRICE"), .init("STATE"), .init("ISSUED"),
+        ])
+        for title in editions {
+            let edition = title["edition"]
+            table.add([
+                edition?["productId"]?.string ?? "", title["title"]?.string ?? "", title["kind"]?.string ?? "",
+                edition?["price"]?.string ?? "", edition?["state"]?.string ?? "",
+                String((edition?["issuedAt"]?.string ?? "").prefix(10)),
+            ])
+        }
+        console.print(table)
+    }
+}
+
+/// One call on one product, whose answer is the edition.
+private func call(_ options: HomeOptions, _ method: HTTPMethod, _ product: String, _ rest: String = "") async throws -> JSON {
+    try await HomeClient(options).call(method, "/admin/v1/editions/\(PercentEncoding.encode(product))\(rest)")
+}
+
+struct EditionShow: Command {
+    var options = HomeOptions()
+    var product = ""
+
+    static let name = "show"
+    static let abstract = "Show one edition with what it is made of."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        console.print(try await call(options, .get, product))
+    }
+}
+
+struct EditionPublish: Command {
+    var options = HomeOptions()
+    var product = ""
+
+    static let name = "publish"
+    static let abstract = "Publish a draft, or what was withdrawn."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let made = try await call(options, .post, product, "/publish")
+        if options.json { console.print(made) }
+    }
+}
+
+struct EditionWithdraw: Command {
+    var options = HomeOptions()
+    var product = ""
+
+    static let name = "withdraw"
+    static let abstract = "Take an edition back: feeds tell apps to forget it, and nobody can download it."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let made = try await call(options, .post, product, "/withdraw")
+        if options.json { console.print(made) }
+    }
+}
+
+struct EditionSet: Command {
+    var options = HomeOptions()
+    var product = ""
+    var title: String?
+    var subtitle: String?
+    var authors: [String] = []
+    var publisher: String?
+    var language: String?
+    var about: String?
+    var price: Edition.Price?
+    var issued: Instant?
+    var published: Instant?
+    var samples: [String] = []
+    var noSamples = false
+
+    static let name = "set"
+    static let abstract = "Change what is known of an edition."
+    static let discussion = "What is left out stays as it is. New contents come with 'carrel ingest' under the same product id."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.product, "product", help: "The product's id."),
+            .option(\.title, "--title", value: "text", help: "The title."),
+            .option(\.subtitle, "--subtitle", value: "text", help: "The subtitle."),
+            .option(\.authors, "--author", value: "name", help: "An author, instead of those that are."),
+            .option(\.publisher, "--publisher", value: "name", help: "The publisher."),
+            .option(\.language, "--language", value: "tag", help: "The language, such as en."),
+            .option(\.about, "--description", value: "text", help: "What it is about."),
+            .option(\.price, "--price", help: "Who may read it: everybody, or who is entitled to it."),
+            .option(\.issued, "--issued", help: "When the issue came out."),
+            .option(\.published, "--published", help: "When it was first published."),
+            .option(\.samples, "--sample", value: "pattern", help: "What is open to everybody, instead of what is."),
+            .flag(\.noSamples, "--no-samples", help: "Nothing is open to everybody."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        var body: JSONObject = [:]
+        let texts = [
+            ("title", title), ("subtitle", subtitle), ("publisher", publisher), ("language", language), ("description", about),
+        ]
+        for (name, text) in texts { if let text { body[name] = .string(text) } }
+        if !authors.isEmpty { body["authors"] = .array(authors.map { .string($0) }) }
+        if let price { body["price"] = .string(price.rawValue) }
+        if let issued { body["issuedAt"] = .string(issued.description) }
+        if let published { body["publishedAt"] = .string(published.description) }
+        if !samples.isEmpty || noSamples { body["samples"] = .array(samples.map { .string($0) }) }
+        let target = "/admin/v1/editions/\(PercentEncoding.encode(product))"
+        let made = try await HomeClient(options).call(.patch, target, .object(body))
+        if options.json { console.print(made) }
+    }
+}

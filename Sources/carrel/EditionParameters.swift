@@ -1,0 +1,54 @@
+import CarrelBytes
+import CarrelCommandLine
+import CarrelIngest
+import CarrelServer
+
+/// What makes an edition of what is ingested.
+struct EditionParameters: ParameterGroup, Sendable {
+    var productID: String?
+    var price: Edition.Price?
+    var draft = false
+    var issued: Instant?
+    var published: Instant?
+    var samples: [String] = []
+
+    static var parameters: [Parameter<EditionParameters>] {
+        [
+            .option(\.productID, "--product-id", value: "id", help: "The id that apps and plans call it.", group: "Edition"),
+            .option(\.price, "--price", help: "Who may read it: everybody, or who is entitled to it (paid).", group: "Edition"),
+            .flag(\.draft, "--draft", help: "Keep it out of feeds until 'edition publish'.", group: "Edition"),
+            .option(\.issued, "--issued", help: "When the issue came out; now when left out.", group: "Edition"),
+            .option(\.published, "--published", help: "When it was first published; now when left out.", group: "Edition"),
+            .option(
+                \.samples,
+                "--sample",
+                value: "pattern",
+                help: "Pages and files that are open to everybody, such as 'sample/**' or 'cover.*'.",
+                group: "Edition"
+            ),
+        ]
+    }
+
+    func validate() throws(UsageError) {
+        guard let productID else {
+            guard price == nil, !draft, issued == nil, published == nil, samples.isEmpty else {
+                throw UsageError(.contradiction, "--price, --draft, --issued, --published and --sample need --product-id")
+            }
+            return
+        }
+        if let fault = EditionOptions.fault(inProductID: productID) { throw UsageError(.badValue, fault) }
+    }
+
+    /// Nil where no product id makes it an edition.
+    var terms: Edition.Terms? {
+        guard let productID else { return nil }
+        var made = Edition.Terms(productID: productID)
+        made.price = price
+        made.isDraft = draft
+        made.issuedAt = issued
+        made.publishedAt = published
+        return made
+    }
+}
+
+extension Edition.Price: TextValue {}
