@@ -109,6 +109,7 @@ let package = Package(
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
+        library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
         library("CarrelXML", bytes: true, ["CXML", "CarrelBytes"]),
 
         // domain
@@ -175,12 +176,13 @@ let package = Package(
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
-        tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto"]),
+        tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto", "CarrelTesting"]),
         tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS", "CarrelJSON", "CarrelTesting"]),
         tests(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
+        tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests(
@@ -250,6 +252,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
+        fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),

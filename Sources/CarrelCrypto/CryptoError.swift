@@ -15,6 +15,12 @@ public struct CryptoError: Error, Equatable, CustomStringConvertible {
         public static let ivLength = Code(identifier: "crypto.iv-length")
         /// The integrity check failed: the wrong key, or altered bytes.
         public static let integrity = Code(identifier: "crypto.integrity")
+        /// A public key cannot be read, or is of no accepted kind.
+        public static let key = Code(identifier: "crypto.key")
+        /// A certificate cannot be read.
+        public static let certificate = Code(identifier: "crypto.certificate")
+        /// A certificate does not lead to a trusted one, or not at that time.
+        public static let untrusted = Code(identifier: "crypto.untrusted")
         /// OpenSSL refused, for want of memory or of the algorithm.
         public static let refused = Code(identifier: "crypto.refused")
 
@@ -25,7 +31,7 @@ public struct CryptoError: Error, Equatable, CustomStringConvertible {
     public let code: Code
     private let text: String
 
-    init(_ code: Code, _ text: String) {
+    package init(_ code: Code, _ text: String = "") {
         self.code = code
         self.text = text
     }

@@ -22,6 +22,7 @@ package final class CarrelService: Sendable {
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
+    package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
     package let editions: Editions
@@ -92,6 +93,7 @@ package final class CarrelService: Sendable {
             passwords: passwords,
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
+        staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
         let upstreamSecret = try secret(.upstream)
         var sources: [any EntitlementSource] = try settings.subscription.sources.map { source in
             switch source {
@@ -127,7 +129,12 @@ package final class CarrelService: Sendable {
         let draining = Locked(false)
         self.draining = draining
 
-        let callers = Callers(accounts: accounts, appPasswords: appPasswords, guestAccount: settings.guestAccount)
+        let callers = Callers(
+            accounts: accounts,
+            appPasswords: appPasswords,
+            staff: staff,
+            guestAccount: settings.guestAccount
+        )
         var router = Router()
         router.unexpectedError = settings.onFailure
         PageRoutes(accounts: accounts, callers: callers).add(to: &router)
@@ -160,6 +167,12 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
+        StaffRoutes(
+            staff: staff,
+            desk: desk,
+            callers: callers,
+            hasCannedUsers: settings.subscription.hasCannedUsers
+        ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)

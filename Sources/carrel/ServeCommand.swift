@@ -59,6 +59,7 @@ struct ServeCommand: Command {
         let bound = try server.start()
         if let address = bound.first { console.print("listening on \(address)") }
         announce(settings, home, console)
+        await offerSetup(service, at: settings.publicURL ?? bound.first.map { "\($0)" }, console)
         await stop.wait()
         console.note("stopping: requests that have begun may end")
         service.drain()
@@ -83,6 +84,18 @@ struct ServeCommand: Command {
             }
             if isLast { return }
             try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// A server without an owner lets one in by a link, which goes to standard error and nowhere else.
+    private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
+        do {
+            guard let url, try await !service.staff.hasOwner() else { return }
+            let token = try await service.staff.makeSetupLink(by: .operator)
+            let base = url.hasSuffix("/") ? String(url.dropLast()) : url
+            console.note("no owner yet: within an hour, become one at \(base)\(StaffRoutes.path(ofLink: token))")
+        } catch {
+            console.warning("no setup link could be made: \(error)", hint: "'carrel admin setup-link' makes one")
         }
     }
 

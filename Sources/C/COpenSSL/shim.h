@@ -9,6 +9,9 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 
 // A parameter points at its name for as long as it lives, and Swift would hand over a name that dies with the call.
 
@@ -26,6 +29,21 @@ static inline OSSL_PARAM copenssl_hkdf_salt(const void *_Nullable bytes, size_t 
 
 static inline OSSL_PARAM copenssl_hkdf_info(const void *_Nullable bytes, size_t count) {
     return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)bytes, count);
+}
+
+// Typed stacks are macros, which Swift does not see.
+
+static inline STACK_OF(X509) *_Nullable copenssl_certificates_new(void) {
+    return sk_X509_new_null();
+}
+
+static inline int copenssl_certificates_push(STACK_OF(X509) *_Nonnull stack, X509 *_Nonnull certificate) {
+    return sk_X509_push(stack, certificate);
+}
+
+/// Frees the stack, not what is in it.
+static inline void copenssl_certificates_free(STACK_OF(X509) *_Nullable stack) {
+    sk_X509_free(stack);
 }
 
 #endif

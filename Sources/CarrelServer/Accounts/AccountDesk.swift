@@ -109,6 +109,10 @@ package struct AccountDesk: Sendable {
         let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
         try await change(id, entry) { _, transaction in
             try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
+            guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
+            guard try StaffStore.ownerCount(in: transaction) > 0 else {
+                throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
+            }
         }
     }
 
@@ -124,9 +128,13 @@ package struct AccountDesk: Sendable {
         return account
     }
 
-    /// Accounts in the order of their creation, after the last of the page before.
-    package func list(after: (Instant, String)?, limit: Int) async throws -> [(account: Account, createdAt: Instant)] {
-        try await database.read { try AccountStore.list(after: after, limit: limit, in: $0) }
+    /// Accounts in the order of their creation whose names hold a text, after the last of the page before.
+    package func list(
+        matching text: String = "",
+        after: (Instant, String)?,
+        limit: Int
+    ) async throws -> [(account: Account, createdAt: Instant)] {
+        try await database.read { try AccountStore.list(matching: text, after: after, limit: limit, in: $0) }
     }
 
     private func hash(_ password: String?) async throws -> String? {

@@ -22,11 +22,14 @@ struct AccountRoutes {
             try await devices.revoke(parameters["device"], of: account, by: try await callers.actor(request))
             return .empty(.noContent)
         }
+        on(.delete, "/devices", of: &router) { request, account, _ in
+            .json(["revoked": .integer(try await devices.revokeAll(of: account, by: try await callers.actor(request)))])
+        }
         on(.get, "/sessions", of: &router) { _, account, _ in
             .json(["sessions": .array(try await accounts.sessions.list(of: account).map(Self.json))])
         }
-        on(.delete, "/sessions/{session}", of: &router) { _, account, parameters in
-            try await accounts.sessions.end(parameters["session"], of: account)
+        on(.delete, "/sessions/{session}", of: &router) { request, account, parameters in
+            try await accounts.sessions.end(parameters["session"], of: account, by: try await callers.actor(request))
             return .empty(.noContent)
         }
         on(.get, "/app-passwords", of: &router) { _, account, _ in
@@ -83,32 +86,38 @@ struct AccountRoutes {
         _ body: @escaping @Sendable (HTTPRequest, Account, PathParameters) async throws -> HTTPResponse
     ) {
         router.on(method, "admin/v1/accounts/{account}\(path)") { request, parameters in
-            try await callers.requireBackOffice(request)
-            return try await body(request, try await desk.find(parameters["account"]), parameters)
+            try await callers.require(request, method.isSafe ? .readAccounts : .changeAccounts)
+            let account = try await desk.find(parameters["account"])
+            if !method.isSafe { try await callers.requireAuthority(request, over: account) }
+            return try await body(request, account, parameters)
         }
     }
 
     private func create(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request)
+        let actor = try await callers.require(request, .changeAccounts)
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["name", "password", "deviceLimit"])
         let account = try await desk.create(
             try object.requiredString("name"),
             password: try object.string("password"),
             deviceLimit: try object.count("deviceLimit"),
-            by: try await callers.actor(request)
+            by: actor
         )
         return .json(.object(Self.json(account)), status: .created)
     }
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request)
+        try await callers.require(request, .readAccounts)
         if let name = request.query["name"] {
             let found = try await accounts.find(named: name).map { [JSON.object(Self.json($0))] }
             return .json(["accounts": .array(found ?? [])])
         }
         let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-        let page = try await desk.list(after: try PageMark.parse(request.query["after"]), limit: limit)
+        let page = try await desk.list(
+            matching: request.query["find"] ?? "",
+            after: try PageMark.parse(request.query["after"]),
+            limit: limit
+        )
         var answer: JSONObject = [
             "accounts": .array(
                 page.map { entry in

@@ -10,7 +10,8 @@ package enum AccountStore {
     static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1")
     static let listAccounts = SQL(
         """
-        SELECT id, name, suspended_at, created_at FROM accounts WHERE (created_at, id) > ($1, $2)
+        SELECT id, name, suspended_at, created_at FROM accounts
+        WHERE (created_at, id) > ($1, $2) AND ($4 = '' OR lower(name) LIKE lower($4) ESCAPE '!')
         ORDER BY created_at, id LIMIT $3
         """
     )
@@ -71,13 +72,21 @@ package enum AccountStore {
         Account(id: try row.text(0), name: try row.text(1), isSuspended: try row.integerIfPresent(2) != nil)
     }
 
+    /// Those whose names hold the text, whatever its case; all for the empty text.
     static func list(
+        matching text: String,
         after: (Instant, String)?,
         limit: Int,
         in transaction: any Transaction
     ) throws -> [(account: Account, createdAt: Instant)] {
+        var pattern = ""
+        for character in text {
+            if "!%_".contains(character) { pattern += "!" }
+            pattern.append(character)
+        }
         let values: [SQLValue] = [
             .integer(after?.0.milliseconds ?? Int64.min), .text(after?.1 ?? ""), .integer(Int64(limit)),
+            .text(text.isEmpty ? "" : "%\(pattern)%"),
         ]
         return try transaction.rows(listAccounts, values).map { (try account($0), try $0.instant(3)) }
     }

@@ -16,14 +16,6 @@ package struct Account: Sendable, Equatable {
     }
 }
 
-/// What a back-office key may do.
-package enum Role: String, Sendable, CaseIterable {
-    /// Orders and accounts.
-    case service
-    /// All that `service` may, and the catalog.
-    case admin
-}
-
 /// Accounts, the sessions of their browsers and apps, and the keys of back offices.
 ///
 /// Tokens are opaque: a prefix, 32 random bytes and a 4-byte checksum that drops garbage without asking the database. Only their
@@ -74,7 +66,7 @@ package struct Accounts: Sendable {
     private static let linkPurpose = "sign-in"
 
     /// Makes the token of a link that signs a browser in once; the text is shown once and never stored.
-    package func makeSignInLink(for account: Account) async throws -> String {
+    package func makeSignInLink(for account: Account, by actor: Actor = .operator) async throws -> String {
         let token = OpaqueToken.make(prefix: Self.linkPrefix)
         let now = clock.now
         try await database.write {
@@ -87,6 +79,7 @@ package struct Accounts: Sendable {
                 in: $0
             )
             try AccountStore.deleteExpiredSessions(before: now, in: $0)
+            try AuditStore.append(actor.entry("sign-in-link.create", on: account.id, at: now), in: $0)
         }
         return token.text
     }
@@ -114,10 +107,11 @@ package struct Accounts: Sendable {
     }
 
     /// Issues a session's token for `account`; the text is shown once and never stored.
-    package func issueSession(for account: Account) async throws -> String {
+    package func issueSession(for account: Account, by actor: Actor = .operator) async throws -> String {
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         try await database.write {
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: $0)
+            try AuditStore.append(actor.entry("session.issue", on: account.id, at: now), in: $0)
         }
         return token.text
     }
@@ -157,7 +151,12 @@ package struct Accounts: Sendable {
     /// Creates a back-office key.
     ///
     /// - Returns: the key's record and its text, which is shown once and never stored.
-    package func createServiceKey(name: String, role: Role) async throws -> (key: ServiceKey, text: String) {
+    package func createServiceKey(
+        name: String,
+        role: Role,
+        by actor: Actor = .operator
+    ) async throws -> (key: ServiceKey, text: String) {
+        guard role.isForKeys else { throw ServerError(.invalid, "a back-office key has the role service or admin") }
         let token = OpaqueToken.make(prefix: Self.keyPrefix)
         let key = ServiceKey(
             id: Random.uuid(),
@@ -166,7 +165,11 @@ package struct Accounts: Sendable {
             createdAt: clock.now,
             revokedAt: nil
         )
-        try await database.write { try AccountStore.insertServiceKey(key, hash: token.hash, in: $0) }
+        let entry = actor.entry("service-key.create", on: key.id, at: key.createdAt, reason: role.rawValue)
+        try await database.write { transaction in
+            try AccountStore.insertServiceKey(key, hash: token.hash, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
         return (key, token.text)
     }
 
@@ -175,10 +178,14 @@ package struct Accounts: Sendable {
     }
 
     /// Revokes a key at once. Revoking it again changes nothing.
-    package func revokeServiceKey(_ id: String) async throws {
-        let now = clock.now
-        let known = try await database.write { try AccountStore.revokeServiceKey(id, at: now, in: $0) }
-        guard known else { throw ServerError(.notFound, "there is no back-office key \(id)") }
+    package func revokeServiceKey(_ id: String, by actor: Actor = .operator) async throws {
+        let entry = actor.entry("service-key.revoke", on: id, at: clock.now)
+        try await database.write { transaction in
+            guard try AccountStore.revokeServiceKey(id, at: entry.at, in: transaction) else {
+                throw ServerError(.notFound, "there is no back-office key \(id)")
+            }
+            try AuditStore.append(entry, in: transaction)
+        }
     }
 
     /// The live key of that text, or nil.

@@ -117,8 +117,13 @@ package struct Sessions: Sendable {
     }
 
     /// Ends a session and what it was renewed from.
-    package func end(_ family: String, of account: Account) async throws {
-        let known = try await database.write { try SessionStore.deleteFamily(family, of: account.id, in: $0) }
-        guard known else { throw ServerError(.notFound, "there is no such session") }
+    package func end(_ family: String, of account: Account, by actor: Actor) async throws {
+        let entry = actor.entry("session.end", on: family, at: clock.now)
+        try await database.write { transaction in
+            guard !family.isEmpty, try SessionStore.deleteFamily(family, of: account.id, in: transaction) else {
+                throw ServerError(.notFound, "there is no such session")
+            }
+            try AuditStore.append(entry, in: transaction)
+        }
     }
 }

@@ -9,6 +9,8 @@ package struct Actor: Sendable {
     static let server = "server"
     /// Somebody who has not signed in.
     static let nobody = "nobody"
+    /// Whoever may use the home itself.
+    package static let `operator` = Actor("operator")
 
     package init(_ id: String, requestID: String = "") {
         self.id = id

@@ -9,7 +9,7 @@ struct AuditRoutes {
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/audit") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .readAudit)
             var filter = Audit.Filter()
             filter.subject = request.query["subject"]
             filter.action = request.query["action"]
@@ -23,7 +23,7 @@ struct AuditRoutes {
             return .json(["entries": .array(try await audit.list(filter).map(Self.json))])
         }
         router.on(.post, "admin/v1/audit/verify") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .readAudit)
             try await audit.seal()
             switch try await audit.verify() {
             case .intact(let count): return .json(["intact": true, "entries": .integer(count)])

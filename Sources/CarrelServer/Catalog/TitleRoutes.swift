@@ -13,7 +13,7 @@ struct TitleRoutes {
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/titles") { request, _ in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readCatalog)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
             let page = try await titles.list(after: try PageMark.parse(request.query["after"]), limit: limit)
             var answer: JSONObject = ["titles": .array(page.map { .object($0.json) })]
@@ -21,7 +21,7 @@ struct TitleRoutes {
             return .json(.object(answer))
         }
         router.on(.get, "admin/v1/titles/{title}") { request, parameters in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readCatalog)
             return .json(.object(try await titles.find(parameters["title"]).json))
         }
         router.on(.post, "admin/v1/titles") { request, _ in try await upload(request) }
@@ -29,7 +29,7 @@ struct TitleRoutes {
 
     /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request, .admin)
+        try await callers.require(request, .changeCatalog)
         var options = IngestOptions()
         options.overrides = try Self.overrides(request.query)
         options.allowTruncated = request.query.flag("allowTruncated")

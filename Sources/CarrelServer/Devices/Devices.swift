@@ -67,6 +67,25 @@ package struct Devices: Sendable {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
 
+    /// Revokes every device of an account.
+    ///
+    /// - Returns: how many were signed in.
+    package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { transaction in
+            let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
+            for device in held {
+                try SessionStore.deleteAll(ofDevice: device.id, in: transaction)
+                try DeviceStore.free(device.id, at: now, in: transaction)
+            }
+            try AuditStore.append(
+                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
+                in: transaction
+            )
+            return held.count
+        }
+    }
+
     /// Revokes a device: its sessions end at once, and its slot is free.
     package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)

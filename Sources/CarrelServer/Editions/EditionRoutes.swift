@@ -12,7 +12,7 @@ struct EditionRoutes {
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/editions") { request, _ in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readCatalog)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
             let after = try PageMark.parse(request.query["after"])
             let page = try await editions.list(after: after.map { ($0.0, $0.1) }, limit: limit)
@@ -24,31 +24,31 @@ struct EditionRoutes {
         }
         router.on(.post, "admin/v1/editions") { request, _ in try await upload(request) }
         router.on(.get, "admin/v1/editions/{product}") { request, parameters in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readCatalog)
             let edition = try await editions.find(parameters["product"])
             var answer = edition.json
             answer["resources"] = .array(try await editions.resources(of: edition).map(Self.json))
             return .json(.object(answer))
         }
         router.on(.patch, "admin/v1/editions/{product}") { request, parameters in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .changeCatalog)
             let change = try Self.change(try await JSONBody.object(of: request, limit: 1 << 20))
             let edition = try await editions.change(parameters["product"], change, by: try await callers.actor(request))
             return .json(.object(edition.json))
         }
         router.on(.post, "admin/v1/editions/{product}/publish") { request, parameters in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .changeCatalog)
             return .json(.object(try await editions.publish(parameters["product"], by: try await callers.actor(request)).json))
         }
         router.on(.post, "admin/v1/editions/{product}/withdraw") { request, parameters in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .changeCatalog)
             return .json(.object(try await editions.withdraw(parameters["product"], by: try await callers.actor(request)).json))
         }
     }
 
     /// Takes the body as an edition: an EPUB or PDF file, or a ZIP archive of pages.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request, .admin)
+        try await callers.require(request, .changeCatalog)
         let query = request.query
         guard let productID = query["productId"] else { throw ServerError(.invalid, "productId is missing") }
         var options = EditionOptions(productID: productID)

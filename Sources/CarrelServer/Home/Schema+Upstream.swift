@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let upstream = Migration(
-        version: 5,
+        version: 6,
         name: "what systems upstream said",
         statements: [
             SQL(

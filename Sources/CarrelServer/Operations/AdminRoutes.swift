@@ -14,32 +14,37 @@ struct AdminRoutes {
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/service-keys") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            let actor = try await callers.require(request, .manageKeys)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["name", "role"])
             guard let role = Role(rawValue: try object.requiredString("role")) else {
-                throw ServerError(.invalid, "role is \(Role.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+                throw ServerError(.invalid, "role is \"service\" or \"admin\"")
             }
-            let (key, text) = try await accounts.createServiceKey(name: try object.string("name") ?? role.rawValue, role: role)
+            let (key, text) = try await accounts.createServiceKey(
+                name: try object.string("name") ?? role.rawValue,
+                role: role,
+                by: actor
+            )
             var answer = Self.json(key)
             answer["key"] = .string(text)
             return .json(.object(answer), status: .created).unstored
         }
         router.on(.get, "admin/v1/service-keys") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            try await callers.require(request, .manageKeys)
             return .json(["keys": .array(try await accounts.serviceKeys().map { .object(Self.json($0)) })])
         }
         router.on(.delete, "admin/v1/service-keys/{key}") { request, parameters in
-            try await callers.requireBackOffice(request, .admin)
-            try await accounts.revokeServiceKey(parameters["key"])
+            let actor = try await callers.require(request, .manageKeys)
+            try await accounts.revokeServiceKey(parameters["key"], by: actor)
             return .empty(.noContent)
         }
         router.on(.post, "admin/v1/sign-in-links") { request, _ in
-            try await callers.requireBackOffice(request)
+            let actor = try await callers.require(request, .changeAccounts)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
-            let token = try await accounts.makeSignInLink(for: account)
+            try await callers.requireAuthority(request, over: account)
+            let token = try await accounts.makeSignInLink(for: account, by: actor)
             let answer: JSON = [
                 "account": .string(account.name), "path": .string("/sign-in/\(token)"),
                 "expiresIn": .integer(Accounts.linkLife.components.seconds),
@@ -47,28 +52,36 @@ struct AdminRoutes {
             return .json(answer, status: .created).unstored
         }
         router.on(.post, "admin/v1/sessions") { request, _ in
-            try await callers.requireBackOffice(request)
+            let actor = try await callers.require(request, .changeAccounts)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["account"])
             let account = try await accounts.findOrCreate(named: try object.requiredString("account"))
-            let token = try await accounts.issueSession(for: account)
+            try await callers.requireAuthority(request, over: account)
+            let token = try await accounts.issueSession(for: account, by: actor)
             return .json(["account": .string(account.name), "token": .string(token)], status: .created).unstored
         }
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            let actor = try await callers.require(request, .rotateKeys)
             let outcome = try await KeyRotation.run(home: home, database: database) { master.use($0) }
+            try await record(actor, "master-key.rotate", reason: String(outcome.version))
             return .json([
                 "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
             ])
         }
         router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in
-            try await callers.requireBackOffice(request, .admin)
+            let actor = try await callers.require(request, .rotateKeys)
             let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"))
+            try await record(actor, "ticket-key.rotate", reason: request.query.flag("atOnce") ? "at-once" : "")
             return .json([
                 "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
                 "forgotten": .integer(rotation.forgotten),
             ])
         }
+    }
+
+    private func record(_ actor: Actor, _ action: String, reason: String) async throws {
+        let entry = actor.entry(action, on: "", at: accounts.clock.now, reason: reason)
+        try await database.write { try AuditStore.append(entry, in: $0) }
     }
 
     private static func json(_ key: Accounts.ServiceKey) -> JSONObject {

@@ -13,30 +13,34 @@ struct OrderRoutes {
     static let bodyLimit = 65_536
 
     func add(to router: inout Router) {
-        router.on(.post, "v1/orders") { request, _ in try await place(request) }
-        router.on(.get, "v1/orders") { request, _ in try await list(request) }
-        router.on(.get, "v1/orders/{order}", secret: ["order"]) { request, parameters in
-            try await callers.requireBackOffice(request)
-            return try await answer(try await orders.find(try parameters.orderID()))
+        // The cookie of the administrator's page goes to its own paths only.
+        for path in ["v1/orders", "admin/v1/orders"] {
+            router.on(.post, path) { request, _ in try await place(request) }
+            router.on(.get, path) { request, _ in try await list(request) }
+            router.on(.get, "\(path)/{order}", secret: ["order"]) { request, parameters in
+                try await callers.require(request, .readOrders)
+                return try await answer(try await orders.find(try parameters.orderID()))
+            }
+            on(path, "cancel", of: &router) { try await $0.cancel($1, by: $2) }
+            on(path, "return", of: &router) { try await $0.giveBack($1, by: $2) }
+            on(path, "revoke", of: &router) { try await $0.revoke($1, by: $2) }
         }
-        on("cancel", of: &router) { try await $0.cancel($1) }
-        on("return", of: &router) { try await $0.giveBack($1) }
-        on("revoke", of: &router) { try await $0.revoke($1) }
     }
 
     private func on(
+        _ path: String,
         _ verb: String,
         of router: inout Router,
-        _ change: @escaping @Sendable (Orders, String) async throws -> Order
+        _ change: @escaping @Sendable (Orders, String, Actor) async throws -> Order
     ) {
-        router.on(.post, "v1/orders/{order}/\(verb)", secret: ["order"]) { request, parameters in
-            try await callers.requireBackOffice(request)
-            return try await answer(try await change(orders, try parameters.orderID()))
+        router.on(.post, "\(path)/{order}/\(verb)", secret: ["order"]) { request, parameters in
+            let actor = try await callers.require(request, .changeOrders)
+            return try await answer(try await change(orders, try parameters.orderID(), actor))
         }
     }
 
     private func place(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request)
+        let actor = try await callers.require(request, .changeOrders)
         let object = try await JSONBody.object(of: request, limit: Self.bodyLimit)
         try object.allowOnly(["account", "title", "isbn", "kind", "start", "end", "orderNumber"])
         let kindText = try object.string("kind") ?? Order.Kind.sale.rawValue
@@ -52,13 +56,14 @@ struct OrderRoutes {
                 start: try object.instant("start"),
                 end: try object.instant("end"),
                 number: try object.string("orderNumber")
-            )
+            ),
+            by: actor
         )
         return try await answer(order, status: created ? .created : .ok)
     }
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request)
+        try await callers.require(request, .readOrders)
         var filter = Orders.Filter(
             account: request.query["account"],
             titleID: request.query["title"],

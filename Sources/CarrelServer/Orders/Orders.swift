@@ -59,7 +59,7 @@ package final class Orders: Sendable {
     /// - Returns: the order, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
     ///   belongs to an order that differs).
-    package func place(_ request: Request) async throws -> (order: Order, created: Bool) {
+    package func place(_ request: Request, by actor: Actor = .operator) async throws -> (order: Order, created: Bool) {
         let accountName = try Accounts.checkedName(request.account)
         if let start = request.start, let end = request.end, end <= start {
             throw ServerError(.invalid, "an order ends after it starts")
@@ -84,7 +84,12 @@ package final class Orders: Sendable {
                 endsAt: request.end,
                 createdAt: now
             )
-            if try OrderStore.insert(order, key: wrapped, in: transaction) { return (order, true) }
+            if try OrderStore.insert(order, key: wrapped, in: transaction) {
+                // The order's id opens it where orders are capabilities: it stays out of the log.
+                let entry = actor.entry("order.create", on: account.id, at: now, reason: title)
+                try AuditStore.append(entry, in: transaction)
+                return (order, true)
+            }
             guard let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) else {
                 throw ServerError(.conflict, "the order could not be created")
             }
@@ -147,21 +152,26 @@ package final class Orders: Sendable {
     }
 
     /// Undoes an order whose key has not been handed out.
-    package func cancel(_ id: String) async throws -> Order {
-        try await end(id, as: .cancelled, from: [.ready])
+    package func cancel(_ id: String, by actor: Actor = .operator) async throws -> Order {
+        try await end(id, by: actor, as: .cancelled, from: [.ready])
     }
 
     /// Gives a title back before the order's end.
-    package func giveBack(_ id: String) async throws -> Order {
-        try await end(id, as: .returned, from: [.ready, .active])
+    package func giveBack(_ id: String, by actor: Actor = .operator) async throws -> Order {
+        try await end(id, by: actor, as: .returned, from: [.ready, .active])
     }
 
     /// Withdraws an order: its key and segments stop at once.
-    package func revoke(_ id: String) async throws -> Order {
-        try await end(id, as: .revoked, from: [.ready, .active, .returned])
+    package func revoke(_ id: String, by actor: Actor = .operator) async throws -> Order {
+        try await end(id, by: actor, as: .revoked, from: [.ready, .active, .returned])
     }
 
-    private func end(_ id: String, as state: Order.State, from allowed: Set<Order.State>) async throws -> Order {
+    private func end(
+        _ id: String,
+        by actor: Actor,
+        as state: Order.State,
+        from allowed: Set<Order.State>
+    ) async throws -> Order {
         let now = clock.now
         let order = try await database.write { transaction -> Order in
             guard var order = try OrderStore.order(id: id, in: transaction) else { throw Self.unknown }
@@ -172,6 +182,8 @@ package final class Orders: Sendable {
             order.state = state
             order.endedAt = order.endedAt ?? now
             try OrderStore.update(order, in: transaction)
+            let entry = actor.entry("order.\(state.rawValue)", on: order.accountID, at: now, reason: order.titleID)
+            try AuditStore.append(entry, in: transaction)
             return order
         }
         changed.withLock { $0 }(id)

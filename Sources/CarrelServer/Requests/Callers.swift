@@ -4,15 +4,80 @@ import CarrelHTTP
 struct Callers: Sendable {
     let accounts: Accounts
     let appPasswords: AppPasswords
+    let staff: Staff
     /// The account that visitors without a session read as, when the operator named one.
     let guestAccount: String?
 
     static let sessionCookie = "carrel_session"
+    /// Sent to `/admin` only, and by our own pages only.
+    static let staffCookie = "carrel_admin"
+    /// What the administrator's page sends with whatever changes something. A page of another origin cannot send a field of its
+    /// own without asking first (WHATWG Fetch §3.2), and we never say yes.
+    static let staffField = "X-Carrel-Admin"
 
-    /// Refuses a request that neither comes over the home's own socket nor carries a back-office key of the role.
-    func requireBackOffice(_ request: HTTPRequest, _ role: Role = .service) async throws {
-        if case .local = request.peer { return }
-        guard let token = request.bearerToken, let key = try await accounts.serviceKey(ofToken: token) else {
+    /// Who calls the administrators' API.
+    enum Caller: Sendable {
+        /// Whoever may use the home's own socket.
+        case `operator`
+        case key(Accounts.ServiceKey)
+        case member(StaffSession)
+
+        var role: Role {
+            switch self {
+            case .operator: .owner
+            case .key(let key): key.role
+            case .member(let session): session.role
+            }
+        }
+
+        /// What the audit log calls them.
+        var id: String {
+            switch self {
+            case .operator: "operator"
+            case .key(let key): key.id
+            case .member(let session): session.account.id
+            }
+        }
+    }
+
+    /// Who the request comes from: the home's own socket, a back-office key, or the cookie of the administrator's page; nil when
+    /// it proves nothing.
+    ///
+    /// - Throws: 403 for a cookie that comes over a line that others can read, or with a change that none of our pages asked for.
+    func caller(_ request: HTTPRequest) async throws -> Caller? {
+        if case .local = request.peer { return .operator }
+        if let token = request.bearerToken { return try await accounts.serviceKey(ofToken: token).map { .key($0) } }
+        // A neighbour on the same host can plant a cookie before ours.
+        for token in request.cookies(Self.staffCookie).prefix(4) {
+            guard let session = try await staff.session(token) else { continue }
+            try Self.requirePage(request)
+            return .member(session)
+        }
+        return nil
+    }
+
+    /// Refuses what the administrator's page would not have sent.
+    static func requirePage(_ request: HTTPRequest) throws(HTTPError) {
+        guard request.isConfidential else {
+            throw HTTPError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
+        }
+        guard !request.method.isSafe else { return }
+        try SameOrigin.require(request)
+        guard request.headers[staffField] != nil else {
+            throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
+        }
+    }
+
+    /// Refuses a request from nobody, and from those whose role does not allow it.
+    ///
+    /// - Parameters:
+    ///   - request: what came.
+    ///   - permission: what it is to do.
+    /// - Returns: who the audit log says did it.
+    /// - Throws: 401 `request.unauthenticated`, 403 `request.forbidden`.
+    @discardableResult
+    func require(_ request: HTTPRequest, _ permission: Permission) async throws -> Actor {
+        guard let caller = try await caller(request) else {
             throw HTTPError(
                 .unauthorized,
                 "request.unauthenticated",
@@ -20,18 +85,30 @@ struct Callers: Sendable {
                 headers: ["WWW-Authenticate": "Bearer"]
             )
         }
-        guard role == .service || key.role == role else {
-            throw ServerError(.forbidden, "this call needs a back-office key with the role \(role.rawValue)")
+        guard caller.role.may(permission) else {
+            throw ServerError(.forbidden, "the role \(caller.role.rawValue) does not allow this (\(permission.rawValue))")
         }
+        return Actor(caller.id, requestID: request.id)
     }
 
-    /// Who the audit log says did it: the operator at the home's own socket, or a back-office key.
+    /// Refuses to change an account of staff unless the caller decides who is staff: who sets a password can sign in with it.
+    func requireAuthority(_ request: HTTPRequest, over account: Account) async throws {
+        guard try await staff.role(of: account.id).isStaff else { return }
+        try await require(request, .manageStaff)
+    }
+
+    /// Who the audit log says did it.
     func actor(_ request: HTTPRequest) async throws -> Actor {
-        if case .local = request.peer { return Actor("operator", requestID: request.id) }
-        guard let token = request.bearerToken, let key = try await accounts.serviceKey(ofToken: token) else {
-            return Actor(Actor.nobody, requestID: request.id)
+        Actor(try await caller(request)?.id ?? Actor.nobody, requestID: request.id)
+    }
+
+    /// Refuses a request of nobody, for routes that name no permission of their own: readers' accounts, or with
+    /// ``Role/admin`` the catalog.
+    func requireBackOffice(_ request: HTTPRequest, _ role: Role = .service) async throws {
+        switch role {
+        case .service: try await require(request, request.method.isSafe ? .readAccounts : .changeAccounts)
+        default: try await require(request, .changeCatalog)
         }
-        return Actor(key.id, requestID: request.id)
     }
 
     /// The session that the request's cookie or bearer token stands for.

@@ -91,6 +91,7 @@ extension HTTPResponse {
     static func json(_ value: JSON, status: HTTPStatus = .ok) -> HTTPResponse {
         var response = HTTPResponse.json(value.write())
         response.status = status
+        response.headers.setDefault("Cache-Control", "no-store")
         return response
     }
 

@@ -12,11 +12,11 @@ struct PlanRoutes {
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/plans") { request, _ in try await createPlan(request) }
         router.on(.get, "admin/v1/plans") { request, _ in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readPlans)
             return .json(["plans": .array(try await subscriptions.plans().map(Self.json))])
         }
         router.on(.get, "admin/v1/accounts/{account}/entitlement") { request, parameters in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .readAccounts)
             let account = try await desk.find(parameters["account"])
             guard let product = request.query["product"] else {
                 return .json(Self.json(try await subscriptions.entitlement(of: account)))
@@ -24,30 +24,29 @@ struct PlanRoutes {
             return .json(Self.json(try await subscriptions.explain(product, to: account)))
         }
         router.on(.post, "admin/v1/accounts/{account}/subscriptions") { request, parameters in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .changeHoldings)
             return try await grant(request, to: try await desk.find(parameters["account"]))
         }
         router.on(.post, "admin/v1/accounts/{account}/purchases") { request, parameters in
-            try await callers.requireBackOffice(request)
+            try await callers.require(request, .changeHoldings)
             return try await give(request, to: try await desk.find(parameters["account"]))
         }
         router.on(.post, "admin/v1/subscriptions/{subscription}/end") { request, parameters in
-            try await callers.requireBackOffice(request)
+            let actor = try await callers.require(request, .changeHoldings)
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["at"])
-            let actor = try await callers.actor(request)
             try await subscriptions.end(parameters["subscription"], at: try object.instant("at"), by: actor)
             return .empty(.noContent)
         }
         router.on(.post, "admin/v1/purchases/{purchase}/end") { request, parameters in
-            try await callers.requireBackOffice(request)
-            try await subscriptions.takeBack(parameters["purchase"], by: try await callers.actor(request))
+            let actor = try await callers.require(request, .changeHoldings)
+            try await subscriptions.takeBack(parameters["purchase"], by: actor)
             return .empty(.noContent)
         }
     }
 
     private func createPlan(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.requireBackOffice(request)
+        let actor = try await callers.require(request, .changePlans)
         let object = try await JSONBody.object(of: request, limit: 4 << 20)
         try object.allowOnly(["name", "scope", "graceIssues", "deviceLimit", "products"])
         let word = try object.string("scope") ?? Plan.Scope.everything.rawValue
@@ -61,7 +60,7 @@ struct PlanRoutes {
             deviceLimit: try object.count("deviceLimit"),
             products: Set((object["products"]?.array ?? []).compactMap(\.string))
         )
-        try await subscriptions.createPlan(plan, by: try await callers.actor(request))
+        try await subscriptions.createPlan(plan, by: actor)
         return .json(Self.json(plan), status: .created)
     }
 

@@ -1,0 +1,57 @@
+import COpenSSL
+public import CarrelBytes
+
+/// The certificates that are trusted without further proof, and what follows from them. Nothing is looked up on the network.
+@safe
+public final class CertificateRoots: @unchecked Sendable {  // the store is only read after `init`
+    private let store: OpaquePointer
+
+    /// Trusts these, and nothing else: not the system's authorities.
+    ///
+    /// - Throws: `crypto.certificate` when there is none.
+    public init(_ roots: [Certificate]) throws(CryptoError) {
+        guard !roots.isEmpty else { throw CryptoError(.certificate, "no certificate is trusted") }
+        let store = unsafe OpenSSL.present(X509_STORE_new())
+        unsafe self.store = store
+        for root in roots { unsafe X509_STORE_add_cert(store, root.certificate) }
+    }
+
+    deinit {
+        unsafe X509_STORE_free(store)
+    }
+
+    /// Checks that a certificate leads to a root (RFC 5280 §6), every link signed, in time, and by an authority; with keys and
+    /// digests of 112 bits' strength and more.
+    ///
+    /// - Parameters:
+    ///   - leaf: what is to be believed.
+    ///   - intermediates: what may lie between.
+    ///   - instant: the time at which all have to be valid.
+    /// - Throws: `crypto.untrusted`, which says what the library found.
+    public func verify(_ leaf: Certificate, through intermediates: [Certificate], at instant: Instant) throws(CryptoError) {
+        guard let context = unsafe X509_STORE_CTX_new(), let stack = unsafe copenssl_certificates_new() else {
+            throw CryptoError(.refused, "there is no memory to check a certificate")
+        }
+        defer {
+            unsafe X509_STORE_CTX_free(context)
+            unsafe copenssl_certificates_free(stack)
+            ERR_clear_error()
+        }
+        for certificate in intermediates { _ = unsafe copenssl_certificates_push(stack, certificate.certificate) }
+        guard unsafe X509_STORE_CTX_init(context, store, leaf.certificate, stack) == 1,
+            let parameters = unsafe X509_STORE_CTX_get0_param(context)
+        else { throw CryptoError(.refused, "there is no memory to check a certificate") }
+        let (seconds, rest) = instant.milliseconds.quotientAndRemainder(dividingBy: 1000)
+        unsafe X509_VERIFY_PARAM_set_time(parameters, Int(rest < 0 ? seconds - 1 : seconds))
+        unsafe X509_VERIFY_PARAM_set_depth(parameters, 4)
+        unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
+        let isValid = unsafe X509_verify_cert(context) == 1
+        let found = unsafe X509_STORE_CTX_get_error(context)
+        // The arrays must live as long as the pointers in the stack.
+        withExtendedLifetime((leaf, intermediates)) {}
+        guard isValid, found == X509_V_OK else {
+            let words = unsafe String(cString: X509_verify_cert_error_string(Int(found)))
+            throw CryptoError(.untrusted, "a certificate is not trusted: \(words)")
+        }
+    }
+}

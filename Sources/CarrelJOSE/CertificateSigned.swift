@@ -1,0 +1,39 @@
+public import CarrelBytes
+public import CarrelCrypto
+
+extension JWS.Unverified {
+    /// Believes it when the first of its own certificates (`x5c`, RFC 7515 §4.1.6) signed it and leads to a trusted root.
+    ///
+    /// - Parameters:
+    ///   - roots: what is trusted.
+    ///   - instant: when the certificates have to be valid.
+    ///   - leafMarker: an extension that the signer's certificate must have.
+    ///   - intermediateMarker: an extension that the certificate above it must have.
+    /// - Returns: the object.
+    /// - Throws: `jose.certificate` for the certificates, `jose.algorithm`, `jose.signature`.
+    public func verified(
+        through roots: CertificateRoots,
+        at instant: Instant,
+        leafMarker: String? = nil,
+        intermediateMarker: String? = nil
+    ) throws(JOSEError) -> JWS.Verified {
+        guard !header.certificates.isEmpty else { throw JOSEError(.certificate, "it brings no certificate") }
+        let key: PublicKey
+        do throws(CryptoError) {
+            var chain: [Certificate] = []
+            for bytes in header.certificates { chain.append(try Certificate(der: bytes)) }
+            guard chain[0].maySign else { throw CryptoError(.untrusted, "the signer's certificate is not for signing") }
+            if let leafMarker, !chain[0].hasExtension(leafMarker) {
+                throw CryptoError(.untrusted, "the signer's certificate lacks the extension \(leafMarker)")
+            }
+            if let intermediateMarker, chain.count < 2 || !chain[1].hasExtension(intermediateMarker) {
+                throw CryptoError(.untrusted, "the certificate above the signer's lacks the extension \(intermediateMarker)")
+            }
+            try roots.verify(chain[0], through: Array(chain.dropFirst()), at: instant)
+            key = try chain[0].publicKey()
+        } catch {
+            throw JOSEError(.certificate, error.description)
+        }
+        return try verified(by: key)
+    }
+}

@@ -1,0 +1,55 @@
+import CarrelBytes
+public import CarrelCrypto
+import CarrelJSON
+
+/// What a signed object says of its own signature (RFC 7515 §4): only what is accepted of it, nothing that leads elsewhere.
+public struct JWSHeader: Sendable {
+    public let algorithm: SignatureAlgorithm
+    /// Which key signed it; nil when it does not say.
+    public let keyID: String?
+    /// The media type of the whole, without `application/`, such as `JWT`.
+    public let type: String?
+    /// The signer's certificate in DER and those that lead from it to a root; empty when there are none.
+    public let certificates: [[UInt8]]
+
+    /// The most certificates that are read.
+    public static let maxCertificates = 5
+
+    init(_ bytes: [UInt8]) throws(JOSEError) {
+        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: JWS.maxByteCount)).object else {
+            throw JOSEError(.malformed, "the header is no JSON object")
+        }
+        // "none", every symmetric algorithm and every asymmetric one that nobody we ask needs end here (RFC 8725 §3.1).
+        switch object["alg"]?.string {
+        case "RS256": algorithm = .rs256
+        case "ES256": algorithm = .es256
+        default: throw JOSEError(.algorithm, "it is not signed with RS256 or ES256")
+        }
+        // Extensions that have to be understood (§4.1.11); we understand none.
+        guard object["crit"] == nil, object["b64"] == nil else { throw JOSEError(.algorithm, "it needs an unknown extension") }
+        keyID = try Self.text("kid", of: object)
+        type = try Self.text("typ", of: object)
+        certificates = try Self.certificates(object["x5c"])
+    }
+
+    private static func text(_ name: String, of object: JSONObject) throws(JOSEError) -> String? {
+        guard let value = object[name] else { return nil }
+        guard let text = value.string, text.utf8.count <= 512 else { throw JOSEError(.malformed, "\(name) is no short text") }
+        return text
+    }
+
+    private static func certificates(_ value: JSON?) throws(JOSEError) -> [[UInt8]] {
+        guard let value else { return [] }
+        guard let elements = value.array, 1...maxCertificates ~= elements.count else {
+            throw JOSEError(.malformed, "x5c is no list of 1 to \(maxCertificates) certificates")
+        }
+        var certificates: [[UInt8]] = []
+        for element in elements {
+            guard let bytes = element.string.flatMap({ Base64.decode($0) }) else {
+                throw JOSEError(.malformed, "x5c holds something else than base 64")
+            }
+            certificates.append(bytes)
+        }
+        return certificates
+    }
+}

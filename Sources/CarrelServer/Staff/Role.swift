@@ -1,0 +1,64 @@
+/// What somebody is to the service: decides what they may do (``Permission``).
+package enum Role: String, Sendable, CaseIterable {
+    /// Everything, and who else may do what.
+    case owner
+    /// Everything but that.
+    case admin
+    /// Readers' accounts and orders.
+    case support
+    /// What is theirs, on the pages for readers; nothing here.
+    case reader
+    /// What shops and libraries call the API for: accounts, plans and orders. The role of a back-office key.
+    case service
+
+    /// What the role may do.
+    package var permissions: Set<Permission> {
+        switch self {
+        case .owner: Set(Permission.allCases)
+        case .admin: Set(Permission.allCases).subtracting([.manageStaff])
+        case .support:
+            [
+                .readAccounts, .changeAccounts, .readPlans, .changeHoldings, .readOrders, .changeOrders, .readCatalog,
+                .readHealth, .runCannedUsers,
+            ]
+        case .service:
+            [
+                .readAccounts, .changeAccounts, .readPlans, .changePlans, .changeHoldings, .readOrders, .changeOrders,
+                .readCatalog,
+            ]
+        case .reader: []
+        }
+    }
+
+    package func may(_ permission: Permission) -> Bool { permissions.contains(permission) }
+
+    /// Whether people with this role sign in at the administrator's page.
+    package var isStaff: Bool { self == .owner || self == .admin || self == .support }
+
+    /// Whether a back-office key can have this role: a key is no person, so that it never decides who is staff.
+    package var isForKeys: Bool { self == .service || self == .admin }
+}
+
+/// One kind of thing to do with the service. Which role may is in ``Role/permissions``.
+package enum Permission: String, Sendable, CaseIterable {
+    /// See accounts, their devices and sessions, what they hold, and why they may or may not read something.
+    case readAccounts = "accounts.read"
+    /// Create, suspend and resume readers' accounts, let them in, end their devices and sessions.
+    case changeAccounts = "accounts.change"
+    case readPlans = "plans.read"
+    case changePlans = "plans.change"
+    /// Give accounts plans and products, and end them.
+    case changeHoldings = "holdings.change"
+    case readOrders = "orders.read"
+    case changeOrders = "orders.change"
+    case readCatalog = "catalog.read"
+    case changeCatalog = "catalog.change"
+    case readAudit = "audit.read"
+    case readHealth = "health.read"
+    case runCannedUsers = "canned-users.run"
+    case rotateKeys = "keys.rotate"
+    /// Make and revoke back-office keys.
+    case manageKeys = "service-keys.manage"
+    /// Say who is staff, change the accounts of staff, make setup links.
+    case manageStaff = "staff.manage"
+}

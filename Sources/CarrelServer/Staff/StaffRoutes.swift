@@ -1,0 +1,142 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+
+/// `/admin/v1/session`, `/admin/v1/setup` and `/admin/v1/staff`: how people get to the administrator's page, and what they are.
+package struct StaffRoutes {
+    let staff: Staff
+    let desk: AccountDesk
+    let callers: Callers
+    /// Whether the canned users exist, which the page has a console for.
+    let hasCannedUsers: Bool
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/session") { request, _ in try await show(request) }
+        router.on(.post, "admin/v1/session") { request, _ in try await signIn(request) }
+        router.on(.delete, "admin/v1/session") { request, _ in try await signOut(request) }
+        router.on(.post, "admin/v1/setup") { request, _ in try await setUp(request) }
+        router.on(.post, "admin/v1/setup-links") { request, _ in
+            let actor = try await callers.require(request, .manageStaff)
+            let token = try await staff.makeSetupLink(by: actor)
+            return Self.unstored(
+                .json(
+                    ["path": .string(Self.path(ofLink: token)), "expiresIn": .integer(Staff.linkLife.components.seconds)],
+                    status: .created
+                )
+            )
+        }
+        router.on(.get, "admin/v1/staff") { request, _ in
+            try await callers.require(request, .manageStaff)
+            let members = try await staff.members().map { member -> JSON in
+                var object = AccountRoutes.json(member.account)
+                object["role"] = .string(member.role.rawValue)
+                object["createdAt"] = .string(member.createdAt.description)
+                return .object(object)
+            }
+            return .json(["staff": .array(members)])
+        }
+        router.on(.get, "admin/v1/accounts/{account}/role") { request, parameters in
+            try await callers.require(request, .readAccounts)
+            let account = try await desk.find(parameters["account"])
+            return .json(["role": .string(try await staff.role(of: account.id).rawValue)])
+        }
+        router.on(.put, "admin/v1/accounts/{account}/role") { request, parameters in
+            let actor = try await callers.require(request, .manageStaff)
+            let account = try await desk.find(parameters["account"])
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["role"])
+            guard let role = Role(rawValue: try object.requiredString("role")), role != .service else {
+                throw ServerError(.invalid, "role is \"owner\", \"admin\", \"support\" or \"reader\"")
+            }
+            try await staff.setRole(role, of: account, by: actor)
+            return .json(["role": .string(role.rawValue)])
+        }
+    }
+
+    /// Where a setup link leads. Its token is in the fragment, which browsers keep to themselves: no log on the way has it.
+    package static func path(ofLink token: String) -> String { "/admin/#setup=\(token)" }
+
+    /// Who is signed in, or that nobody is and whether anybody could be.
+    private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let caller = try await callers.caller(request) else {
+            return Self.unstored(
+                .json([
+                    "signedIn": false, "confidential": .bool(request.isConfidential),
+                    "hasOwner": .bool(try await staff.hasOwner()),
+                ])
+            )
+        }
+        return Self.unstored(.json(.object(Self.json(caller, hasCannedUsers))))
+    }
+
+    private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try Callers.requirePage(request)
+        let object = try await JSONBody.object(of: request, limit: 4096)
+        try object.allowOnly(["name", "password"])
+        let (session, token) = try await staff.signIn(
+            try object.requiredString("name"),
+            try object.requiredString("password"),
+            address: request.peer.description,
+            requestID: request.id
+        )
+        return answer(session, token, request)
+    }
+
+    private func setUp(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try Callers.requirePage(request)
+        let object = try await JSONBody.object(of: request, limit: 4096)
+        try object.allowOnly(["link", "name", "password"])
+        let (session, token) = try await staff.setUp(
+            try object.requiredString("link"),
+            name: try object.requiredString("name"),
+            password: try object.requiredString("password"),
+            requestID: request.id
+        )
+        return answer(session, token, request)
+    }
+
+    private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try Callers.requirePage(request)
+        let actor = try await callers.actor(request)
+        for token in request.cookies(Callers.staffCookie).prefix(4) { try await staff.signOut(token, by: actor) }
+        var response = Self.unstored(.empty(.noContent))
+        response.headers["Set-Cookie"] = Self.cookie("", maxAge: 0, request)
+        return response
+    }
+
+    private func answer(_ session: StaffSession, _ token: String, _ request: HTTPRequest) -> HTTPResponse {
+        var response = Self.unstored(.json(.object(Self.json(.member(session), hasCannedUsers)), status: .created))
+        response.headers["Set-Cookie"] = Self.cookie(token, maxAge: Int(StaffSession.life.components.seconds), request)
+        return response
+    }
+
+    private static func cookie(_ value: String, maxAge: Int, _ request: HTTPRequest) -> String {
+        SetCookie(
+            Callers.staffCookie,
+            value,
+            path: "/admin",
+            maxAge: maxAge,
+            isSecure: request.scheme == "https",
+            sameSite: .strict
+        ).description
+    }
+
+    private static func json(_ caller: Callers.Caller, _ hasCannedUsers: Bool) -> JSONObject {
+        var object: JSONObject = [
+            "signedIn": true, "role": .string(caller.role.rawValue),
+            "permissions": .array(Permission.allCases.filter(caller.role.may).map { .string($0.rawValue) }),
+            "cannedUsers": .bool(hasCannedUsers),
+        ]
+        if case .member(let session) = caller {
+            object["account"] = .object(AccountRoutes.json(session.account))
+            object["expiresAt"] = .string(session.expiresAt.description)
+        }
+        return object
+    }
+
+    private static func unstored(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+}

@@ -1,0 +1,89 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct AdminCommand: Command {
+    static let name = "admin"
+    static let abstract = "The people who run the service: the first owner, and who may do what."
+    static let subcommands: [any Command.Type] = [AdminSetupLink.self, AdminList.self, AdminRole.self]
+}
+
+struct AdminSetupLink: Command {
+    var options = HomeOptions()
+    var url = "http://127.0.0.1:8080"
+
+    static let name = "setup-link"
+    static let abstract = "Make a link that makes whoever opens it an owner."
+    static let discussion = """
+        The link works once, within an hour: it asks for a name and a password, and signs in at the administrator's page. \
+        A server without an owner prints one when it starts.
+        """
+    static let parameters: [Parameter<Self>] =
+        [.option(\.url, "--url", value: "url", help: "Where browsers reach the server.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.post, "/admin/v1/setup-links", [:])
+        let address = (url.hasSuffix("/") ? String(url.dropLast()) : url) + (answer["path"]?.string ?? "")
+        if options.json {
+            return console.print(["url": .string(address), "expiresIn": answer["expiresIn"] ?? .null])
+        }
+        console.print(address)
+    }
+}
+
+struct AdminList: Command {
+    var options = HomeOptions()
+
+    static let name = "list"
+    static let abstract = "List the people with a role."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/staff")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["NAME", "ROLE", "STATE", "SINCE"].map { TextTable.Column($0) })
+        for member in answer["staff"]?.array ?? [] {
+            table.add([
+                member["name"]?.string ?? "", member["role"]?.string ?? "",
+                member["suspended"]?.bool == true ? "suspended" : "open", member["createdAt"]?.string ?? "",
+            ])
+        }
+        console.print(table)
+    }
+}
+
+struct AdminRole: Command {
+    var options = HomeOptions()
+    var account = ""
+    var role = Role.support
+
+    static let name = "role"
+    static let abstract = "Say what an account is: owner, admin, support or reader."
+    static let discussion = """
+        An owner may do everything; an admin everything but say who is staff; support sees to readers' accounts and orders. \
+        The account signs in at /admin/ with its name and password.
+        """
+    static let examples = [Example("carrel admin role carol support", "Lets carol help readers.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.role, "role", help: "What the account is to be."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let answer = try await client.call(
+            .put,
+            try await client.accountPath(account) + "/role",
+            ["role": .string(role.rawValue)]
+        )
+        if options.json { console.print(answer) }
+    }
+}

@@ -1,0 +1,62 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+/// The administrator's page of a member of staff, as its scripts call the API.
+struct StaffPage {
+    let test: TestService
+    /// Nil for somebody who has not signed in.
+    var account: Account?
+    var cookie: String?
+
+    static let password = "correct horse battery"
+
+    /// Sends what the page would send; the fields given come instead of its own.
+    func call(
+        _ method: HTTPMethod,
+        _ target: String,
+        _ body: JSON? = nil,
+        _ changes: [(String, String?)] = [],
+        peer: Peer = .network(address: "127.0.0.1", port: 1)
+    ) async throws -> (status: Int, json: JSON) {
+        let answer = try await send(method, target, body, changes, peer: peer)
+        return (answer.status, answer.body.isEmpty ? .null : try JSON.parse(answer.body.rawSpan))
+    }
+
+    func send(
+        _ method: HTTPMethod,
+        _ target: String,
+        _ body: JSON? = nil,
+        _ changes: [(String, String?)] = [],
+        peer: Peer = .network(address: "127.0.0.1", port: 1)
+    ) async throws -> (status: Int, headers: HTTPFields, body: [UInt8]) {
+        var headers: HTTPFields = ["X-Carrel-Admin": "page", "Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"]
+        if let cookie { headers["Cookie"] = "carrel_admin=\(cookie)" }
+        for (name, value) in changes { headers[name] = value }
+        return try await test.send(method, target, headers: headers, body: body, peer: peer)
+    }
+
+    /// The same page after signing in.
+    func signedIn(_ name: String, _ password: String = Self.password) async throws -> (status: Int, page: StaffPage) {
+        let answer = try await send(.post, "/admin/v1/session", ["name": .string(name), "password": .string(password)])
+        var page = self
+        page.cookie = answer.headers["Set-Cookie"].flatMap(Self.token)
+        return (answer.status, page)
+    }
+
+    static func token(_ setCookie: String) -> String? {
+        setCookie.split(separator: ";").first?.split(separator: "=").dropFirst().first.map(String.init)
+    }
+}
+
+extension TestService {
+    /// The page of somebody with that role, signed in.
+    func staffPage(_ role: Role) async throws -> StaffPage {
+        let account = try await service.desk.create("the \(role.rawValue)", password: StaffPage.password, by: Actor("operator"))
+        try await service.staff.setRole(role, of: account, by: Actor("operator"))
+        var page = try await StaffPage(test: self).signedIn(account.name).page
+        page.account = account
+        return page
+    }
+}
