@@ -68,7 +68,11 @@ public final class HTTPServer: Sendable {
             ]
             let interval = min(1000, max(10, (deadlines.map(\.milliseconds).min() ?? 4000) / 4))
             let cut = core.metrics.cut
-            core.watch.start(interval: interval, stalledWriter: configuration.stalledWriter.milliseconds) {
+            core.watch.start(
+                interval: interval,
+                stalledWriter: configuration.stalledWriter.milliseconds,
+                header: core.limits.header
+            ) {
                 cut.add(UInt64($0))
             }
             acceptor.start(Dealer(core, plain, secure, limit: configuration.maximumConnections).take)
@@ -93,6 +97,7 @@ public final class HTTPServer: Sendable {
             if Task.isCancelled { break }
         }
         // A suspended connection must be resumed before its daemon stops; the flag keeps it from being suspended again.
+        core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.registry.all { connection.hangUp() }
         await withCheckedContinuation { continuation in
             startThread(name: "http-stop") {

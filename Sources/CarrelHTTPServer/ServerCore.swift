@@ -31,6 +31,8 @@ final class ServerCore: Sendable {
     let watch: ConnectionWatch
     let metrics: ServerMetrics
     let isDraining = Atomic(false)
+    /// Whether the workers are being stopped, so that no connection may be suspended any more.
+    let isStopping = Atomic(false)
     /// Requests between their line and their last byte.
     let inFlight = Atomic(0)
     let connections = Atomic(0)

@@ -143,6 +143,7 @@ private func connectionCallback(
             deadline: Monotonic.milliseconds() + core.limits.header
         )
         core.registry.add(known)
+        if core.isStopping.load(ordering: .sequentiallyConsistent) { known.hangUp() }
         core.watch.add(known)
         unsafe stored?.pointee = Unmanaged.passRetained(known).toOpaque()
     case .CONNECTION_NOTIFY_CLOSED:

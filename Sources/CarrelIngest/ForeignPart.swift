@@ -9,6 +9,8 @@ struct ForeignPart {
     private let tags: AudioTags
     /// What its sound has; 0 where that is unknown.
     let source: (sampleRate: Int, channels: Int)
+    /// How long the file says it is, in seconds; nil when it does not.
+    private let declared: Double?
 
     /// Samples that ffmpeg's own AAC encoder puts before the sound.
     private static let encoderDelay = 1024
@@ -28,6 +30,7 @@ struct ForeignPart {
             throw IngestError(.notAudio, file.name, "holds no sound")
         }
         source = (sound["sample_rate"]?.string.flatMap { Int($0) } ?? 0, sound["channels"]?.int ?? 0)
+        declared = [description["format"], sound].compactMap { $0?["duration"]?.string.flatMap(Double.init) }.max()
         var tags = Self.tags(description)
         if streams.contains(where: { $0["codec_type"]?.string == "video" }) {
             tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) }
@@ -61,7 +64,12 @@ struct ForeignPart {
         return tags
     }
 
-    func read(into stream: ElementaryStream, progress: (Int) throws -> Void) throws -> Recording.Part {
+    func read(
+        into stream: ElementaryStream,
+        allowTruncated: Bool,
+        warnings: inout [String],
+        progress: (Int) throws -> Void
+    ) throws -> Recording.Part {
         let start = stream.sampleCount
         var frames = FrameAssembly(format: stream.format)
         // The source's bytes are not seen: what is made of them, at about a quarter of their size, tells how far it is.
@@ -74,6 +82,39 @@ struct ForeignPart {
         guard frames.isEmpty, stream.sampleCount > start else {
             throw IngestError(.transcoder, file.name, "was not transcoded to the end")
         }
+        let seconds = Double(stream.sampleCount - start) / Double(stream.format.sampleRate)
+        if let place = try cutOff(after: seconds) {
+            let usable = MP3Part.time(seconds)
+            guard allowTruncated else {
+                throw IngestError(
+                    .truncated,
+                    file.name,
+                    "\(place); \(usable) are usable",
+                    hint: "--allow-truncated takes what is usable"
+                )
+            }
+            warnings.append("\(file.name): \(place); took the usable \(usable)")
+        }
         return Recording.Part(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
+    }
+
+    /// Where the file ends too early; nil when it seems whole. ffmpeg takes an early end for the end.
+    private func cutOff(after seconds: Double) throws -> String? {
+        if let declared, declared.isFinite, seconds < declared - 0.5 {
+            return "cut off after \(MP3Part.time(seconds)) of \(MP3Part.time(declared))"
+        }
+        let head = try file.bytes(0..<12)
+        if head.rawSpan.matches("RIFF", at: 0), head.count == 12 {
+            let length = (4..<8).reduce(Int64(0)) { $0 | Int64(head[$1]) << (8 * ($1 - 4)) } + 8
+            // a program that wrote to a pipe could not know the length, and left 0 or all ones
+            if length > file.size, length < 0xffff_ff00 { return "cut off at byte \(file.size) of \(length)" }
+        }
+        if head.rawSpan.matches("OggS", at: 0) {
+            // The last page of a stream says so (RFC 3533 §6); a page has 65,307 bytes at most.
+            let tail = try file.bytes(max(0, file.size - 65_307)..<file.size)
+            let last = tail.indices.dropLast(26).last { tail.rawSpan.matches("OggS", at: $0) }
+            guard let last, tail[last + 5] & 4 != 0 else { return "cut off at byte \(file.size): the last page is missing" }
+        }
+        return nil
     }
 }

@@ -70,7 +70,7 @@ enum SourceKind {
                 padding: part.padding
             )
         case .foreign(let part):
-            return try part.read(into: stream, progress: progress)
+            return try part.read(into: stream, allowTruncated: allowTruncated, warnings: &warnings, progress: progress)
         }
     }
 }

@@ -15,11 +15,14 @@ struct Transcoder {
     /// Seconds of processor time: a day of sound takes minutes.
     private static let cpuSeconds = 4 * 3600
     private static let memoryBytes = 2 << 30
+    /// Bytes of complaints, the only file it writes.
+    private static let complaintBytes = 16 << 20
 
     let source: SourceFile
 
     private static func limited(_ arguments: [String]) -> [String] {
-        ["prlimit", "--cpu=\(cpuSeconds)", "--as=\(memoryBytes)", "--nofile=64", "--core=0", "--"] + arguments
+        ["prlimit", "--cpu=\(cpuSeconds)", "--as=\(memoryBytes)", "--fsize=\(complaintBytes)", "--nofile=64", "--core=0", "--"]
+            + arguments
     }
 
     private var inputOptions: [String] {
@@ -150,7 +153,8 @@ struct Transcoder {
             )
         }
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, 0) }
+        let start = max(0, lseek(complaints, 0, SEEK_END) - 4096)
+        let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }
         let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
         let last = lines.last.map { $0.replacing("file:\(source.absolutePath): ", with: "") } ?? "it ended with \(exit)"
         return IngestError(.notAudio, source.name, "is not sound that can be read: \(last.lowercased())")

@@ -5,7 +5,9 @@ extension PostgresConnection {
     /// Applies what the plan says is missing, each migration in one transaction, while no other program does.
     func migrate(_ plan: MigrationPlan, clock: any WallClock) throws(StoreError) {
         // The lock belongs to the session: it goes when this program dies. The number is "Carrel" in ASCII.
-        try execute("SET lock_timeout = 0; SELECT pg_advisory_lock(74174416676204); SET lock_timeout = '10s'")
+        try execute(
+            "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(74174416676204); SET lock_timeout = '10s'"
+        )
         do throws(StoreError) {
             try execute("DO $$ BEGIN IF to_regtype('blob') IS NULL THEN CREATE DOMAIN blob AS bytea; END IF; END $$")
             try findBlob()
@@ -19,6 +21,6 @@ extension PostgresConnection {
             endTransaction()
             throw error
         }
-        try execute("SELECT pg_advisory_unlock(74174416676204)")
+        try execute("SELECT pg_advisory_unlock(74174416676204); SET statement_timeout = '60s'")
     }
 }

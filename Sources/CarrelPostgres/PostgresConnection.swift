@@ -40,7 +40,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         unsafe PQconninfoFree(parts)
         // What stands before the address is a default, what stands after it is not to be changed by it.
         let settings = [
-            ("connect_timeout", "10"), ("fallback_application_name", "carrel"), ("dbname", address), ("client_encoding", "UTF8"),
+            ("connect_timeout", "10"), ("tcp_user_timeout", "20000"), ("fallback_application_name", "carrel"),
+            ("dbname", address), ("client_encoding", "UTF8"),
         ]
         let opened = unsafe withCStrings(settings.map(\.0)) { keys in
             unsafe withCStrings(settings.map(\.1)) { values in unsafe PQconnectdbParams(keys, values, 1) }
@@ -72,7 +73,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             """
             SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
             SET idle_in_transaction_session_timeout = '60s';
-            SET lock_timeout = '10s'
+            SET lock_timeout = '10s';
+            SET statement_timeout = '60s'
             """
         )
         try findBlob()

@@ -43,12 +43,11 @@ public final class PostgresDatabase: Database {
     }
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
-        try await queue.run { [self] in try readNow(body) }
+        try await queue.run { [self] in try transaction(isRead: true, body) }
     }
 
-    /// Runs `body` on one consistent snapshot on the calling thread, which waits for the server's answers.
-    public func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T {
-        try transaction(isRead: true, body)
+    public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await read(body)
     }
 
     public func prepareCheck(_ sql: SQL) async throws {

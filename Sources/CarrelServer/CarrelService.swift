@@ -36,6 +36,7 @@ package final class CarrelService: Sendable {
     package struct Settings: Sendable {
         package var stream = StreamSettings()
         package var subscription = SubscriptionSettings()
+        package var editions = EditionSettings()
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -85,7 +86,8 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
-        editions = Editions(database: database, clock: clock, products: products)
+        let openEditions = OpenEditions(database: database, blobs: blobs)
+        editions = Editions(database: database, clock: clock, products: products, open: openEditions)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let check = PasswordCheck(
             database: database,
@@ -174,6 +176,27 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        let gate = EditionGate(
+            credentials: credentials,
+            revocations: CredentialRevocations(database: database, clock: clock, credentials: credentials),
+            readers: ReaderEntitlement(
+                database: database,
+                clock: clock,
+                products: products,
+                sources: sources,
+                credentials: credentials,
+                signIn: ReaderSignIn(database: database, clock: clock, check: check),
+                callers: callers
+            ),
+            clock: clock,
+            metrics: metrics
+        )
+        DownloadRoutes(
+            downloads: EditionDownloads(open: openEditions, titles: titles, clock: clock),
+            gate: gate,
+            settings: settings.editions,
+            document: AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        ).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         OperationRoutes(

@@ -15,11 +15,9 @@ public protocol Database: Sendable {
     /// Runs `body` on one consistent snapshot. A statement that would write throws `store.readOnly`.
     func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
-    /// Runs `body` on one consistent snapshot on the calling thread, which waits.
-    ///
-    /// For a few rows by key where a thread of its own waits for the answer: some microseconds on SQLite, a round trip over
-    /// the network on PostgreSQL. Never from the cooperative pool when the pages may be cold.
-    func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T
+    /// Runs `body`, a few look-ups by key, on one consistent snapshot: SQLite answers on the calling thread within some
+    /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
+    func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
     /// Throws unless the engine accepts the statement as it is; runs nothing.
     func prepareCheck(_ sql: SQL) async throws

@@ -41,6 +41,8 @@ struct ServeCommand: Command {
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
+        let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
+        defer { withExtendedLifetime(lock) {} }
         let service = try await options.openService(settings.service)
         do {
             try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
@@ -49,24 +51,25 @@ struct ServeCommand: Command {
         }
         let sealing = Task { await Self.keepSealing(service.audit, console) }
         let stop = StopSignals()
-        let log: (@Sendable (AccessRecord) -> Void)? = settings.accessLog && !options.output.quiet ? AccessLog.write : nil
+        let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
+        let configuration = try configuration(settings, home)
         let server = HTTPServer(
-            configuration: try configuration(settings, home),
+            configuration: configuration,
             router: service.router,
-            log: log,
+            log: log.map { $0.write },
             metrics: service.metrics
         )
         let bound = try server.start()
         if let address = bound.first { console.print("listening on \(address)") }
-        announce(settings, home, console)
+        announce(settings, home, connections: configuration.maximumConnections, console)
         await offerSetup(service, at: settings.publicURL ?? bound.first.map { "\($0)" }, console)
         await stop.wait()
         console.note("stopping: requests that have begun may end")
         service.drain()
         await server.shutdown(grace: .seconds(30))
+        await log?.flush()
         sealing.cancel()
         await sealing.value
-        unsafe unlink(home.socketPath)
         await service.database.close()
     }
 
@@ -87,6 +90,9 @@ struct ServeCommand: Command {
         }
     }
 
+    /// Files that a server has open beside its connections, at most.
+    private static let otherDescriptors = 640
+
     /// A server without an owner lets one in by a link, which goes to standard error and nowhere else.
     private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
         do {
@@ -106,6 +112,8 @@ struct ServeCommand: Command {
             .unix(path: home.socketPath, users: [getuid()]),
         ]
         made.workers = settings.workers
+        // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
+        made.maximumConnections = max(64, min(made.maximumConnections, Int(clinux_raise_descriptors()) - Self.otherDescriptors))
         made.allowedHosts = settings.allowedHosts
         made.trustedProxies = try settings.trustedProxies.map {
             guard let range = AddressRange($0) else {
@@ -119,8 +127,13 @@ struct ServeCommand: Command {
         return made
     }
 
-    private func announce(_ settings: ServeSettings, _ home: Home, _ console: Console) {
+    private func announce(_ settings: ServeSettings, _ home: Home, connections: Int, _ console: Console) {
         console.note("home \(home.directory), environment \(home.environment.rawValue)")
+        if connections < ServerConfiguration().maximumConnections {
+            console.note(
+                "at most \(connections) connections at once: more need more open files (ulimit -Hn, or LimitNOFILE of systemd)"
+            )
+        }
         switch settings.access {
         case .orderURL: console.note("access: whoever has an order id can listen to it (stream.access = order-url)")
         case .session: console.note("access: an order needs its account's session too (stream.access = session)")
@@ -139,13 +152,5 @@ struct ServeCommand: Command {
     /// Keys stay out of core dumps and away from other processes of the same user.
     private func protectMemory() {
         clinux_forbid_dumps()
-    }
-}
-
-/// Requests on standard error, a line of JSON each.
-enum AccessLog {
-    @Sendable static func write(_ record: AccessRecord) {
-        let line = Array((record.json + "\n").utf8)
-        _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

@@ -23,6 +23,10 @@ struct ServeSettings: SettingsTable {
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
     var categoryValues = false
+    var editionRefusal = RefusalStyle.forbidden
+    var opdsRefusal = RefusalStyle.challenge
+    var pugpigHeaders = false
+    var catalogTitle = "Carrel"
 
     static let settings: [Setting<Self>] = [
         Setting(
@@ -115,6 +119,18 @@ struct ServeSettings: SettingsTable {
             "subscription.category-values",
             help: "Whether verify_subscription says each category's term as value too, which some apps read."
         ),
+        Setting(
+            \.editionRefusal,
+            "editions.refusal",
+            help: "How downloads below /editions/ are refused: 403 as apps expect (forbidden), or 401 as readers do (challenge)."
+        ),
+        Setting(\.opdsRefusal, "opds.refusal", help: "The same below /opds/v2/editions/."),
+        Setting(
+            \.pugpigHeaders,
+            "editions.pugpig-headers",
+            help: "Whether answers say what they need in X-Pugpig-Entitlement too."
+        ),
+        Setting(\.catalogTitle, "opds.title", value: "text", help: "What feeds call the catalog."),
     ]
 
     static let otherVariables: Set<String> = [
@@ -163,8 +179,13 @@ struct ServeSettings: SettingsTable {
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues
+        made.editions.refusal = editionRefusal
+        made.editions.opdsRefusal = opdsRefusal
+        made.editions.saysPugpigEntitlement = pugpigHeaders
+        made.editions.catalogTitle = catalogTitle
         return made
     }
 }
 
 extension AccessMode: TextValue {}
+extension RefusalStyle: TextValue {}

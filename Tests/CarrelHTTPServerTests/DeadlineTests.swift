@@ -57,6 +57,24 @@ import Testing
         }
     }
 
+    @Test func `that lets its next request drip in is cut as the first would be`() async throws {
+        let configuration = Self.configuration { $0.headerDeadline = .milliseconds(300) }
+        try await withServer(Self.routes, configuration: configuration) { server in
+            let client = try server.client()
+            try await client.send("GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try await client.response().status == 200)
+            // quiet for longer than a header may take: that is no offence
+            try await Task.sleep(for: .milliseconds(500))
+            do {
+                for byte in "GET /hello?\(String(repeating: "a", count: 1000))".utf8 {
+                    try await client.send([byte])
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                Issue.record("the server waited for all of it")
+            } catch RawClient.Failure.closed {}
+        }
+    }
+
     @Test func `that sends its body too slowly is cut, and the handler hears of it`() async throws {
         let configuration = Self.configuration {
             $0.bodyDeadline = .milliseconds(300)

@@ -141,4 +141,19 @@ struct `The command` {
         let seconds = taken["titles"]?.array?.first?["duration"]?.double ?? 0
         #expect(seconds > 10 && seconds < 15)
     }
+
+    @Test(arguments: ["flac", "wav", "ogg", "opus", "aiff", "mka"])
+    func `notices that a file which ffmpeg reads is cut off`(suffix: String) async throws {
+        let (home, _, _) = try await makeHome()
+        let whole = "\(directory.path)/whole.\(suffix)"
+        try await checkProcess(["ffmpeg", "-v", "error", "-i", directory.file("tone.mp3"), whole])
+        let taken = try await DemoServer.json(["ingest", whole, "--home", home, "--json"])
+        #expect(taken["titles"]?.array?.count == 1, "a whole one is taken")
+        let bytes = directory.read("whole.\(suffix)") ?? []
+        let cut = directory.write("cut.\(suffix)", Array(bytes.prefix(bytes.count / 2)))
+        let refused = try await carrel("ingest", cut, "--home", home)
+        #expect(refused.status == .exited(65))
+        #expect(refused.errorText.contains("cut off"), "\(refused.errorText)")
+        #expect(try await carrel("ingest", cut, "--home", home, "--allow-truncated").status == .exited(0))
+    }
 }

@@ -9,7 +9,9 @@ struct `Every statement of the server` {
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
-        + EditionStore.statements + StaffStore.statements + UpstreamStore.statements
+        + EditionStore.statements + StaffStore.statements
+        + RevocationStore.statements
+        + UpstreamStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

@@ -42,7 +42,7 @@ struct `Many at once` {
                 }
                 try await group.waitForAll()
             }
-            let pages = try database.readNow { try $0.row(Shelf.book, ["a"])?.integer(1) }
+            let pages = try await database.readBriefly { try $0.row(Shelf.book, ["a"])?.integer(1) }
             #expect(pages == 81)
         }
     }

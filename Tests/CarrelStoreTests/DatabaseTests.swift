@@ -67,7 +67,8 @@ struct `A database` {
     func `takes a transaction without a statement, and one whose first statement fails`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             for _ in 0..<3 {
-                #expect(try database.readNow { _ in 1 } == 1)
+                let one = try await database.readBriefly { _ in 1 }
+                #expect(one == 1)
                 let two = try await database.write { _ in 2 }
                 #expect(two == 2)
                 await #expect(throws: Refused.self) { try await database.write { _ in throw Refused() } }
@@ -172,7 +173,7 @@ struct `A database` {
     func `refuses to write in a read`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             await #expect(throws: StoreError(.readOnly, "")) { try await database.read { try Shelf.add("a", to: $0) } }
-            #expect(throws: StoreError(.readOnly, "")) { try database.readNow { try Shelf.add("a", to: $0) } }
+            await #expect(throws: StoreError(.readOnly, "")) { try await database.readBriefly { try Shelf.add("a", to: $0) } }
             let count = try await Shelf.count(database)
             #expect(count == 0)
         }
@@ -183,7 +184,7 @@ struct `A database` {
         try await engine.withDatabase { database in
             for i in 1...50 {
                 try await database.write { try Shelf.add("\(i)", to: $0) }
-                #expect(try database.readNow { try $0.row(Shelf.count)?.integer(0) } == Int64(i))
+                #expect(try await database.readBriefly { try $0.row(Shelf.count)?.integer(0) } == Int64(i))
                 #expect(try await Shelf.count(database) == Int64(i))
             }
         }

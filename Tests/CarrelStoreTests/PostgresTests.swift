@@ -70,7 +70,7 @@ struct `A PostgreSQL database` {
                 try transaction.run(Shelf.upsert, ["a", .integer(pages + 1)])
             }
             #expect(runs.withLock { $0 } == 2)
-            let pages = try database.readNow { try $0.row(Shelf.book, ["a"])?.integer(1) }
+            let pages = try await database.readBriefly { try $0.row(Shelf.book, ["a"])?.integer(1) }
             #expect(pages == 51)
         }
     }

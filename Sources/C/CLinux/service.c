@@ -14,6 +14,15 @@ void clinux_forbid_dumps(void) {
     setrlimit(RLIMIT_CORE, &none);
 }
 
+int64_t clinux_raise_descriptors(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
+}
+
 static int stop_event = -1;
 static volatile sig_atomic_t stop_count;
 

@@ -114,9 +114,14 @@ int clinux_socket_address(int descriptor, int ours, struct clinux_address *addre
 }
 
 int64_t clinux_peer_user(int descriptor) {
+    int domain = 0;
+    socklen_t domain_length = sizeof domain;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &domain_length)) return -errno;
+    if (domain != AF_UNIX) return -EAFNOSUPPORT;
     struct ucred credentials;
     socklen_t length = sizeof credentials;
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)) return -errno;
+    if (credentials.uid == (uid_t)-1) return -ENODATA;
     return (int64_t)credentials.uid;
 }
 
@@ -127,6 +132,12 @@ uint64_t clinux_send_progress(int descriptor) {
     int waiting = 0;
     ioctl(descriptor, SIOCOUTQ, &waiting);
     return (uint64_t)waiting;
+}
+
+uint64_t clinux_received(int descriptor) {
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) ? 0 : info.tcpi_bytes_received;
 }
 
 int clinux_epoll(void) {

@@ -23,6 +23,8 @@ final class Connection: Sendable {
     let phase = Atomic(Phase.idle)
     /// In milliseconds of ``Monotonic``; past it the connection is cut.
     let deadline: Atomic<Int64>
+    /// Requests whose line has come.
+    let requests = Atomic<UInt32>(0)
     /// Set once when the peer was seen to hang up.
     let hasHungUp = Atomic(false)
     private let waiting = Locked<Waiting?>(nil)
@@ -47,6 +49,7 @@ final class Connection: Sendable {
     func enter(_ next: Phase, until deadline: Int64) {
         self.deadline.store(deadline, ordering: .relaxed)
         phase.store(next, ordering: .relaxed)
+        if next == .head { requests.wrappingAdd(1, ordering: .relaxed) }
     }
 
     /// The address the connection came in by.

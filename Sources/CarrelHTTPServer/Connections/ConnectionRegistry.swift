@@ -10,6 +10,22 @@ final class ConnectionRegistry: Sendable {
         /// What the kernel said last about bytes taken, and when that changed.
         var progress: UInt64 = 0
         var progressAt: Int64 = 0
+        /// The requests before the one that is awaited, what had come when that was first seen, and when more came.
+        var awaited: UInt32?
+        var received: UInt64 = 0
+        var receivedAt: Int64 = 0
+
+        /// Whether the next request has been coming for `limit` milliseconds without its line being whole.
+        mutating func isDripping(now: Int64, limit: Int64) -> Bool {
+            guard connection.phase.load(ordering: .relaxed) == .idle else { return false }
+            let (requests, bytes) = (connection.requests.load(ordering: .relaxed), clinux_received(connection.descriptor))
+            if awaited != requests {
+                (awaited, received, receivedAt) = (requests, bytes, 0)
+            } else if bytes != received, receivedAt == 0 {
+                receivedAt = now
+            }
+            return receivedAt > 0 && now - receivedAt >= limit
+        }
     }
 
     private let entries = Locked<[UInt64: Entry]>([:])
@@ -48,8 +64,9 @@ final class ConnectionRegistry: Sendable {
     /// - Parameters:
     ///   - now: milliseconds of ``Monotonic``.
     ///   - stalledWriter: milliseconds.
+    ///   - header: milliseconds from the first bytes of a request to its last header field.
     /// - Returns: how many were cut.
-    func sweep(now: Int64, stalledWriter: Int64) -> Int {
+    func sweep(now: Int64, stalledWriter: Int64, header: Int64) -> Int {
         entries.withLock { entries in
             var cut = 0
             for i in entries.values.indices {
@@ -65,6 +82,7 @@ final class ConnectionRegistry: Sendable {
                 } else {
                     entries.values[i].progressAt = 0
                 }
+                if entries.values[i].isDripping(now: now, limit: header) { isOver = true }
                 if connection.hasHungUp.load(ordering: .relaxed) { Self.nudge(connection) }
                 if isOver {
                     cut += 1

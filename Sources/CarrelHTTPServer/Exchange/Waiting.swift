@@ -9,10 +9,11 @@ struct Waiting: Sendable {
 
     /// Nobody waits for the answer any more: the handler is told, and the connection is let go.
     func abandon() {
-        guard exchange.markAbandoned() else { return }
-        task?.cancel()
-        upload?.fail(HTTPError(.clientClosedRequest, "http.cancelled"))
-        stream?.close()
+        if exchange.markAbandoned() {
+            task?.cancel()
+            upload?.fail(HTTPError(.clientClosedRequest, "http.cancelled"))
+        }
+        stream?.close()  // which may not have been there the first time
         exchange.wake()
     }
 }

@@ -34,9 +34,11 @@ package struct AccountDesk: Sendable {
     /// Gives an account a new password: all its sessions end.
     package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
         guard let hash = try await hash(password) else { return }
-        try await change(id, actor.entry("account.password", on: id, at: clock.now)) { _, transaction in
+        let entry = actor.entry("account.password", on: id, at: clock.now)
+        try await change(id, entry) { _, transaction in
             try AccountStore.setPassword(hash, of: id, in: transaction)
             try SessionStore.deleteAll(ofAccount: id, in: transaction)
+            try RevocationStore.revoke(account: id, at: entry.at, in: transaction)
         }
     }
 
@@ -109,6 +111,7 @@ package struct AccountDesk: Sendable {
         let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
         try await change(id, entry) { _, transaction in
             try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
+            if isSuspended { try RevocationStore.revoke(account: id, at: entry.at, in: transaction) }
             guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
             guard try StaffStore.ownerCount(in: transaction) > 0 else {
                 throw ServerError(.conflict, "an owner has to be left: make somebody else one first")

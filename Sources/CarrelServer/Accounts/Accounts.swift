@@ -118,7 +118,7 @@ package struct Accounts: Sendable {
 
     /// The live session of a token whose account is open.
     func session(of text: String) async throws -> Session? {
-        guard let token = Sessions.token(text), let (session, state) = try sessions.find(token) else { return nil }
+        guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(session, token)
         return session

@@ -32,12 +32,13 @@ struct PasswordCheck: Sendable {
 
     func run(_ attempt: Attempt) async throws -> Outcome {
         let name = try? Accounts.checkedName(attempt.name)
-        let record = try name.flatMap { name in try database.readNow { try AccountStore.signInRecord(named: name, in: $0) } }
+        var record: AccountStore.SignInRecord?
+        if let name { record = try await database.readBriefly { try AccountStore.signInRecord(named: name, in: $0) } }
         let counted = SignInThrottle.Attempt(
             accountName: attempt.name,
             address: attempt.address,
             password: attempt.password,
-            isKnownDevice: try isKnown(attempt.deviceKeyHash, record)
+            isKnownDevice: try await isKnown(attempt.deviceKeyHash, record)
         )
         if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
         // Hashed in any case, so that time tells nothing about who has an account.
@@ -54,9 +55,19 @@ struct PasswordCheck: Sendable {
         return .right(record, rehash: verdict.rehash)
     }
 
-    private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) throws -> Bool {
+    /// Throws when the account's password is another one by now: looking at it took a while.
+    static func requireUnchanged(
+        _ record: AccountStore.SignInRecord,
+        in transaction: any Transaction,
+        orElse error: () -> any Error
+    ) throws {
+        let now = try AccountStore.signInRecord(named: record.account.name, in: transaction)
+        guard now?.password == record.password else { throw error() }
+    }
+
+    private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> Bool {
         guard let deviceKeyHash, let account = record?.account.id else { return false }
-        return try database.readNow { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) } != nil
+        return try await database.readBriefly { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) } != nil
     }
 
     /// How long to wait, as people say it.

@@ -47,8 +47,8 @@ package struct Sessions: Sendable {
     }
 
     /// The session of a token with its state; nil when there is none.
-    func find(_ token: OpaqueToken) throws -> (session: Session, state: Session.State)? {
-        guard let session = try database.readNow({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
+    func find(_ token: OpaqueToken) async throws -> (session: Session, state: Session.State)? {
+        guard let session = try await database.readBriefly({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
         return (session, session.state(at: clock.now))
     }
 

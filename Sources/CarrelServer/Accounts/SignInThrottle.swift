@@ -57,6 +57,7 @@ struct SignInThrottle: Sendable {
     func begin(_ attempt: Attempt) async throws -> Duration? {
         let (keys, now) = (keys(of: attempt), clock.now)
         return try await database.write { transaction in
+            try ThrottleStore.removeOld(successes: now - Self.successMemory, failures: now - Self.memory, in: transaction)
             let isKnown =
                 try attempt.isKnownDevice
                 || ThrottleStore.counter(keys.success, in: transaction).map { now - $0.updatedAt < Self.successMemory }
@@ -95,11 +96,6 @@ struct SignInThrottle: Sendable {
             var success = ThrottleStore.Counter()
             success.updatedAt = now
             try ThrottleStore.set(success, for: keys.success, in: transaction)
-            try ThrottleStore.removeOld(
-                successes: now - Self.successMemory,
-                failures: now - Self.memory,
-                in: transaction
-            )
         }
     }
 

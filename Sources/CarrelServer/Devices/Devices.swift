@@ -58,11 +58,6 @@ package struct Devices: Sendable {
         return device.id
     }
 
-    /// Whether the account has signed in from this device before, which throttling goes easy on.
-    func isKnown(_ claim: Claim, of account: Account) throws -> Bool {
-        try database.readNow { try DeviceStore.device(keyHash: claim.keyHash, of: account.id, in: $0) } != nil
-    }
-
     package func list(of account: Account) async throws -> [Device] {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
@@ -95,6 +90,7 @@ package struct Devices: Sendable {
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             try DeviceStore.free(id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(account: account.id, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

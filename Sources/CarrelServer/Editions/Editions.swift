@@ -9,6 +9,7 @@ package struct Editions: Sendable {
     let database: any Database
     let clock: any WallClock
     let products: ProductCatalog
+    let open: OpenEditions
 
     package func find(_ productID: String) async throws -> Edition {
         guard let edition = try await database.read({ try EditionStore.edition(product: productID, in: $0) }) else {
@@ -90,7 +91,7 @@ package struct Editions: Sendable {
             let old = [known?.mediaBlob, known?.title.cover?.blob].compactMap { $0.flatMap { BlobID($0) } }
             return (known == nil, Set(old))
         }
-        products.forget()
+        forget(terms.productID)
         return (try await find(terms.productID), created, replaced)
     }
 
@@ -212,8 +213,13 @@ package struct Editions: Sendable {
             try EditionStore.update(edition, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
-        products.forget()
+        forget(productID)
         return try await find(productID)
+    }
+
+    private func forget(_ productID: String) {
+        products.forget()
+        open.forget(productID)
     }
 
     func checkDates(_ terms: Edition.Terms) throws {

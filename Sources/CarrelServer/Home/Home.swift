@@ -31,6 +31,8 @@ package struct Home: Sendable {
     package var databasePath: String { "\(directory)/carrel.db" }
     package var blobsPath: String { "\(directory)/blobs" }
     package var masterKeyPath: String { "\(directory)/master.key" }
+    /// Held by the server of the home, and by whoever replaces its database.
+    package var lockPath: String { "\(directory)/carrel.lock" }
     package var socketPath: String { "\(directory)/carrel.sock" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
 

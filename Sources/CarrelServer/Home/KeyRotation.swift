@@ -30,6 +30,11 @@ package struct KeyRotation {
         database: any Database,
         use: (MasterKeyring) -> Void
     ) async throws -> Outcome {
+        let lock = try FileLock(
+            home.masterKeyPath + ".lock",
+            taken: "another rotation of the master key is at work: wait for its end"
+        )
+        defer { withExtendedLifetime(lock) {} }
         var keyring = try MasterKeyring(of: home)
         try keyring.addKey(savingTo: home)
         use(keyring)

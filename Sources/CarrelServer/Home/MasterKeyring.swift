@@ -9,6 +9,8 @@ import Glibc
 /// is wrapped under them any more.
 package struct MasterKeyring: Sendable {
     private var keys: [Int64: Secret]
+    /// Where they were read from.
+    private let path: String
     /// The version that new wraps use.
     package private(set) var current: Int64
 
@@ -41,11 +43,13 @@ package struct MasterKeyring: Sendable {
         }
     }
 
-    /// Reads the keyring of a home, making it at first use.
-    package init(of home: Home) throws(ServerError) {
-        let path: String
-        if let folder = unsafe getenv("CREDENTIALS_DIRECTORY") {
-            let credential = unsafe "\(String(cString: folder))/carrel-master-key"
+    /// The folder that systemd puts credentials into (systemd.exec(5), LoadCredential).
+    package static var credentialsFolder: String? { unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) } }
+
+    /// Reads the keyring of a home, making it at first use, or the one that is a credential.
+    package init(of home: Home, credentials: String? = credentialsFolder) throws(ServerError) {
+        if let credentials {
+            let credential = "\(credentials)/carrel-master-key"
             path = unsafe access(credential, R_OK) == 0 ? credential : home.masterKeyPath
         } else {
             path = home.masterKeyPath
@@ -73,21 +77,35 @@ package struct MasterKeyring: Sendable {
     /// Adds a new key and makes it the current one.
     package mutating func addKey(savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
+        removeLeftovers()
         current += 1
         keys[current] = Secret.random(count: 32)
-        try save(to: home.masterKeyPath, replacing: true)
+        try save(to: path, replacing: true)
     }
 
     /// Forgets the keys of earlier versions. Call it only when nothing is wrapped under them.
     package mutating func forgetKeys(before version: Int64, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         keys = keys.filter { $0.key >= version }
-        try save(to: home.masterKeyPath, replacing: true)
+        try save(to: path, replacing: true)
     }
 
     private func requireWritable(_ home: Home) throws(ServerError) {
-        guard unsafe access(home.masterKeyPath, W_OK) == 0 else {
+        guard path == home.masterKeyPath else {
             throw ServerError(.masterKey, "the master key comes from a systemd credential: rotate it there")
+        }
+    }
+
+    /// Removes what a process left that died while it wrote. Only under the lock of a rotation.
+    private func removeLeftovers() {
+        guard let slash = path.lastIndex(of: "/"), let folder = unsafe opendir(String(path[...slash])) else { return }
+        defer { unsafe closedir(folder) }
+        let start = String(path[path.index(after: slash)...]) + "."
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if name.hasPrefix(start), name.hasSuffix(".new") { unsafe unlink(String(path[...slash]) + name) }
         }
     }
 
@@ -98,7 +116,7 @@ package struct MasterKeyring: Sendable {
             key.withBytes { text += Array(Hex.encode([UInt8](copying: $0)).utf8) }
             text.append(UInt8(ascii: "\n"))
         }
-        let temporary = "\(path).\(getpid()).new"
+        let temporary = "\(path).\(UInt64.random(in: 0 ... .max)).new"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))") }
         let written = unsafe text.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
@@ -114,6 +132,12 @@ package struct MasterKeyring: Sendable {
         unsafe unlink(temporary)
         guard placed == 0 || (!replacing && failure == EEXIST) else {
             throw ServerError(.masterKey, "cannot write \(path): \(reason(failure))")
+        }
+        // Nothing may be wrapped under a key whose file a power cut could take back.
+        let folder = unsafe open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(folder) }
+        guard folder >= 0, fsync(folder) == 0 else {
+            throw ServerError(.masterKey, "cannot make \(path) durable: \(reason(errno))")
         }
     }
 

@@ -46,6 +46,8 @@ extension CarrelService {
         guard version <= Schema.migrations.count else {
             throw ServerError(.invalid, "\(path) was written by a newer version of Carrel")
         }
+        let lock = try FileLock(home.lockPath, taken: "a server runs on this home: stop it first")
+        defer { withExtendedLifetime(lock) {} }
         let fresh = home.databasePath + ".restoring"
         try copy(path, to: fresh)
         if unsafe access(home.databasePath, F_OK) == 0 {
@@ -55,7 +57,8 @@ extension CarrelService {
             guard unsafe rename(home.databasePath, old) == 0 else {
                 throw ServerError(.home, "cannot rename \(home.databasePath): \(reason(errno))")
             }
-            for suffix in ["-wal", "-shm"] { unsafe unlink(home.databasePath + suffix) }
+            // Where opening failed they are left, and hold what was committed last.
+            for suffix in ["-wal", "-shm"] { unsafe rename(home.databasePath + suffix, old + suffix) }
         }
         guard unsafe rename(fresh, home.databasePath) == 0 else {
             throw ServerError(.home, "cannot write \(home.databasePath): \(reason(errno))")

@@ -41,13 +41,22 @@ package enum OrderStore {
         ORDER BY orders.created_at, orders.id LIMIT $6
         """
     )
+    static let listNewest = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM orders JOIN accounts ON accounts.id = orders.account_id
+        WHERE ($1 = '' OR accounts.name = $1) AND ($2 = '' OR orders.title_id = $2) AND ($3 = '' OR orders.number = $3)
+        ORDER BY orders.created_at DESC, orders.id DESC LIMIT $4
+        """
+    )
     static let keysUnderOtherMaster = SQL(
         "SELECT id, master_version, wrapped_key FROM orders WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
     static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
 
     package static let statements = [
-        insert, byID, byNumber, withKey, update, activate, list, keysUnderOtherMaster, rewrap,
+        insert, byID, byNumber, withKey, update, activate, list, listNewest, keysUnderOtherMaster, rewrap,
     ]
 
     /// Whether the order was inserted; false when its number is taken.
@@ -82,12 +91,10 @@ package enum OrderStore {
     }
 
     static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
-        let values: [SQLValue] = [
-            .text(filter.account ?? ""), .text(filter.titleID ?? ""), .text(filter.number ?? ""),
-            .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
-            .integer(Int64(filter.limit)),
-        ]
-        return try transaction.rows(list, values).map { (try order($0), try $0.text(11)) }
+        let which: [SQLValue] = [.text(filter.account ?? ""), .text(filter.titleID ?? ""), .text(filter.number ?? "")]
+        let after: [SQLValue] = [.integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? "")]
+        let values = which + (filter.newestFirst ? [] : after) + [.integer(Int64(filter.limit))]
+        return try transaction.rows(filter.newestFirst ? listNewest : list, values).map { (try order($0), try $0.text(11)) }
     }
 
     /// Some of the wrapped keys that are not under the master key of `version`.

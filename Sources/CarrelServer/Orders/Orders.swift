@@ -137,6 +137,8 @@ package final class Orders: Sendable {
         /// The last order of the page before, by creation time and id.
         package var after: (Instant, String)?
         package var limit: Int
+        /// Newest first, from the newest on: `after` does not count then.
+        package var newestFirst = false
 
         package init(account: String? = nil, titleID: String? = nil, number: String? = nil, limit: Int = 100) {
             self.account = account
@@ -146,7 +148,7 @@ package final class Orders: Sendable {
         }
     }
 
-    /// The orders that pass the filter, oldest first, with the names of their accounts.
+    /// The orders that pass the filter, oldest first unless it says otherwise, with the names of their accounts.
     package func list(_ filter: Filter) async throws -> [(order: Order, account: String)] {
         try await database.read { try OrderStore.list(filter, in: $0) }
     }
@@ -190,11 +192,17 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// Notes that the order's key is being handed out for the first time.
-    package func activate(_ id: String) async throws {
+    /// Notes that the order's key is being handed out for the first time, and returns the order as it is then: it may have been
+    /// cancelled meanwhile.
+    package func activate(_ id: String) async throws -> Order {
         let now = clock.now
-        try await database.write { try OrderStore.activate(id, at: now, in: $0) }
+        let order = try await database.write { transaction -> Order in
+            try OrderStore.activate(id, at: now, in: transaction)
+            guard let order = try OrderStore.order(id: id, in: transaction) else { throw Self.unknown }
+            return order
+        }
         changed.withLock { $0 }(id)
+        return order
     }
 
     /// The order with its content key, for the streaming routes.

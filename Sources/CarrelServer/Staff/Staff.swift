@@ -61,6 +61,7 @@ package struct Staff: Sendable {
         let (session, token, family) = fresh(account, role)
         let entry = Actor(account.id, requestID: requestID).entry("staff.sign-in", on: account.id, at: clock.now)
         try await database.write { transaction in
+            try PasswordCheck.requireUnchanged(record, in: transaction) { Self.notRecognised }
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
             try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
             try StaffStore.insert(session, hash: token.hash, family: family, in: transaction)
@@ -85,7 +86,9 @@ package struct Staff: Sendable {
     func session(_ text: String) async throws -> StaffSession? {
         guard let token = OpaqueToken(text, prefix: Self.sessionPrefix) else { return nil }
         let now = clock.now
-        guard let session = try database.readNow({ try StaffStore.session(token.hash, in: $0) }), session.isLive(at: now) else {
+        guard let session = try await database.readBriefly({ try StaffStore.session(token.hash, in: $0) }),
+            session.isLive(at: now)
+        else {
             return nil
         }
         if now - session.seenAt >= StaffSession.seenStep {

@@ -59,6 +59,8 @@ package final class Grants: Sendable {
     private static let orderLimit = 20_000
     /// Bytes of segment indexes remembered.
     private static let mediaLimit = 64 << 20
+    /// Titles whose files are kept open.
+    private static let openMedia = 256
 
     private struct State {
         var grants = RecentlyUsed<String, Grant>(limit: Grants.orderLimit)
@@ -106,7 +108,9 @@ package final class Grants: Sendable {
             index: try SegmentIndex(serialized: found.index.rawSpan),
             blob: try blobs.open(try BlobID(stored: found.blob))
         )
-        state.withLock { $0.media.insert(media, for: titleID, cost: 4096 + media.index.segmentCount * 8) }
+        state.withLock {
+            $0.media.insert(media, for: titleID, cost: max(Self.mediaLimit / Self.openMedia, 4096 + media.index.segmentCount * 8))
+        }
         return media
     }
 

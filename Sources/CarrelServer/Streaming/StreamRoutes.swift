@@ -88,14 +88,16 @@ struct StreamRoutes {
         return SegmentBody.response(
             stream,
             mediaType: form.mediaType(for: codec),
-            etag: "\"\(grant.order.id.prefix(8))-\(number)-\(form.rawValue)\"",
+            etag: "\"\(grant.order.id.prefix(8))-\(number)-\(form.rawValue)-\(streaming.settings.keyRotation)\"",
             request: request
         )
     }
 
     private func key(_ grant: Grants.Grant, period: Int) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
-        if grant.order.state == .ready { try await streaming.orders.activate(grant.order.id) }
+        if grant.order.state == .ready {
+            try Streaming.requireLive(try await streaming.orders.activate(grant.order.id), at: streaming.clock.now)
+        }
         return HTTPResponse(
             .ok,
             headers: ["Content-Type": "application/octet-stream", "Cache-Control": "no-store"],

@@ -17,6 +17,8 @@ package final class TicketKeyring: Sendable {
     private struct State {
         var tickets: Tickets
         var readAt: Instant
+        /// Counts the changes made here, so that what was read before one does not replace what was read after it.
+        var changes: UInt64 = 0
     }
 
     private let database: any Database
@@ -86,7 +88,7 @@ package final class TicketKeyring: Sendable {
             try SecretStore.insert(SecretStore.ticketName(id), wrapped, in: transaction)
             return Rotation(id: id, signsFrom: from, forgotten: atOnce ? known.count : 0)
         }
-        _ = try await reload(at: now)
+        _ = try await reload(at: now, afterChange: true)
         return made
     }
 
@@ -107,7 +109,7 @@ package final class TicketKeyring: Sendable {
             for id in dead { try SecretStore.delete(SecretStore.ticketName(id), in: transaction) }
             return dead.count
         }
-        _ = try await reload(at: now)
+        _ = try await reload(at: now, afterChange: true)
         return count
     }
 
@@ -125,10 +127,16 @@ package final class TicketKeyring: Sendable {
         return zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }.map(\.0.id)
     }
 
-    private func reload(at now: Instant) async throws -> Tickets {
+    private func reload(at now: Instant, afterChange: Bool = false) async throws -> Tickets {
+        let changes = state.withLock { state in
+            if afterChange { state.changes += 1 }
+            return state.changes
+        }
         let tickets = Tickets(secrets: try await Self.read(database, master))
-        state.withLock { $0 = State(tickets: tickets, readAt: now) }
-        return tickets
+        return state.withLock { state in
+            if state.changes == changes { state = State(tickets: tickets, readAt: now, changes: changes) }
+            return state.tickets
+        }
     }
 
     private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [TicketSecret] {

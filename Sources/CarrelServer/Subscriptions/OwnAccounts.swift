@@ -49,29 +49,36 @@ struct OwnAccounts: EntitlementSource {
             actor.entry("session.start", on: account.id, at: now),
             actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "devices")
         )
-        let hasStarted = try await database.write { transaction -> Bool in
+        enum Start { case started, tooManyDevices, passwordChanged }
+        let start = try await database.write { transaction -> Start in
+            // The password was looked at for a while: it counts only if it is the account's still.
+            guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
+                return .passwordChanged
+            }
             let plans = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter { $0.isCurrent(at: now) }
             var policy = devicePolicy
             policy.limit = record.deviceLimit ?? plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 try AuditStore.append(refused, in: transaction)
-                return false
+                return .tooManyDevices
             }
             // The app has one token at a time: whatever it had before is forgotten.
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
             try sessions.insert(token, family: family, account: account.id, device: id, at: now, in: transaction)
             try AuditStore.append(allowed, in: transaction)
-            return true
+            return .started
         }
-        guard hasStarted else {
+        switch start {
+        case .started: return .token(token.text)
+        case .passwordChanged: return .notRecognised
+        case .tooManyDevices:
             return .refused(
                 status: "devicelimit",
                 message: "This account is in use on as many devices as it may be. Sign out on one of them first."
             )
         }
-        return .token(token.text)
     }
 
     // MARK: Tokens
@@ -112,9 +119,11 @@ struct OwnAccounts: EntitlementSource {
     // MARK: Entitlement
 
     /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended.
-    private func holdings(_ token: OpaqueToken) throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
+    private func holdings(
+        _ token: OpaqueToken
+    ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
         let now = clock.now
-        return try database.readNow { transaction in
+        return try await database.readBriefly { transaction in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
             let state = session.state(at: now)
             guard state == .live || state == .stale else { return nil }
@@ -124,7 +133,7 @@ struct OwnAccounts: EntitlementSource {
 
     func standing(of text: String) async throws -> Standing? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, state, entitlement) = try holdings(token) else {
+        guard let (session, state, entitlement) = try await holdings(token) else {
             return Standing(.stale, message: "Please sign in again")
         }
         try await sessions.touch(session, token)
@@ -152,7 +161,7 @@ struct OwnAccounts: EntitlementSource {
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, _, entitlement) = try holdings(token) else { return .notRecognised }
+        guard let (session, _, entitlement) = try await holdings(token) else { return .notRecognised }
         let products = try await products.current()
         switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
         case .granted(let rule): return .granted(rule: rule, tag: session.account.id)

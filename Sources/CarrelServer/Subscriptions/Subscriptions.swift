@@ -69,6 +69,7 @@ package struct Subscriptions: Sendable {
             }
             let end = max(end ?? entry.at, known.startsAt)
             try SubscriptionStore.endSubscription(id, at: end, in: transaction)
+            if end <= entry.at { try RevocationStore.revoke(account: known.account, at: entry.at, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }
@@ -97,10 +98,11 @@ package struct Subscriptions: Sendable {
     package func takeBack(_ id: String, by actor: Actor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await database.write { transaction in
-            guard try SubscriptionStore.accountOfPurchase(id, in: transaction) != nil else {
+            guard let account = try SubscriptionStore.accountOfPurchase(id, in: transaction) else {
                 throw ServerError(.notFound, "there is no such purchase")
             }
             try SubscriptionStore.endPurchase(id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(account: account, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -53,6 +53,8 @@ struct PageRoutes {
     }
 
     private func signIn(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        // A preview of the link asks for its head: that does not use it up.
+        guard request.method != .head else { return .empty(.noContent) }
         guard let session = try await accounts.redeemSignInLink(token) else {
             guard let asset = WebAssets.named("link-ended.html") else { throw Self.missing }
             var response = Self.response(asset, request)

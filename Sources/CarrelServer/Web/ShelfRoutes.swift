@@ -57,8 +57,9 @@ struct ShelfRoutes {
         let account = try await callers.reader(request)
         var filter = Orders.Filter(account: account.name)
         filter.limit = 1000
+        filter.newestFirst = true
         var items: [JSON] = []
-        for (order, _) in try await orders.list(filter).reversed() where order.state != .cancelled {
+        for (order, _) in try await orders.list(filter) where order.state != .cancelled {
             let title = try await titles.find(order.titleID)
             items.append(.object(Self.json(order, title, at: try await listening.latest(order.id), now: clock.now)))
         }

@@ -59,8 +59,7 @@ public final class SQLiteDatabase: Database {
         try await threads.run { [readers] in try readers.read(body) }
     }
 
-    /// Runs `body` on one consistent snapshot on the calling thread: about 5 µs for a row by key whose page is in memory.
-    public func readNow<T>(_ body: (any Transaction) throws -> T) throws -> T {
+    public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try readers.read(body)
     }
 

@@ -93,25 +93,25 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     private func runGroup() {
         var group: [any WriteJob] = []
+        var rest: ArraySlice<any WriteJob> = []
         do throws(StoreError) {
             guard let connection else { return }
             connection.forgetFailure()
             try connection.run(Control.begin)
-            var batch = takeWaiting(atMost: groupLimit)
-            while !batch.isEmpty {
-                for (index, job) in batch.enumerated() {
-                    group.append(job)
-                    if try runs(job, connection) { continue }
+            rest = takeWaiting(atMost: groupLimit)[...]
+            while let job = rest.popFirst() {
+                group.append(job)
+                guard try runs(job, connection) else {
                     // SQLite undid the whole group: the jobs before run again, without this one.
-                    putBack(group.dropLast() + batch[(index + 1)...])
+                    putBack(group.dropLast() + rest)
                     return job.answer(nil)
                 }
-                batch = takeWaiting(atMost: groupLimit - group.count)
+                if rest.isEmpty { rest = takeWaiting(atMost: groupLimit - group.count)[...] }
             }
             try connection.run(Control.commit)
         } catch {
             rollBack()
-            fail(group.isEmpty ? takeWaiting(atMost: .max) : group, error)
+            fail(group.isEmpty ? takeWaiting(atMost: .max) : group + rest, error)
             return
         }
         counts.withLock { [count = group.count] counts in

@@ -169,6 +169,11 @@ public final class Browser: Sendable {
         return bytes
     }
 
+    /// Runs a script in every page opened from now on, before the page's own; Chromium only.
+    public func addStartScript(_ body: String) async throws {
+        try await driver.addStartScript(body)
+    }
+
     /// Makes what a page sees as its window exactly this large, in CSS pixels.
     public func setWindowSize(width: Int, height: Int) async throws {
         try await driver.setViewport(width: width, height: height)

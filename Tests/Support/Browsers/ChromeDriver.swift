@@ -77,6 +77,10 @@ final class ChromeDriver: BrowserDriver {
         _ = try await devTools("Emulation.setDeviceMetricsOverride", metrics)
     }
 
+    func addStartScript(_ body: String) async throws {
+        _ = try await devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(body)])
+    }
+
     func fullScreenshot() async throws -> JSON {
         let shot = try await devTools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
         return shot["data"] ?? .null

@@ -43,6 +43,10 @@ final class Marionette: BrowserDriver {
         return try await connection.send(command.name, parameters)
     }
 
+    func addStartScript(_ body: String) async throws {
+        throw BrowserError("unsupported operation", "Firefox runs no script before a page's own")
+    }
+
     func setViewport(width: Int, height: Int) async throws {
         // a window cannot be as narrow as a phone, so it is the page's place inside it that is given a size
         _ = try await inBrowser(

@@ -2,6 +2,11 @@
 #ifndef CLINUX_SERVICE_H
 #define CLINUX_SERVICE_H
 
+#include <stdint.h>
+
+/// Lets the process open as many files as it may at all. Returns how many.
+int64_t clinux_raise_descriptors(void);
+
 /// Leaves no core dump and lets no other process of the user read this one's memory.
 void clinux_forbid_dumps(void);
 

@@ -35,6 +35,9 @@ int64_t clinux_peer_user(int descriptor);
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);
 
+/// Bytes that the peer has sent so far (TCP), or 0.
+uint64_t clinux_received(int descriptor);
+
 /// An epoll that closes on exec, or minus an errno value.
 int clinux_epoll(void);
 

@@ -1,0 +1,131 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelIngest
+import CarrelSubscription
+
+/// What is served of editions: their resources, the package of all, what an app reads before it downloads it, the cover.
+struct EditionDownloads: Sendable {
+    let open: OpenEditions
+    let titles: Titles
+    let clock: any WallClock
+
+    /// What a path below an edition's address stands for.
+    enum Item: Sendable {
+        case resource(EditionResource)
+        /// The blob as a whole.
+        case package
+        case manifest
+        case cover
+        /// The page that an edition opens with, elsewhere.
+        case redirect(String)
+    }
+
+    /// An item and what it needs.
+    struct Found: Sendable {
+        let opened: OpenEditions.Opened
+        let item: Item
+        let access: EditionAccess
+
+        var edition: Edition { opened.edition }
+    }
+
+    /// Looks for what a path stands for.
+    ///
+    /// - Parameters:
+    ///   - productID: from the route.
+    ///   - path: below the edition's address, decoded; empty for the address itself, nil for the address without its last slash.
+    /// - Returns: nil when there is nothing.
+    /// - Throws: what the database and the store of blobs throw.
+    func find(_ productID: String, _ path: String?) throws -> Found? {
+        guard let opened = try open.edition(productID, at: clock.now) else { return nil }
+        let edition = opened.edition
+        func found(_ item: Item, isSample: Bool = false) -> Found {
+            Found(opened: opened, item: item, access: EditionAccess(edition, isSample: isSample))
+        }
+        switch path {
+        case "-/cover": return edition.title.cover == nil ? nil : found(.cover, isSample: true)
+        case "-/manifest.xml": return found(.manifest)
+        case "-/package.zip": return edition.title.kind == .edition ? found(.package) : nil
+        case nil, "":
+            guard let entry = try open.resource(edition.entry, of: edition) else { return nil }
+            // Links in a page are relative to its own address.
+            let isAtHome = path != nil && !entry.path.contains("/")
+            return found(
+                isAtHome || edition.title.kind != .edition ? .resource(entry) : .redirect(entry.path),
+                isSample: entry.isSample
+            )
+        case let path?:
+            return try open.resource(path, of: edition).map { found(.resource($0), isSample: $0.isSample) }
+        }
+    }
+
+    /// The item as a response.
+    func response(_ found: Found, base: String, to request: HTTPRequest) throws -> HTTPResponse {
+        let (edition, file) = (found.edition, found.opened.file)
+        let caching = found.access == .open ? "public, max-age=300" : "private, no-cache"
+        switch found.item {
+        case .resource(let resource):
+            return HTTPResponse.serving(
+                Representation(
+                    length: resource.byteCount,
+                    contentType: resource.mediaType,
+                    etag: "\"\(resource.digest)\"",
+                    lastModified: edition.contentAt
+                ) { .file(file, resource.offset + $0.lowerBound..<resource.offset + $0.upperBound) },
+                for: request,
+                headers: Self.headers(resource, of: edition, caching)
+            )
+        case .package:
+            return HTTPResponse.serving(
+                Representation(
+                    length: file.size,
+                    contentType: "application/zip",
+                    etag: "\"\(edition.mediaBlob.prefix(32))\"",
+                    lastModified: edition.contentAt
+                ) { .file(file, $0) },
+                for: request,
+                headers: ["Cache-Control": caching]
+            )
+        case .manifest:
+            let bytes = PackageManifest(edition, base: base + edition.path).write()
+            return HTTPResponse.serving(
+                Representation(bytes, contentType: PackageManifest.mediaType, etag: EntityTag(of: bytes).description),
+                for: request,
+                headers: ["Cache-Control": caching]
+            )
+        case .cover:
+            guard let cover = edition.title.cover else { throw Self.missing }
+            return try titles.blobResponse(
+                cover.blob,
+                mediaType: cover.mediaType,
+                request: request,
+                cacheControl: "public, max-age=3600"
+            )
+        case .redirect(let path):
+            let parts = path.split(separator: "/").map { PercentEncoding.encode(String($0)) }
+            // Relative to the address, which may be below a proxy's own path: "book" and "book/" differ in it.
+            let start = request.path.raw.hasSuffix("/") ? "" : "\(PercentEncoding.encode(edition.productID))/"
+            var response = HTTPResponse.redirect(to: start + parts.joined(separator: "/"), status: .found)
+            response.headers["Cache-Control"] = caching
+            return response
+        }
+    }
+
+    /// Pages of a publisher run nothing here: they are not ours, and would be on our own origin.
+    private static let pagePolicy =
+        "sandbox allow-same-origin allow-popups; default-src 'self' data:; script-src 'none'; style-src 'self' 'unsafe-inline'; "
+        + "connect-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
+    private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml", "image/svg+xml", "application/xml"]
+
+    private static func headers(_ resource: EditionResource, of edition: Edition, _ caching: String) -> HTTPFields {
+        var headers: HTTPFields = ["Cache-Control": caching]
+        if pageTypes.contains(resource.mediaType) { headers["Content-Security-Policy"] = pagePolicy }
+        if edition.title.kind == .ebook {
+            // The id is visible ASCII: only quotes and backslashes need an escape, and the latter cannot be in it.
+            headers["Content-Disposition"] = "attachment; filename=\"\(resource.path.replacing("\"", with: "'"))\""
+        }
+        return headers
+    }
+
+    static let missing = ServerError(.notFound, "there is no such edition, or nothing at this place in it")
+}

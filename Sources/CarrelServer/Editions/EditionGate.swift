@@ -1,0 +1,77 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelHTTPServer
+
+/// Lets requests pass to what needs credentials. The product is the one that the route says, never one that the client names.
+struct EditionGate: Sendable {
+    let credentials: EditionCredentials
+    let revocations: CredentialRevocations
+    let readers: ReaderEntitlement
+    let clock: any WallClock
+    private let passed: Counter
+    private let refused: [EditionCredentials.Refusal: Counter]
+
+    init(
+        credentials: EditionCredentials,
+        revocations: CredentialRevocations,
+        readers: ReaderEntitlement,
+        clock: any WallClock,
+        metrics: MetricsRegistry
+    ) {
+        self.credentials = credentials
+        self.revocations = revocations
+        self.readers = readers
+        self.clock = clock
+        func counter(_ outcome: String) -> Counter {
+            metrics.counter("carrel_edition_checks_total", "Checks of who may read an edition.", [("outcome", outcome)])
+        }
+        passed = counter("passed")
+        refused = Dictionary(
+            uniqueKeysWithValues: [EditionCredentials.Refusal.invalid, .expired, .revoked].map { ($0, counter($0.rawValue)) }
+        )
+    }
+
+    /// Whether the request may have what the product's credentials open.
+    ///
+    /// - Parameters:
+    ///   - request: carries credentials of the edition, or an account's session, or where readers are challenged, the account's
+    ///     own name and password.
+    ///   - productID: the product, from the route.
+    ///   - style: how who may not is refused, which says what is taken.
+    /// - Returns: nil to let it pass, or else why not.
+    /// - Throws: what the database throws; nobody passes then.
+    func refusal(of request: HTTPRequest, to productID: String, _ style: RefusalStyle) async throws -> EditionCredentials.Refusal?
+    {
+        let refusal = try await refusalUncounted(of: request, to: productID, style)
+        (refusal.flatMap { refused[$0] } ?? passed).add()
+        return refusal
+    }
+
+    private func refusalUncounted(
+        of request: HTTPRequest,
+        to productID: String,
+        _ style: RefusalStyle
+    ) async throws -> EditionCredentials.Refusal? {
+        guard let (user, password) = request.basicCredentials else {
+            return try await readers.mayRead(productID, session: request) ? nil : .invalid
+        }
+        do throws(EditionCredentials.Refusal) {
+            let pair = EditionCredentials.Pair(userID: user, password: password)
+            let verified = try credentials.verify(pair, product: productID, at: clock.now)
+            return try isRevoked(verified) ? .revoked : nil
+        } catch {
+            // What is forged is refused without asking anybody; a reader's own password is none of it.
+            guard error == .invalid, style == .challenge else { return error }
+        }
+        return try await readers.mayRead(productID, basic: request) ? nil : .invalid
+    }
+
+    /// Whether they are void; in doubt they are.
+    private func isRevoked(_ verified: EditionCredentials.Verified) throws(EditionCredentials.Refusal) -> Bool {
+        do {
+            return try revocations.isRevoked(verified)
+        } catch {
+            throw .revoked
+        }
+    }
+}

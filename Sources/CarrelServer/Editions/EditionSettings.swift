@@ -1,0 +1,21 @@
+/// What a download is told that may not be had.
+package enum RefusalStyle: String, Sendable, CaseIterable {
+    /// 403 without a challenge: apps that ask for credentials elsewhere show no password box of their own.
+    case forbidden
+    /// 401 with the authentication document (Authentication for OPDS 1.0): readers ask for name and password.
+    case challenge
+}
+
+/// What the operator decides about editions.
+package struct EditionSettings: Sendable {
+    /// Below `/editions/`.
+    package var refusal = RefusalStyle.forbidden
+    /// Below `/opds/v2/editions/`.
+    package var opdsRefusal = RefusalStyle.challenge
+    /// Whether answers say what they need in `X-Pugpig-Entitlement` too.
+    package var saysPugpigEntitlement = false
+    /// What feeds call the catalog.
+    package var catalogTitle = "Carrel"
+
+    package init() {}
+}

@@ -1,0 +1,79 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelIngest
+import CarrelStore
+import CarrelThreads
+
+/// Editions that are being downloaded, with their files open. What is known of one is believed for a second.
+final class OpenEditions: Sendable {
+    struct Opened: Sendable {
+        let edition: Edition
+        let file: OpenFile
+        fileprivate let readAt: Instant
+    }
+
+    private struct ResourceKey: Hashable, Sendable {
+        let title: String
+        /// Any change of the edition may be one of its resources.
+        let version: Int64
+        let path: String
+    }
+
+    private struct State {
+        var editions = RecentlyUsed<String, Opened>(limit: OpenEditions.editionLimit)
+        var resources = RecentlyUsed<ResourceKey, EditionResource>(limit: OpenEditions.resourceLimit)
+        /// Counts the changes, so that what was read before a change is not remembered after it.
+        var changes: UInt64 = 0
+    }
+
+    private static let life = Duration.seconds(1)
+    /// Each has a file open.
+    private static let editionLimit = 256
+    private static let resourceLimit = 20_000
+
+    private let database: any Database
+    private let blobs: any BlobStore
+    private let state = Locked(State())
+
+    init(database: any Database, blobs: any BlobStore) {
+        self.database = database
+        self.blobs = blobs
+    }
+
+    /// The edition of a product, whatever its state; nil when there is none.
+    func edition(_ productID: String, at now: Instant) throws -> Opened? {
+        let (known, changes) = state.withLock { ($0.editions[productID], $0.changes) }
+        if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
+        guard let edition = try database.readNow({ try EditionStore.edition(product: productID, in: $0) }) else { return nil }
+        let file: OpenFile
+        if let known, known.edition.mediaBlob == edition.mediaBlob {
+            file = known.file
+        } else {
+            let blob = try blobs.open(try BlobID(stored: edition.mediaBlob))
+            file = try withExtendedLifetime(blob) { try OpenFile(duplicating: blob.descriptor) }
+        }
+        let opened = Opened(edition: edition, file: file, readAt: now)
+        state.withLock { if $0.changes == changes { $0.editions.insert(opened, for: productID, cost: 1) } }
+        return opened
+    }
+
+    /// A resource of an edition; nil when it has none at this path.
+    func resource(_ path: String, of edition: Edition) throws -> EditionResource? {
+        let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
+        let (known, changes) = state.withLock { ($0.resources[key], $0.changes) }
+        if let known { return known }
+        guard let resource = try database.readNow({ try EditionStore.resource(path, of: edition.title.id, in: $0) }) else {
+            return nil
+        }
+        state.withLock { if $0.changes == changes { $0.resources.insert(resource, for: key, cost: 1) } }
+        return resource
+    }
+
+    /// Forgets a product that changed.
+    func forget(_ productID: String) {
+        state.withLock {
+            $0.changes += 1
+            $0.editions.remove(productID)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import Glibc
+
+/// A lock that one holder has at a time, of all processes and within one; the system lets go of it when its process ends.
+package final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    /// Takes the lock of a file, which is made where it is missing and stays. Throws ``ServerError`` `conflict` with `taken` when
+    /// somebody else has it, `home` when the file cannot be used.
+    package init(_ path: String, taken: String) throws(ServerError) {
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ServerError(.home, "cannot use \(path): \(reason(errno))") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let failure = errno
+            close(descriptor)
+            throw failure == EWOULDBLOCK
+                ? ServerError(.conflict, taken) : ServerError(.home, "cannot lock \(path): \(reason(failure))")
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
