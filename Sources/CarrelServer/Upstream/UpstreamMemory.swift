@@ -30,9 +30,9 @@ final class UpstreamMemory: Sendable {
     }
 
     /// What is known of a token; nil for one that was never seen.
-    func record(of token: String, product: String? = nil) throws -> UpstreamStore.Record? {
-        let hash = hash(of: token)
-        return try database.readNow { try UpstreamStore.record(hash, product: product.flatMap(Self.kept), in: $0) }
+    func record(of token: String, product: String? = nil) async throws -> UpstreamStore.Record? {
+        let (hash, product) = (hash(of: token), product.flatMap(Self.kept))
+        return try await database.readBriefly { try UpstreamStore.record(hash, product: product, in: $0) }
     }
 
     /// Somebody signed in, and their account, by a name that says nothing to others.

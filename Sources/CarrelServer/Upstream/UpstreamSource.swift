@@ -133,8 +133,9 @@ final class UpstreamSource: EntitlementSource {
 
     // MARK: Signing in and out
 
-    func owns(_ token: String) throws -> Bool {
-        try Self.isToken(token) && memory.record(of: token) != nil
+    func owns(_ token: String) async throws -> Bool {
+        guard Self.isToken(token) else { return false }
+        return try await memory.record(of: token) != nil
     }
 
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
@@ -172,7 +173,7 @@ final class UpstreamSource: EntitlementSource {
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard Self.isToken(token) else { return nil }
-        let known = try memory.record(of: token)
+        let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return .notRecognised }
         switch await ask(.renew, { system throws(UpstreamError) in try await system.renew(token) }) {
         case .failure(let error) where error.code == .unsupported: return known == nil ? nil : .notRecognised
@@ -195,7 +196,7 @@ final class UpstreamSource: EntitlementSource {
 
     func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         guard Self.isToken(token) else { return false }
-        let known = try memory.record(of: token)
+        let known = try await memory.record(of: token)
         // Ended here first, so that it opens nothing more whether the system hears of it or not.
         if let known, known.memory.token != .ended {
             try await memory.ended(token, .ended, known)
@@ -210,7 +211,7 @@ final class UpstreamSource: EntitlementSource {
 
     func standing(of token: String) async throws -> Standing? {
         guard Self.isToken(token) else { return nil }
-        let known = try memory.record(of: token)
+        let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return Standing(.stale, message: "Please sign in again") }
         switch await ask(.verify, { system throws(UpstreamError) in try await system.verify(token) }) {
         case .success(let answer):
@@ -227,7 +228,7 @@ final class UpstreamSource: EntitlementSource {
 
     func decision(on productID: String, token: String) async throws -> SourceDecision? {
         guard Self.isToken(token) else { return nil }
-        let known = try memory.record(of: token, product: productID)
+        let known = try await memory.record(of: token, product: productID)
         if known?.memory.token == .ended { return .notRecognised }
         let result = await ask(.credentials) { system throws(UpstreamError) in
             try await system.permission(for: productID, token: token)
