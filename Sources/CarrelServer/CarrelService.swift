@@ -139,7 +139,8 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
-        PageRoutes(accounts: accounts, callers: callers).add(to: &router)
+        PageRoutes(callers: callers).add(to: &router)
+        SignInRoutes(accounts: accounts, desk: desk, check: check, callers: callers).add(to: &router)
         ShelfRoutes(
             orders: orders,
             titles: titles,

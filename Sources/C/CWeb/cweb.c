@@ -105,6 +105,9 @@ static const unsigned char positions_js[] = {
 static const unsigned char refusals_js[] = {
 #embed "assets/refusals.js"
 };
+static const unsigned char reset_html[] = {
+#embed "assets/reset.html"
+};
 static const unsigned char resume_sheet_js[] = {
 #embed "assets/resume-sheet.js"
 };
@@ -198,6 +201,7 @@ static const struct cweb_asset table[] = {
     ASSET(playlist_js, "playlist.js", JAVASCRIPT),
     ASSET(positions_js, "positions.js", JAVASCRIPT),
     ASSET(refusals_js, "refusals.js", JAVASCRIPT),
+    ASSET(reset_html, "reset.html", HTML),
     ASSET(resume_sheet_js, "resume-sheet.js", JAVASCRIPT),
     ASSET(resume_js, "resume.js", JAVASCRIPT),
     ASSET(segments_js, "segments.js", JAVASCRIPT),

@@ -69,13 +69,14 @@ package struct AccountDesk: Sendable {
         return token.text
     }
 
-    /// Whether a reset link can still be used; asking does not use it up.
-    func isResetLinkLive(_ text: String) async throws -> Bool {
-        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return false }
+    /// Whose password a reset link can still change; nil when it is unknown, used or too old. Asking does not use it up.
+    func account(ofResetLink text: String) async throws -> Account? {
+        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return nil }
         let now = clock.now
-        return try await database.read {
-            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)?.isSuspended == false
+        let account = try await database.read {
+            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)
         }
+        return account?.isSuspended == false ? account : nil
     }
 
     /// Gives the account of a reset link a new password: the link, every other one, all sessions and all app passwords end.
@@ -83,8 +84,8 @@ package struct AccountDesk: Sendable {
     /// - Returns: false when the link is unknown, used or too old.
     /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common; the link can be used again.
     func reset(_ text: String, to password: String, requestID: String) async throws -> Bool {
-        guard try await isResetLinkLive(text), let token = OpaqueToken(text, prefix: Self.resetPrefix),
-            let hash = try await hash(password)
+        guard try await account(ofResetLink: text) != nil, let hash = try await hash(password),
+            let token = OpaqueToken(text, prefix: Self.resetPrefix)
         else { return false }
         let now = clock.now
         return try await database.write { transaction in

@@ -116,6 +116,28 @@ package struct Accounts: Sendable {
         return token.text
     }
 
+    /// Opens a session in a browser for somebody who gave the account's password.
+    ///
+    /// - Parameters:
+    ///   - record: the account as it was when the password was checked.
+    ///   - rehash: a hash of the same password to keep instead of the old one.
+    ///   - actor: who did it.
+    /// - Returns: the session's token, which is shown once and never stored.
+    /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
+    func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: Actor) async throws -> String {
+        let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)
+        let entry = actor.entry("session.start", on: account.id, at: clock.now)
+        try await database.write {
+            try PasswordCheck.requireUnchanged(record, in: $0) {
+                ServerError(.unauthenticated, "the password was changed while it was checked")
+            }
+            if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: $0) }
+            try sessions.insert(token, family: family, account: account.id, device: nil, at: entry.at, in: $0)
+            try AuditStore.append(entry, in: $0)
+        }
+        return token.text
+    }
+
     /// The live session of a token whose account is open.
     func session(of text: String) async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }

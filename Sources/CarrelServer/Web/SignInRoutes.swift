@@ -1,0 +1,139 @@
+import CarrelHTTP
+
+/// The doors for people: signing in with a password or by a link, choosing a new password, signing out. All of it works without
+/// scripts.
+///
+/// What is said to somebody who may not come in does not depend on whether there is such an account.
+struct SignInRoutes {
+    let accounts: Accounts
+    let desk: AccountDesk
+    let check: PasswordCheck
+    let callers: Callers
+
+    /// A name, a password of 256 characters, escaped.
+    private static let formLimit = 16_384
+    private static let notRecognised = "This name and password do not go together."
+
+    func add(to router: inout Router) {
+        router.on(.get, "sign-in") { request, _ in
+            if try await callers.session(request) != nil { return .redirect(to: "/") }
+            let isChanged = request.query["changed"] != nil
+            let notice = Page.Markup.notice("Your new password is set. Sign in with it.")
+            return try Page.form("sign-in.html", isChanged ? ["problem": notice] : [:])
+        }
+        router.on(.post, "sign-in", acceptsForms: true) { request, _ in try await signIn(request) }
+        router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
+            // Whoever only looks does not use the link up.
+            if request.method == .head { return .empty(.ok, headers: ["Cache-Control": "no-store"]) }
+            guard let session = try await accounts.redeemSignInLink(parameters["token"]) else { return try Self.ended(request) }
+            return Self.open(session, "/", request)
+        }
+        router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
+            guard let account = try await desk.account(ofResetLink: parameters["token"]) else { return try Self.ended(request) }
+            return try Page.form("reset.html", ["name": .plain(account.name)])
+        }
+        router.on(.post, "reset/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
+            try await reset(request, parameters["token"])
+        }
+        router.on(.post, "sign-out") { request, _ in
+            try SameOrigin.require(request)
+            if let token = request.cookie(Callers.sessionCookie) { try await accounts.endSession(token) }
+            var response = HTTPResponse.redirect(to: "/")
+            response.headers["Set-Cookie"] = Self.endedCookie(request)
+            return response
+        }
+    }
+
+    /// The page to sign in at, in the place of one that only somebody signed in sees.
+    ///
+    /// - Parameter request: what was asked for: signing in leads back there.
+    /// - Returns: the page, with status 401.
+    /// - Throws: when the page is missing from the program.
+    static func page(then request: HTTPRequest) throws -> HTTPResponse {
+        try Page.form("sign-in.html", ["next": .hidden("next", request.path.raw)], status: .unauthorized)
+    }
+
+    private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let form = try await request.form(upTo: Self.formLimit)
+        let next = Self.place(form["next"])
+        let attempt = PasswordCheck.Attempt(
+            name: form["name"] ?? "",
+            password: form["password"] ?? "",
+            address: request.peer.description,
+            requestID: request.id
+        )
+        func again(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
+            let parts: [String: Page.Markup] = [
+                "problem": .problem(sentence), "next": .hidden("next", next), "name": .plain(attempt.name),
+            ]
+            return try Page.form("sign-in.html", parts, status: status)
+        }
+        do {
+            switch try await check.run(attempt) {
+            case .throttled(let wait):
+                var response = try again("Too many attempts. Try again in \(PasswordCheck.words(for: wait)).", .tooManyRequests)
+                response.headers["Retry-After"] = String(max(1, wait.components.seconds))
+                return response
+            case .wrong: return try again(Self.notRecognised, .unauthorized)
+            case .right(let record, _) where record.account.isSuspended:
+                return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
+            case .right(let record, let rehash):
+                if let old = request.cookie(Callers.sessionCookie) { try await accounts.endSession(old) }
+                let actor = Actor(record.account.id, requestID: request.id)
+                return Self.open(try await accounts.startSession(of: record, rehash: rehash, by: actor), next, request)
+            }
+        } catch let error as ServerError where error.code == .unauthenticated {
+            return try again(Self.notRecognised, .unauthorized)
+        } catch let error as HTTPError where error.status == .serviceUnavailable {
+            var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
+            response.headers["Retry-After"] = "5"
+            return response
+        }
+    }
+
+    private func reset(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        guard let account = try await desk.account(ofResetLink: token) else { return try Self.ended(request) }
+        let form = try await request.form(upTo: Self.formLimit)
+        func again(_ sentence: String) throws -> HTTPResponse {
+            try Page.form("reset.html", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
+        }
+        guard let password = form["password"], form["again"] == password else {
+            return try again("The two passwords differ. Type the new one twice.")
+        }
+        do {
+            let isDone = try await desk.reset(token, to: password, requestID: request.id)
+            return isDone ? .redirect(to: "/sign-in?changed") : try Self.ended(request)
+        } catch let error as ServerError where error.code == .invalid {
+            return try again(error.detail.prefix(1).uppercased() + error.detail.dropFirst() + ".")
+        }
+    }
+
+    private static func ended(_ request: HTTPRequest) throws -> HTTPResponse {
+        var response = try Page.file("link-ended.html", request, status: .forbidden)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+
+    /// Where to go on: one of our own paths, as a link could say anything.
+    private static func place(_ next: String?) -> String {
+        guard let next, next.utf8.count <= 512, next.hasPrefix("/"), !next.hasPrefix("//"),
+            next.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
+        else { return "/" }
+        return next
+    }
+
+    /// Goes on with a session's cookie.
+    private static func open(_ session: String, _ place: String, _ request: HTTPRequest) -> HTTPResponse {
+        var response = HTTPResponse.redirect(to: place)
+        response.headers["Set-Cookie"] = cookie(session, seconds: Session.life.components.seconds, request)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+
+    /// What makes a browser forget the session.
+    static func endedCookie(_ request: HTTPRequest) -> String { cookie("", seconds: 0, request) }
+
+    private static func cookie(_ value: String, seconds: Int64, _ request: HTTPRequest) -> String {
+        SetCookie(Callers.sessionCookie, value, maxAge: Int(seconds), isSecure: request.scheme == "https").description
+    }
+}
