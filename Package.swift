@@ -160,7 +160,8 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
-                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelUpstream",
+                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
                 "CarrelCrypto",
             ]
         ),

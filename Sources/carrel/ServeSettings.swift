@@ -154,7 +154,9 @@ struct ServeSettings: SettingsTable {
         if sources.isEmpty { found.append(("subscription.sources", "names nobody who could be asked")) }
         for (index, name) in sources.enumerated() {
             if name != "accounts", !UpstreamFile.isName(name) {
-                found.append(("subscription.sources", "names '\(name)', which is neither accounts nor lower-case letters, digits and '-'"))
+                found.append(
+                    ("subscription.sources", "names '\(name)', which is neither accounts nor lower-case letters, digits and '-'")
+                )
             } else if sources[..<index].contains(name) {
                 found.append(("subscription.sources", "names '\(name)' twice"))
             }

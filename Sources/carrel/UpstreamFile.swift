@@ -46,7 +46,13 @@ struct UpstreamFile: SettingsTable {
     static let settings: [Setting<Self>] = [
         Setting(\.way, "upstream.protocol", help: "Whether the system speaks the five calls, or Carrel's webhook."),
         Setting(\.url, "upstream.url", value: "url", help: "Where it is: https, or http on this machine."),
-        Setting(\.secret, "upstream.secret", value: "text", isSecret: true, help: "What signs the webhook's requests; 16 bytes at least."),
+        Setting(
+            \.secret,
+            "upstream.secret",
+            value: "text",
+            isSecret: true,
+            help: "What signs the webhook's requests; 16 bytes at least."
+        ),
         Setting(\.method, "upstream.method", help: "Whether calls are made by POST with a form, or by GET with a query."),
         Setting(
             \.signInURL,
@@ -65,7 +71,12 @@ struct UpstreamFile: SettingsTable {
         Setting(\.signOutURL, "upstream.sign-out-url", value: "url", help: "Where sign_out is; a template has {token}."),
         Setting(\.canRenew, "upstream.renew", help: "Whether the system renews tokens."),
         Setting(\.canSignOut, "upstream.sign-out", help: "Whether the system is told who signs out."),
-        Setting(\.userParameter, "upstream.username-parameter", value: "name", help: "What it calls the name that somebody typed."),
+        Setting(
+            \.userParameter,
+            "upstream.username-parameter",
+            value: "name",
+            help: "What it calls the name that somebody typed."
+        ),
         Setting(\.passwordParameter, "upstream.password-parameter", value: "name", help: "What it calls the password."),
         Setting(\.tokenParameter, "upstream.token-parameter", value: "name", help: "What it calls a token."),
         Setting(\.productParameter, "upstream.product-parameter", value: "name", help: "What it calls the id of a product."),
@@ -112,7 +123,9 @@ struct UpstreamFile: SettingsTable {
                 found.append(("upstream.url", problem))
             }
         case .webhook:
-            if (secret?.utf8.count ?? 0) < 16 { found.append(("upstream.secret", "is needed for the webhook, of 16 bytes at least")) }
+            if (secret?.utf8.count ?? 0) < 16 {
+                found.append(("upstream.secret", "is needed for the webhook, of 16 bytes at least"))
+            }
             let isUsable = url.flatMap { url in
                 Self.problem { () throws(UpstreamError) in try SubscriptionEndpoints(base: url).check() }
             }
@@ -125,7 +138,9 @@ struct UpstreamFile: SettingsTable {
             found.append(("upstream.timeout", "is not between a tenth of a second and a minute"))
         }
         let longest = policy == .open ? FailPolicy.longestOpening : FailPolicy.longestMemory
-        if memory < .seconds(1) || memory > longest { found.append(("upstream.fail-memory", "is not between a second and \(longest.written)")) }
+        if memory < .seconds(1) || memory > longest {
+            found.append(("upstream.fail-memory", "is not between a second and \(longest.written)"))
+        }
         return found
     }
 
