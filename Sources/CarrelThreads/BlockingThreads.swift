@@ -70,7 +70,8 @@ private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRa
 private final class WorkQueue: @unchecked Sendable {  // every access to the stored values holds `mutex`
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var waiting: [@Sendable () -> Void] = []
+    /// What waits, from `next` on; before it are the empty places of what was taken.
+    private var waiting: [(@Sendable () -> Void)?] = []
     private var next = 0
     private var closed = false
 
@@ -114,10 +115,11 @@ private final class WorkQueue: @unchecked Sendable {  // every access to the sto
             if closed { return nil }
             unsafe pthread_cond_wait(changed, mutex)
         }
-        let job = waiting[next]
+        let job = waiting[next].take()
         next += 1
-        if next == waiting.count {
-            waiting.removeAll(keepingCapacity: true)
+        // Moved up seldom enough that each entry is moved once on average.
+        if next == waiting.count || (next >= 1024 && next > waiting.count / 2) {
+            waiting.removeFirst(next)
             next = 0
         }
         return job

@@ -1,10 +1,14 @@
 import CarrelHTTP
 import CarrelIngest
+import CarrelThreads
 import Glibc
 
 extension Ingesting {
     /// Bytes of one uploaded source.
     static let uploadLimit: Int64 = 8 << 30
+
+    /// Writing waits for the disk when much is written.
+    private static let uploads = BlockingThreads(name: "upload", count: 2)
 
     /// Writes the body of a request to a file in the scratch folder, which is the caller's to remove.
     func receive(_ request: HTTPRequest) async throws -> String {
@@ -18,7 +22,9 @@ extension Ingesting {
             while let chunk = try await request.body.next() {
                 received += Int64(chunk.count)
                 guard received <= Self.uploadLimit else { throw Self.tooLarge }
-                let written = unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                let written = try await Self.uploads.run {
+                    unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+                }
                 guard written == chunk.count else {
                     throw HTTPError(.insufficientStorage, "ingest.full", "there is no room for the upload")
                 }

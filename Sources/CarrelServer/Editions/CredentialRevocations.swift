@@ -29,20 +29,20 @@ final class CredentialRevocations: Sendable {
     }
 
     /// Whether genuine credentials are void.
-    func isRevoked(_ verified: EditionCredentials.Verified) throws -> Bool {
-        try refresh()
+    func isRevoked(_ verified: EditionCredentials.Verified) async throws -> Bool {
+        try await refresh()
         // Credentials say the second in which they were made: in doubt they are void.
         return state.withLock { $0.until[verified.tag].map { verified.issuedAt <= $0 } ?? false }
     }
 
-    private func refresh() throws {
+    private func refresh() async throws {
         let now = clock.now
         let from = state.withLock { state -> Instant? in
             if let readAt = state.readAt, now >= readAt, now - readAt < Self.life { return nil }
             return state.newest - Self.overlap
         }
         guard let from else { return }
-        let revoked = try database.readNow { try RevocationStore.revoked(since: from, in: $0) }
+        let revoked = try await database.readBriefly { try RevocationStore.revoked(since: from, in: $0) }
         let tagged = revoked.map { (credentials.tags(of: $0.account), $0.at) }
         state.withLock { state in
             for (tags, at) in tagged {

@@ -30,10 +30,10 @@ struct DownloadRoutes {
         _ path: String?,
         _ style: RefusalStyle
     ) async throws -> HTTPResponse {
-        guard let found = try downloads.find(productID, path) else { throw EditionDownloads.missing }
+        guard let found = try await downloads.find(productID, path) else { throw EditionDownloads.missing }
         switch found.access {
         case .missing: throw EditionDownloads.missing
-        case .gone: throw HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
+        case .gone: throw EditionDownloads.gone
         case .open: return try downloads.response(found, base: document.base(of: request), to: request)
         case .credentials:
             guard try await gate.refusal(of: request, to: found.edition.productID, style) == nil else {

@@ -36,8 +36,8 @@ struct EditionDownloads: Sendable {
     ///   - path: below the edition's address, decoded; empty for the address itself, nil for the address without its last slash.
     /// - Returns: nil when there is nothing.
     /// - Throws: what the database and the store of blobs throw.
-    func find(_ productID: String, _ path: String?) throws -> Found? {
-        guard let opened = try open.edition(productID, at: clock.now) else { return nil }
+    func find(_ productID: String, _ path: String?) async throws -> Found? {
+        guard let opened = try await open.edition(productID, at: clock.now) else { return nil }
         let edition = opened.edition
         func found(_ item: Item, isSample: Bool = false) -> Found {
             Found(opened: opened, item: item, access: EditionAccess(edition, isSample: isSample))
@@ -47,7 +47,7 @@ struct EditionDownloads: Sendable {
         case "-/manifest.xml": return found(.manifest)
         case "-/package.zip": return edition.title.kind == .edition ? found(.package) : nil
         case nil, "":
-            guard let entry = try open.resource(edition.entry, of: edition) else { return nil }
+            guard let entry = try await open.resource(edition.entry, of: edition) else { return nil }
             // Links in a page are relative to its own address.
             let isAtHome = path != nil && !entry.path.contains("/")
             return found(
@@ -55,7 +55,8 @@ struct EditionDownloads: Sendable {
                 isSample: entry.isSample
             )
         case let path?:
-            return try open.resource(path, of: edition).map { found(.resource($0), isSample: $0.isSample) }
+            guard let resource = try await open.resource(path, of: edition) else { return nil }
+            return found(.resource(resource), isSample: resource.isSample)
         }
     }
 
@@ -127,5 +128,6 @@ struct EditionDownloads: Sendable {
         return headers
     }
 
+    static let gone = HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
     static let missing = ServerError(.notFound, "there is no such edition, or nothing at this place in it")
 }

@@ -58,7 +58,7 @@ struct EditionGate: Sendable {
         do throws(EditionCredentials.Refusal) {
             let pair = EditionCredentials.Pair(userID: user, password: password)
             let verified = try credentials.verify(pair, product: productID, at: clock.now)
-            return try isRevoked(verified) ? .revoked : nil
+            return try await isRevoked(verified) ? .revoked : nil
         } catch {
             // What is forged is refused without asking anybody; a reader's own password is none of it.
             guard error == .invalid, style == .challenge else { return error }
@@ -67,9 +67,9 @@ struct EditionGate: Sendable {
     }
 
     /// Whether they are void; in doubt they are.
-    private func isRevoked(_ verified: EditionCredentials.Verified) throws(EditionCredentials.Refusal) -> Bool {
+    private func isRevoked(_ verified: EditionCredentials.Verified) async throws(EditionCredentials.Refusal) -> Bool {
         do {
-            return try revocations.isRevoked(verified)
+            return try await revocations.isRevoked(verified)
         } catch {
             throw .revoked
         }

@@ -41,10 +41,10 @@ final class OpenEditions: Sendable {
     }
 
     /// The edition of a product, whatever its state; nil when there is none.
-    func edition(_ productID: String, at now: Instant) throws -> Opened? {
+    func edition(_ productID: String, at now: Instant) async throws -> Opened? {
         let (known, changes) = state.withLock { ($0.editions[productID], $0.changes) }
         if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
-        guard let edition = try database.readNow({ try EditionStore.edition(product: productID, in: $0) }) else { return nil }
+        guard let edition = try await database.readBriefly({ try EditionStore.edition(product: productID, in: $0) }) else { return nil }
         let file: OpenFile
         if let known, known.edition.mediaBlob == edition.mediaBlob {
             file = known.file
@@ -58,11 +58,11 @@ final class OpenEditions: Sendable {
     }
 
     /// A resource of an edition; nil when it has none at this path.
-    func resource(_ path: String, of edition: Edition) throws -> EditionResource? {
+    func resource(_ path: String, of edition: Edition) async throws -> EditionResource? {
         let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
         let (known, changes) = state.withLock { ($0.resources[key], $0.changes) }
         if let known { return known }
-        guard let resource = try database.readNow({ try EditionStore.resource(path, of: edition.title.id, in: $0) }) else {
+        guard let resource = try await database.readBriefly({ try EditionStore.resource(path, of: edition.title.id, in: $0) }) else {
             return nil
         }
         state.withLock { if $0.changes == changes { $0.resources.insert(resource, for: key, cost: 1) } }

@@ -45,7 +45,7 @@ struct ReaderEntitlement: Sendable {
 
     private func mayRead(_ productID: String, _ account: Account) async throws -> Bool {
         let products = try await products.current()
-        let entitlement = try database.readNow { try SubscriptionStore.entitlement(of: account, in: $0) }
+        let entitlement = try await database.readBriefly { try SubscriptionStore.entitlement(of: account, in: $0) }
         guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
         return true
     }

@@ -35,7 +35,7 @@ final class ReaderSignIn: Sendable {
         let key = fingerprint.authenticate(Array("\(user.utf8.count):\(user):\(password)".utf8).rawSpan)
         let now = clock.now
         if let known = known.withLock({ $0[key] }), now < known.until, let name = try? Accounts.checkedName(user),
-            let record = try database.readNow({ try AccountStore.signInRecord(named: name, in: $0) }),
+            let record = try await database.readBriefly({ try AccountStore.signInRecord(named: name, in: $0) }),
             record.password == known.passwordHash
         {
             return record.account
