@@ -4,7 +4,7 @@ import CarrelServer
 
 private let order = "106d9ba0-125c-4b44-a410-2889d53f42bd"
 private let now = Instant(milliseconds: 1_800_000_000_000)
-private let tickets = Tickets(secrets: [TicketSecret(id: 1, secret: Secret([UInt8](repeating: 7, count: 32)))])
+private let tickets = Tickets(secrets: [SigningSecret(id: 1, secret: Secret([UInt8](repeating: 7, count: 32)))])
 private let window = Tickets.Window(opens: now, expires: now + .seconds(60))
 private let genuine = Tickets.Purpose.allCases.map { tickets.issue($0, order: order, in: window) }
 

@@ -27,7 +27,8 @@ package final class CarrelService: Sendable {
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
-    package let credentials: EditionCredentials
+    package let credentials: CredentialKeyring
+    package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
     package let router: Router
     private let draining: Locked<Bool>
@@ -82,7 +83,14 @@ package final class CarrelService: Sendable {
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
-        credentials = EditionCredentials(secrets: [1: try secret(.credential)])
+        credentials = try await CredentialKeyring(
+            database: database,
+            master: master,
+            clock: clock,
+            sha1: settings.subscription.sha1,
+            metrics: metrics
+        )
+        feedPasswords = FeedPasswords(secret: try secret(.feed))
         let products = ProductCatalog(clock: clock) {
             try await database.read { try EditionStore.products(in: $0) }
         }
@@ -96,36 +104,21 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let upstreamSecret = try secret(.upstream)
-        var sources: [any EntitlementSource] = try settings.subscription.sources.map { source in
-            switch source {
-            case .accounts:
-                OwnAccounts(
-                    database: database,
-                    clock: clock,
-                    sessions: sessions,
-                    check: check,
-                    products: products,
-                    devicePolicy: settings.subscription.devices
-                )
-            case .upstream(let upstream):
-                try UpstreamSource(
-                    upstream,
-                    database: database,
-                    clock: clock,
-                    products: products,
-                    throttle: check.throttle,
-                    secret: upstreamSecret,
-                    metrics: metrics
-                )
-            }
-        }
+        var sources = try settings.subscription.sources(
+            database: database,
+            clock: clock,
+            sessions: sessions,
+            check: check,
+            products: products,
+            secret: try secret(.upstream),
+            metrics: metrics
+        )
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
+            feedPasswords: feedPasswords,
             database: database,
-            clock: clock,
             credentialLife: settings.subscription.credentialLife
         )
         let draining = Locked(false)
@@ -165,7 +158,7 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         SubscriptionRoutes(
             service: authorisation,
-            names: SubscriptionRoutes.ParameterNames(),
+            names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
@@ -177,19 +170,18 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let gate = EditionGate(
             credentials: credentials,
-            revocations: CredentialRevocations(database: database, clock: clock, credentials: credentials),
             readers: ReaderEntitlement(
                 database: database,
                 clock: clock,
                 products: products,
                 sources: sources,
-                credentials: credentials,
+                feedPasswords: feedPasswords,
                 signIn: ReaderSignIn(database: database, clock: clock, check: check),
                 callers: callers
             ),
-            clock: clock,
             metrics: metrics
         )
         DownloadRoutes(

@@ -4,8 +4,8 @@ import CarrelJSON
 
 struct KeysCommand: Command {
     static let name = "keys"
-    static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets."
-    static let subcommands: [any Command.Type] = [KeysRotate.self, KeysRotateTickets.self]
+    static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets and credentials."
+    static let subcommands: [any Command.Type] = [KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self]
 }
 
 struct KeysRotate: Command {
@@ -56,5 +56,34 @@ struct KeysRotateTickets: Command {
         let forgotten = answer["forgotten"]?.int ?? 0
         console.print("ticket secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
         if forgotten > 0 { console.note("forgotten: \(forgotten); playlists fetched before no longer work") }
+    }
+}
+
+struct KeysRotateCredentials: Command {
+    var options = HomeOptions()
+    var atOnce = false
+
+    static let name = "rotate-credentials"
+    static let abstract = "Make editions' credentials with a new secret."
+    static let discussion = """
+        Credentials that were given out open until they expire: the secrets before the new one are kept for the month that the \
+        last of them can live. After a leak, --at-once ends all of them; apps ask for new ones.
+        """
+    static let examples = [
+        Example("carrel keys rotate-credentials", "Changes the secret without anybody noticing."),
+        Example("carrel keys rotate-credentials --at-once", "Ends all credentials that were given out."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.flag(\.atOnce, "--at-once", help: "Forget the secrets before it, and with them all credentials that were given out.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let target = "/admin/v1/credential-key/rotate\(atOnce ? "?atOnce=true" : "")"
+        let answer = try await HomeClient(options).call(.post, target)
+        if options.json { return console.print(answer) }
+        console.print("credential secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
+        if atOnce { console.note("credentials that were given out before no longer open anything") }
     }
 }

@@ -52,6 +52,7 @@ struct ServeCommand: Command {
             console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
         }
         let sealing = Task { await Self.keepSealing(service.audit, console) }
+        let reading = Task { await Self.keepReading(service.credentials, console) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         let configuration = try configuration(settings, home)
@@ -70,6 +71,8 @@ struct ServeCommand: Command {
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
+        reading.cancel()
+        await reading.value
         sealing.cancel()
         await sealing.value
         await service.database.close()
@@ -89,6 +92,21 @@ struct ServeCommand: Command {
             }
             if isLast { return }
             try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Reads once a second which credentials were revoked, and which secrets sign new ones. A failure is told once until it passes.
+    private static func keepReading(_ credentials: CredentialKeyring, _ console: Console) async {
+        var isFailing = false
+        while !Task.isCancelled {
+            do {
+                try await credentials.refresh()
+                isFailing = false
+            } catch {
+                if !isFailing { console.warning("what was revoked cannot be read, and editions stay shut: \(error)") }
+                isFailing = true
+            }
+            try? await Task.sleep(for: CredentialKeyring.life)
         }
     }
 
@@ -144,6 +162,13 @@ struct ServeCommand: Command {
             console.warning(
                 "anybody can sign in as a canned user (subscription.canned-users)",
                 hint: "leave it out on a server with readers"
+            )
+        }
+        if settings.sha1Secret != nil {
+            console.warning(
+                "credentials of the old SHA-1 scheme are let in (compatibility.sha1-credentials), "
+                    + (settings.sha1Until.map { "until \($0)" } ?? "for ever"),
+                hint: "they never end by themselves: leave the setting out as soon as no app uses them"
             )
         }
         if let guest = settings.guestAccount {

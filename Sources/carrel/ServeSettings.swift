@@ -1,4 +1,6 @@
+import CarrelBytes
 import CarrelCommandLine
+import CarrelCrypto
 import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings
@@ -24,12 +26,18 @@ struct ServeSettings: SettingsTable {
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
     var categoryValues = false
+    var names = ParameterNames()
+    var feedPasswords = false
+    var sha1Secret: String?
+    var sha1Until: Instant?
     var editionRefusal = RefusalStyle.forbidden
     var opdsRefusal = RefusalStyle.challenge
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
 
-    static let settings: [Setting<Self>] = [
+    static let settings = serverSettings + appSettings
+
+    private static let serverSettings: [Setting<Self>] = [
         Setting(
             \.address,
             "http.address",
@@ -162,6 +170,7 @@ struct ServeSettings: SettingsTable {
             }
         }
         if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
+        found += contradictionsOfApps
         if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
         if ticketLife > Self.longestTicketLife { found.append(("stream.ticket-life", "is more than ten years")) }
         for network in trustedProxies where AddressRange(network) == nil {
@@ -196,6 +205,9 @@ struct ServeSettings: SettingsTable {
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues
+        made.subscription.names = names
+        made.subscription.givesFeedPasswords = feedPasswords
+        made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal
         made.editions.opdsRefusal = opdsRefusal
         made.editions.saysPugpigEntitlement = pugpigHeaders

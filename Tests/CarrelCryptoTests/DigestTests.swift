@@ -32,6 +32,18 @@ struct `SHA-256` {
     }
 }
 
+struct `SHA-1` {
+    /// FIPS 180-4's published examples.
+    @Test(arguments: [
+        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+        ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        ("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1"),
+    ])
+    func `follows FIPS 180-4`(text: String, digest: String) {
+        #expect(Hex.encode(SHA1.hash(Array(text.utf8).rawSpan)) == digest)
+    }
+}
+
 struct `HMAC-SHA-256` {
     /// RFC 4231 §4.2 to §4.8; the fifth is published truncated to 128 bits.
     static let vectors: [(key: String, message: String, digest: String)] = [

@@ -27,9 +27,12 @@ struct `A download of an edition` {
     }
 
     /// Credentials that the service hands out for a product.
-    private func credentials(_ test: TestService, _ product: String = "com.example.7", account: String = "someone") -> HTTPFields
-    {
-        let pair = test.service.credentials.issue(product: product, account: account, at: test.clock.now, life: life)
+    private func credentials(
+        _ test: TestService,
+        _ product: String = "com.example.7",
+        account: String = "someone"
+    ) async throws -> HTTPFields {
+        let pair = try await test.service.credentials.issuer().issue(product: product, account: account, life: life)
         return authorization(pair.userID, pair.password)
     }
 
@@ -44,7 +47,7 @@ struct `A download of an edition` {
         #expect(granted.headers["Cache-Control"] == "private, no-cache")
         #expect(granted.headers["Content-Security-Policy"]?.hasPrefix("sandbox ") == true)
         let wrong: [HTTPFields] = [
-            [:], credentials(test, "com.example.8"), authorization("alice", "secret"), ["Authorization": "Basic !"],
+            [:], try await credentials(test, "com.example.8"), authorization("alice", "secret"), ["Authorization": "Basic !"],
             ["Authorization": "Bearer x"],
         ]
         for headers in wrong {
@@ -54,14 +57,14 @@ struct `A download of an edition` {
             #expect(refused.headers["Cache-Control"] == "no-cache")
             #expect(String(decoding: refused.body, as: UTF8.self) == "You are not authorized to view this page.")
         }
-        let expired = credentials(test)
+        let expired = try await credentials(test)
         test.clock.advance(by: life)
         #expect(try await test.send(.get, page, headers: expired).status == 403)
     }
 
     @Test func `takes no product from the client`() async throws {
         let test = try await service()
-        let headers = credentials(test, "com.example.8")
+        let headers = try await credentials(test, "com.example.8")
         for target in ["\(page)?product_id=com.example.8", "\(page)?productid=com.example.8"] {
             #expect(try await test.send(.get, target, headers: headers).status == 403)
         }
@@ -86,7 +89,7 @@ struct `A download of an edition` {
 
     @Test func `is a page at the edition's own address, and the file itself where it is one`() async throws {
         let test = try await service()
-        let headers = credentials(test)
+        let headers = try await credentials(test)
         #expect(
             try await test.send(.get, "/editions/com.example.7/", headers: headers).body
                 == test.directory.read("issue/index.html")
@@ -104,7 +107,7 @@ struct `A download of an edition` {
 
     @Test func `gives ranges, conditions and heads as files do`() async throws {
         let test = try await service()
-        let headers = credentials(test)
+        let headers = try await credentials(test)
         let target = "/editions/com.example.7/pics/a.png"
         let whole = try await test.send(.get, target, headers: headers)
         func send(_ method: HTTPMethod, _ name: String, _ value: String) async throws -> (Int, HTTPFields, [UInt8]) {
@@ -125,7 +128,7 @@ struct `A download of an edition` {
 
     @Test func `describes the package that an app downloads`() async throws {
         let test = try await service { $0.stream.publicURL = "https://books.example.org/x" }
-        let headers = credentials(test)
+        let headers = try await credentials(test)
         let manifest = try await test.send(.get, "/editions/com.example.7/-/manifest.xml", headers: headers)
         #expect(manifest.headers["Content-Type"] == "application/pugpigpkg+xml")
         let package = try await test.send(.get, "/editions/com.example.7/-/package.zip", headers: headers)
@@ -137,7 +140,7 @@ struct `A download of an edition` {
 
     @Test func `is not there for drafts, and gone when it is withdrawn, whatever somebody holds`() async throws {
         let test = try await service()
-        let headers = credentials(test)
+        let headers = try await credentials(test)
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "draft") {
             ($0.price, $0.isDraft) = (.free, true)
         }
@@ -157,8 +160,8 @@ struct `A download of an edition` {
         let plan = Plan(name: "gold", scope: .everything)
         try await test.service.subscriptions.createPlan(plan, by: Actor("operator"))
         let granted = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator"))
-        let other = credentials(test, account: "other")
-        var held = credentials(test, account: account.id)
+        let other = try await credentials(test, account: "other")
+        var held = try await credentials(test, account: account.id)
         func status(_ headers: HTTPFields) async throws -> Int { try await test.send(.get, page, headers: headers).status }
         #expect(try await status(held) == 200)
         for change in 0..<3 {
@@ -171,7 +174,7 @@ struct `A download of an edition` {
             test.clock.advance(by: .seconds(1))
             #expect(try await status(held) == 403)
             #expect(try await status(other) == 200)
-            held = credentials(test, account: account.id)
+            held = try await credentials(test, account: account.id)
             #expect(try await status(held) == 200, "what is handed out later is good: whoever hands it out asks")
         }
     }

@@ -4,17 +4,21 @@ import CarrelServer
 import Testing
 
 struct `An edition's credentials` {
-    private let credentials = EditionCredentials(secrets: [1: Secret([UInt8](repeating: 1, count: 32))])
+    private let credentials = EditionCredentials(secrets: [secret(1)])
     private let now = Instant(milliseconds: 1_800_000_000_000)
 
+    private static func secret(_ id: UInt8, from: Instant = Instant(milliseconds: 0)) -> SigningSecret {
+        SigningSecret(id: id, secret: Secret([UInt8](repeating: id, count: 32)), signsFrom: from)
+    }
+
     private func pair(_ product: String = "issue-1", life: Duration = .seconds(100)) -> EditionCredentials.Pair {
-        credentials.issue(product: product, account: "alice", at: now, life: life)
+        credentials.issue(product: product, account: "alice", serial: 7, at: now, life: life)
     }
 
     @Test func `say what is needed, and nothing of whom they were made for`() throws {
         let pair = pair()
         let verified = try credentials.verify(pair, product: "issue-1", at: now)
-        #expect(verified.issuedAt == now)
+        #expect(verified.serial == 7)
         #expect(verified.expiresAt == now + .seconds(100))
         #expect(credentials.tags(of: "alice") == [verified.tag])
         #expect(credentials.tags(of: "bob") != [verified.tag])
@@ -42,23 +46,33 @@ struct `An edition's credentials` {
     }
 
     @Test func `are worth nothing under another secret, and outlive a new one`() throws {
-        let (old, new) = (Secret([UInt8](repeating: 1, count: 32)), Secret([UInt8](repeating: 2, count: 32)))
+        let (old, new) = (Self.secret(1), Self.secret(2, from: now + .seconds(5)))
         let pair = pair()
         #expect(throws: EditionCredentials.Refusal.invalid) {
-            try EditionCredentials(secrets: [1: new]).verify(pair, product: "issue-1", at: now)
+            try EditionCredentials(secrets: [new]).verify(pair, product: "issue-1", at: now)
         }
-        let both = EditionCredentials(secrets: [1: old, 2: new])
+        let both = EditionCredentials(secrets: [new, old])
         #expect(throws: Never.self) { try both.verify(pair, product: "issue-1", at: now) }
-        let fresh = both.issue(product: "issue-1", account: "alice", at: now, life: .seconds(100))
+        let early = both.issue(product: "issue-1", account: "alice", serial: 7, at: now, life: .seconds(100))
+        #expect(throws: Never.self, "the new secret does not sign yet") {
+            try credentials.verify(early, product: "issue-1", at: now)
+        }
+        let fresh = both.issue(product: "issue-1", account: "alice", serial: 7, at: now + .seconds(5), life: .seconds(100))
         #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(fresh, product: "issue-1", at: now) }
+        #expect(throws: Never.self) { try both.verify(fresh, product: "issue-1", at: now) }
+    }
+
+    @Test func `live no longer than a month`() throws {
+        let long = pair(life: .seconds(400 * 24 * 3600))
+        #expect(try credentials.verify(long, product: "issue-1", at: now).expiresAt == now + EditionCredentials.longestLife)
     }
 
     @Test func `are not feeds' passwords, nor the other way round`() {
-        let pair = pair("")
-        #expect(!credentials.isFeedPassword(pair.password, of: pair.userID))
-        let password = credentials.feedPassword(of: "token")
-        #expect(credentials.isFeedPassword(password, of: "token"))
-        #expect(!credentials.isFeedPassword(password, of: "tokem"))
+        let (pair, feeds) = (pair(""), FeedPasswords(secret: Secret([UInt8](repeating: 1, count: 32))))
+        #expect(!feeds.isRight(pair.password, of: pair.userID))
+        let password = feeds.password(of: "token")
+        #expect(feeds.isRight(password, of: "token"))
+        #expect(!feeds.isRight(password, of: "tokem"))
         #expect(throws: EditionCredentials.Refusal.invalid) {
             try credentials.verify(EditionCredentials.Pair(userID: "token", password: password), product: "", at: now)
         }

@@ -86,15 +86,12 @@ struct `A subscriber` {
         try await test.add(product: "issue-1")
         let reply = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
         let pair = try #require(reply.pair)
-        let credentials = test.service.credentials
-        #expect(throws: Never.self) { try credentials.verify(pair, product: "issue-1", at: test.clock.now) }
-        #expect(throws: EditionCredentials.Refusal.invalid) {
-            try credentials.verify(pair, product: "issue-2", at: test.clock.now)
-        }
-        #expect(throws: Never.self) { try credentials.verify(pair, product: "issue-1", at: test.clock.now + day + .seconds(-1)) }
-        #expect(throws: EditionCredentials.Refusal.expired) {
-            try credentials.verify(pair, product: "issue-1", at: test.clock.now + day)
-        }
+        #expect(await test.opening(pair, "issue-1") == .opens)
+        #expect(await test.opening(pair, "issue-2") == .invalid)
+        test.clock.advance(by: day + .seconds(-1))
+        #expect(await test.opening(pair, "issue-1") == .opens)
+        test.clock.advance(by: .seconds(1))
+        #expect(await test.opening(pair, "issue-1") == .expired)
     }
 
     @Test func `who is suspended is told so, and gets nothing`() async throws {

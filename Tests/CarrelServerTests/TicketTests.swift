@@ -8,8 +8,8 @@ struct `Tickets in addresses` {
     private let now = Instant(milliseconds: 1_800_000_000_000)
     private let tickets = Tickets(secrets: [secret(1, 7)])
 
-    private static func secret(_ id: UInt8, _ byte: UInt8, from: Int64 = 0) -> TicketSecret {
-        TicketSecret(
+    private static func secret(_ id: UInt8, _ byte: UInt8, from: Int64 = 0) -> SigningSecret {
+        SigningSecret(
             id: id,
             secret: Secret([UInt8](repeating: byte, count: 32)),
             signsFrom: Instant(milliseconds: from)

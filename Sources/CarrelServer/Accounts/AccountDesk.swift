@@ -31,14 +31,14 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Gives an account a new password: all its sessions end.
+    /// Gives an account a new password: all its sessions end, and with them its editions' credentials.
     package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
         guard let hash = try await hash(password) else { return }
-        let entry = actor.entry("account.password", on: id, at: clock.now)
-        try await change(id, entry) { _, transaction in
+        let now = clock.now
+        try await change(id, actor.entry("account.password", on: id, at: now)) { _, transaction in
             try AccountStore.setPassword(hash, of: id, in: transaction)
             try SessionStore.deleteAll(ofAccount: id, in: transaction)
-            try RevocationStore.revoke(account: id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(id), at: now, in: transaction)
         }
     }
 
@@ -96,6 +96,7 @@ package struct AccountDesk: Sendable {
             try AccountStore.setPassword(hash, of: account.id, in: transaction)
             try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
             try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",
                 on: account.id,
@@ -107,12 +108,12 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Closes an account for the time being, or opens it again.
+    /// Closes an account for the time being, and voids its editions' credentials; or opens it again.
     package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
         let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
         try await change(id, entry) { _, transaction in
             try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
-            if isSuspended { try RevocationStore.revoke(account: id, at: entry.at, in: transaction) }
+            if isSuspended { try RevocationStore.revoke(.account(id), at: entry.at, in: transaction) }
             guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
             guard try StaffStore.ownerCount(in: transaction) > 0 else {
                 throw ServerError(.conflict, "an owner has to be left: make somebody else one first")

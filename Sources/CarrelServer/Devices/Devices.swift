@@ -73,6 +73,7 @@ package struct Devices: Sendable {
                 try SessionStore.deleteAll(ofDevice: device.id, in: transaction)
                 try DeviceStore.free(device.id, at: now, in: transaction)
             }
+            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             try AuditStore.append(
                 actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
                 in: transaction
@@ -81,7 +82,7 @@ package struct Devices: Sendable {
         }
     }
 
-    /// Revokes a device: its sessions end at once, and its slot is free.
+    /// Revokes a device: its sessions end at once, its slot is free, and the account has to ask for credentials again.
     package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await database.write { transaction in
@@ -90,7 +91,7 @@ package struct Devices: Sendable {
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             try DeviceStore.free(id, at: entry.at, in: transaction)
-            try RevocationStore.revoke(account: account.id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -1,10 +1,11 @@
 package import CarrelBytes
-package import CarrelCrypto
+import CarrelCrypto
 
 /// User names and passwords that open one edition for a time, and that can be checked without asking anybody.
 ///
-/// The user name carries when it ends and under which key it was made; the password is an HMAC-SHA-256 of it and of the product.
-/// Neither says anything about who it was made for: the account is in it as a keyed tag, by which it can be revoked.
+/// The user name carries when it ends, under which key it was made and how many revocations there were before it; the password is
+/// an HMAC-SHA-256 of it and of the product. Neither says anything about who it was made for: the account is in it as a keyed
+/// tag, by which it can be revoked.
 package struct EditionCredentials: Sendable {
     package struct Pair: Sendable, Equatable {
         package let userID: String
@@ -18,23 +19,26 @@ package struct EditionCredentials: Sendable {
 
     /// What is known of a pair that is genuine.
     package struct Verified: Sendable, Equatable {
-        package let issuedAt: Instant
         package let expiresAt: Instant
-        /// Whom it was made for; see ``tag(of:)``.
+        /// The number of the last revocation before it was made; later ones may revoke it.
+        package let serial: UInt32
+        /// Whom it was made for; see ``tags(of:)``.
         package let tag: UInt64
     }
 
-    package enum Refusal: String, Error, Sendable {
+    package enum Refusal: String, Error, Sendable, CaseIterable {
         /// Not made here, or made for something else, or altered.
         case invalid
         case expired
         case revoked
     }
 
+    /// No pair lives longer.
+    package static let longestLife = Duration.seconds(31 * 24 * 3600)
+
     private struct Keys: Sendable {
         let password: HMACSHA256
         let tag: HMACSHA256
-        let feed: HMACSHA256
 
         init(_ secret: Secret) {
             func key(_ purpose: String) -> HMACSHA256 {
@@ -42,42 +46,49 @@ package struct EditionCredentials: Sendable {
             }
             password = key("password")
             tag = key("tag")
-            feed = key("feed")
         }
     }
 
+    private let secrets: [SigningSecret]
     private let keys: [UInt8: Keys]
-    private let current: Keys
-    private let currentID: UInt8
 
     private static let version: UInt8 = 1
-    /// Version, key id, end and beginning in seconds, tag, random bytes.
+    /// Version, key id, end in seconds, serial, tag, random bytes.
     private static let byteCount = 1 + 1 + 4 + 4 + 8 + 12
 
-    /// - Parameter secrets: 32 bytes each, by key id; the greatest id makes new pairs.
-    package init(secrets: [UInt8: Secret]) {
-        guard let newest = secrets.max(by: { $0.key < $1.key }) else { preconditionFailure("credentials need a secret") }
-        keys = secrets.mapValues { Keys($0) }
-        current = Keys(newest.value)
-        currentID = newest.key
+    /// - Parameter secrets: all verify; the last whose time has come makes new pairs.
+    package init(secrets: [SigningSecret]) {
+        precondition(!secrets.isEmpty, "credentials need a secret")
+        self.secrets = secrets
+        keys = Dictionary(secrets.map { ($0.id, Keys($0.secret)) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Makes a pair that opens a product for a time, to the second, and that is revoked with its account.
+    ///
+    /// - Parameters:
+    ///   - product: what it opens.
+    ///   - account: whom it is for.
+    ///   - serial: the number of the last revocation, read no later than the account's right to the product.
+    ///   - now: when it is made.
+    ///   - life: how long it lives, at most ``longestLife``.
+    /// - Returns: the pair, another one each time.
     package func issue(
         product: String,
         account: String,
+        serial: UInt32,
         at now: Instant,
         life: Duration
     ) -> Pair {
-        let issued = UInt32(clamping: now.milliseconds / 1000)
-        let expires = UInt32(clamping: (now + life).milliseconds / 1000)
-        var bytes: [UInt8] = [Self.version, currentID]
+        let signing = SigningSecret.signing(at: now, of: secrets) ?? secrets[0]
+        guard let keys = keys[signing.id] else { preconditionFailure("a secret has no keys") }
+        let expires = UInt32(clamping: (now + min(life, Self.longestLife)).milliseconds / 1000)
+        var bytes: [UInt8] = [Self.version, signing.id]
         bytes += expires.bigEndianBytes
-        bytes += issued.bigEndianBytes
-        bytes += Self.tag(of: account, current).bigEndianBytes
+        bytes += serial.bigEndianBytes
+        bytes += Self.tag(of: account, keys).bigEndianBytes
         bytes += Random.bytes(12)
         let userID = Base64URL.encode(bytes)
-        return Pair(userID: userID, password: Base64URL.encode(password(userID, product, current)))
+        return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
     }
 
     /// The tags of an account under each key, by which its pairs are known.
@@ -85,7 +96,7 @@ package struct EditionCredentials: Sendable {
         keys.values.map { Self.tag(of: account, $0) }
     }
 
-    /// Checks a pair. Asks nobody, and takes as long for a wrong password as for a right one.
+    /// Checks a pair, but for revocation. Asks nobody, and takes as long for a wrong password as for a right one.
     ///
     /// The product is what the route says is asked for, never what the client says it is.
     package func verify(
@@ -103,21 +114,10 @@ package struct EditionCredentials: Sendable {
         let expires = Instant(milliseconds: Int64(UInt64(bigEndian: bytes[2..<6])) * 1000)
         guard now < expires else { throw .expired }
         return Verified(
-            issuedAt: Instant(milliseconds: Int64(UInt64(bigEndian: bytes[6..<10])) * 1000),
             expiresAt: expires,
+            serial: UInt32(UInt64(bigEndian: bytes[6..<10])),
             tag: UInt64(bigEndian: bytes[10..<18])
         )
-    }
-
-    /// The password that opens the feeds together with a token as the user name.
-    package func feedPassword(of token: String) -> String {
-        Base64URL.encode(current.feed.authenticate(Array(token.utf8).rawSpan))
-    }
-
-    /// Whether the password is one that ``feedPassword(of:)`` made, under any key.
-    package func isFeedPassword(_ password: String, of token: String) -> Bool {
-        guard let given = Base64URL.decode(password) else { return false }
-        return keys.values.contains { $0.feed.isValid(given.rawSpan, for: Array(token.utf8).rawSpan) }
     }
 
     private func password(_ userID: String, _ product: String, _ keys: Keys) -> [UInt8] {

@@ -4,24 +4,18 @@ import CarrelHTTPServer
 
 /// Lets requests pass to what needs credentials. The product is the one that the route says, never one that the client names.
 struct EditionGate: Sendable {
-    let credentials: EditionCredentials
-    let revocations: CredentialRevocations
+    let credentials: CredentialKeyring
     let readers: ReaderEntitlement
-    let clock: any WallClock
     private let passed: Counter
     private let refused: [EditionCredentials.Refusal: Counter]
 
     init(
-        credentials: EditionCredentials,
-        revocations: CredentialRevocations,
+        credentials: CredentialKeyring,
         readers: ReaderEntitlement,
-        clock: any WallClock,
         metrics: MetricsRegistry
     ) {
         self.credentials = credentials
-        self.revocations = revocations
         self.readers = readers
-        self.clock = clock
         func counter(_ outcome: String) -> Counter {
             metrics.counter("carrel_edition_checks_total", "Checks of who may read an edition.", [("outcome", outcome)])
         }
@@ -55,23 +49,13 @@ struct EditionGate: Sendable {
         guard let (user, password) = request.basicCredentials else {
             return try await readers.mayRead(productID, session: request) ? nil : .invalid
         }
-        do throws(EditionCredentials.Refusal) {
-            let pair = EditionCredentials.Pair(userID: user, password: password)
-            let verified = try credentials.verify(pair, product: productID, at: clock.now)
-            return try await isRevoked(verified) ? .revoked : nil
-        } catch {
+        do {
+            try await credentials.verify(EditionCredentials.Pair(userID: user, password: password), product: productID)
+            return nil
+        } catch let error as EditionCredentials.Refusal {
             // What is forged is refused without asking anybody; a reader's own password is none of it.
             guard error == .invalid, style == .challenge else { return error }
         }
         return try await readers.mayRead(productID, basic: request) ? nil : .invalid
-    }
-
-    /// Whether they are void; in doubt they are.
-    private func isRevoked(_ verified: EditionCredentials.Verified) async throws(EditionCredentials.Refusal) -> Bool {
-        do {
-            return try await revocations.isRevoked(verified)
-        } catch {
-            throw .revoked
-        }
     }
 }

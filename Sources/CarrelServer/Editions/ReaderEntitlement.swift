@@ -9,7 +9,7 @@ struct ReaderEntitlement: Sendable {
     let clock: any WallClock
     let products: ProductCatalog
     let sources: [any EntitlementSource]
-    let credentials: EditionCredentials
+    let feedPasswords: FeedPasswords
     let signIn: ReaderSignIn
     let callers: Callers
 
@@ -23,7 +23,7 @@ struct ReaderEntitlement: Sendable {
     /// token with the second credential that came with it.
     func mayRead(_ productID: String, basic request: HTTPRequest) async throws -> Bool {
         guard let (user, password) = request.basicCredentials else { return false }
-        if credentials.isFeedPassword(password, of: user) { return try await mayRead(productID, token: user) }
+        if feedPasswords.isRight(password, of: user) { return try await mayRead(productID, token: user) }
         if Sessions.token(password) != nil { return try await mayRead(productID, token: password) }
         if let account = try await callers.account(ofBasic: request, scope: .opds) {
             return try await mayRead(productID, account)

@@ -1,25 +1,51 @@
-import CarrelBytes
+package import CarrelBytes
 package import CarrelStore
 
 /// The SQL of revoked credentials.
 package enum RevocationStore {
-    static let revoke = SQL(
+    static let serial = SQL("SELECT serial FROM credential_serial")
+    static let advance = SQL("UPDATE credential_serial SET serial = serial + 1")
+    static let upsert = SQL(
         """
-        INSERT INTO credential_revocations (account_id, revoked_at) VALUES ($1, $2)
-        ON CONFLICT (account_id) DO UPDATE SET revoked_at = excluded.revoked_at
+        INSERT INTO revocations (kind, subject, serial, revoked_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (kind, subject) DO UPDATE SET serial = excluded.serial, revoked_at = excluded.revoked_at
         """
     )
-    static let since = SQL("SELECT account_id, revoked_at FROM credential_revocations WHERE revoked_at >= $1")
+    static let since = SQL("SELECT kind, subject, serial FROM revocations WHERE serial > $1 ORDER BY serial")
+    static let forgetAccounts = SQL("DELETE FROM revocations WHERE kind = 'account' AND revoked_at < $1")
 
-    package static let statements = [revoke, since]
+    package static let statements = [serial, advance, upsert, since, forgetAccounts]
 
-    /// Voids the editions' credentials that the account was given until now, in the transaction of what takes a right away. Its
-    /// apps ask again, and get them for what it may still read.
-    static func revoke(account: String, at now: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(revoke, [.text(account), .instant(now)])
+    static func serial(in transaction: any Transaction) throws -> UInt32 {
+        guard let row = try transaction.row(serial), let number = UInt32(exactly: try row.integer(0)) else {
+            throw ServerError(.home, "the number of revocations is missing from the database")
+        }
+        return number
     }
 
-    static func revoked(since instant: Instant, in transaction: any Transaction) throws -> [(account: String, at: Instant)] {
-        try transaction.rows(since, [.instant(instant)]).map { (try $0.text(0), try $0.instant(1)) }
+    /// Counts a revocation or a change of the secrets.
+    static func advance(in transaction: any Transaction) throws -> UInt32 {
+        _ = try transaction.run(advance)
+        return try serial(in: transaction)
+    }
+
+    /// Voids credentials: whoever reads the number afterwards refuses them. In the transaction of whatever is the reason.
+    package static func revoke(_ revocation: Revocation, at now: Instant, in transaction: any Transaction) throws {
+        let number = try advance(in: transaction)
+        let values: [SQLValue] = [
+            .text(revocation.kind), .text(revocation.subject), .integer(Int64(number)), .instant(now),
+        ]
+        _ = try transaction.run(upsert, values)
+        // What was revoked so long ago has died by itself.
+        _ = try transaction.run(forgetAccounts, [.instant(now - EditionCredentials.longestLife - .seconds(24 * 3600))])
+    }
+
+    static func since(_ serial: UInt32, in transaction: any Transaction) throws -> [Revocations.Numbered] {
+        try transaction.rows(since, [.integer(Int64(serial))]).map {
+            guard let revocation = Revocation(kind: try $0.text(0), subject: try $0.text(1)),
+                let number = UInt32(exactly: try $0.integer(2))
+            else { throw ServerError(.home, "a revocation is of a kind that this version does not know") }
+            return (revocation, number)
+        }
     }
 }

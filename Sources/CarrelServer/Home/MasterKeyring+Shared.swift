@@ -27,5 +27,13 @@ extension MasterKeyring {
             use(fresh)
             return try fresh.unwrap(wrapped)
         }
+
+        /// A secret that signs, as the database keeps it.
+        func unwrap(_ id: UInt8, _ wrapped: Wrapped) throws -> SigningSecret {
+            guard let secret = SigningSecret(id: id, stored: try unwrap(wrapped)) else {
+                throw ServerError(.home, "a signing secret in the database is not one")
+            }
+            return secret
+        }
     }
 }

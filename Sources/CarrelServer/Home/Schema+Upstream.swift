@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let upstream = Migration(
-        version: 6,
+        version: 7,
         name: "what systems upstream said",
         statements: [
             SQL(

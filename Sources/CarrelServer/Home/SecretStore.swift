@@ -13,12 +13,17 @@ package enum SecretStore {
 
     package static let statements = [insert, all, rewrap, delete]
 
-    private static let ticketPrefix = "ticket/"
-
-    /// What the server signs or derives with a secret of its own, beside tickets.
-    enum Purpose: String, CaseIterable {
+    /// What secrets that are changed from time to time sign; several of a kind are kept at once.
+    enum Signing: String {
+        case ticket
         /// Editions' credentials.
         case credential
+    }
+
+    /// What the server derives with a secret of its own that never changes.
+    enum Purpose: String, CaseIterable {
+        /// Passwords for feeds.
+        case feed
         /// Successors of session tokens.
         case renewal
         /// The chain of the audit log.
@@ -48,13 +53,17 @@ package enum SecretStore {
         return found
     }
 
-    /// What the ticket secret of this id is called.
-    static func ticketName(_ id: UInt8) -> String { "\(ticketPrefix)\(id)" }
+    /// What the signing secret of this id is called.
+    static func name(_ signing: Signing, _ id: UInt8) -> String { "\(signing.rawValue)/\(id)" }
 
-    /// The secrets that sign tickets, by key id.
-    static func ticketSecrets(in transaction: any Transaction) throws -> [(id: UInt8, wrapped: MasterKeyring.Wrapped)] {
-        try secrets(in: transaction).compactMap { name, secret in
-            guard name.hasPrefix(ticketPrefix), let id = UInt8(name.dropFirst(ticketPrefix.count)) else { return nil }
+    /// The secrets that sign one thing, by key id.
+    static func signing(
+        _ signing: Signing,
+        in transaction: any Transaction
+    ) throws -> [(id: UInt8, wrapped: MasterKeyring.Wrapped)] {
+        let prefix = "\(signing.rawValue)/"
+        return try secrets(in: transaction).compactMap { name, secret in
+            guard name.hasPrefix(prefix), let id = UInt8(name.dropFirst(prefix.count)) else { return nil }
             return (id, secret)
         }
     }

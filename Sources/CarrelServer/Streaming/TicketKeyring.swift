@@ -34,9 +34,9 @@ package final class TicketKeyring: Sendable {
         let now = clock.now
         var secrets = try await Self.read(database, master)
         if secrets.isEmpty {
-            let first = try master.current.wrap(TicketSecret.makeStored(signsFrom: now))
+            let first = try master.current.wrap(SigningSecret.makeStored(signsFrom: now))
             // Another process may make it first: what is in the database counts.
-            try await database.write { try SecretStore.insert(SecretStore.ticketName(1), first, in: $0) }
+            try await database.write { try SecretStore.insert(SecretStore.name(.ticket, 1), first, in: $0) }
             secrets = try await Self.read(database, master)
         }
         state = Locked(State(tickets: Tickets(secrets: secrets), readAt: now))
@@ -71,21 +71,19 @@ package final class TicketKeyring: Sendable {
     package func rotate(atOnce: Bool) async throws -> Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
-        let wrapped = try master.current.wrap(TicketSecret.makeStored(signsFrom: from))
+        let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
         let master = master
         let made = try await database.write { transaction -> Rotation in
-            let known = try SecretStore.ticketSecrets(in: transaction)
+            let known = try SecretStore.signing(.ticket, in: transaction)
             let newest = try known.map { try master.unwrap($0.id, $0.wrapped) }.max {
                 ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id)
             }
             let taken = Set(atOnce ? [] : known.map(\.id))
-            // A forgotten id is used again only after all others, and never with a forgotten secret.
-            let candidates = (1...255).map { UInt8((Int(newest?.id ?? 0) + $0 - 1) % 255 + 1) }
-            guard let id = candidates.first(where: { !taken.contains($0) }) else {
+            guard let id = SigningSecret.freeID(beside: taken, after: newest?.id ?? 0) else {
                 throw ServerError(.conflict, "255 ticket secrets are in use: restart the server, which forgets the dead ones")
             }
-            if atOnce { for old in known { try SecretStore.delete(SecretStore.ticketName(old.id), in: transaction) } }
-            try SecretStore.insert(SecretStore.ticketName(id), wrapped, in: transaction)
+            if atOnce { for old in known { try SecretStore.delete(SecretStore.name(.ticket, old.id), in: transaction) } }
+            try SecretStore.insert(SecretStore.name(.ticket, id), wrapped, in: transaction)
             return Rotation(id: id, signsFrom: from, forgotten: atOnce ? known.count : 0)
         }
         _ = try await reload(at: now, afterChange: true)
@@ -106,7 +104,7 @@ package final class TicketKeyring: Sendable {
         guard try await !database.read(find).isEmpty else { return 0 }
         let count = try await database.write { transaction -> Int in
             let dead = try find(transaction)
-            for id in dead { try SecretStore.delete(SecretStore.ticketName(id), in: transaction) }
+            for id in dead { try SecretStore.delete(SecretStore.name(.ticket, id), in: transaction) }
             return dead.count
         }
         _ = try await reload(at: now, afterChange: true)
@@ -120,7 +118,7 @@ package final class TicketKeyring: Sendable {
         in transaction: any Transaction
     ) throws -> [UInt8] {
         let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
-        let secrets = try SecretStore.ticketSecrets(in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+        let secrets = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
             .sorted { $0.signsFrom < $1.signsFrom }
         // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
         let held = Tickets.Window.length(life: longest) + longest + 120_000
@@ -139,16 +137,7 @@ package final class TicketKeyring: Sendable {
         }
     }
 
-    private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [TicketSecret] {
-        try await database.read { try SecretStore.ticketSecrets(in: $0) }.map { try master.unwrap($0.id, $0.wrapped) }
-    }
-}
-
-extension MasterKeyring.Shared {
-    fileprivate func unwrap(_ id: UInt8, _ wrapped: MasterKeyring.Wrapped) throws -> TicketSecret {
-        guard let secret = TicketSecret(id: id, stored: try unwrap(wrapped)) else {
-            throw ServerError(.home, "a ticket secret in the database is not one")
-        }
-        return secret
+    private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [SigningSecret] {
+        try await database.read { try SecretStore.signing(.ticket, in: $0) }.map { try master.unwrap($0.id, $0.wrapped) }
     }
 }

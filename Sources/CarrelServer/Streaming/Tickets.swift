@@ -20,7 +20,7 @@ package struct Tickets: Sendable {
     private let schedule: [(from: Instant, key: UInt8)]
 
     /// - Parameter secrets: what signs and verifies; at least one.
-    package init(secrets: [TicketSecret]) {
+    package init(secrets: [SigningSecret]) {
         let pairs = secrets.map { secret in
             let purposes = Purpose.allCases.map { purpose in
                 let key = HKDF.sha256(secret: secret.secret, salt: [], info: "carrel ticket \(purpose.rawValue)", count: 32)

@@ -14,6 +14,8 @@ struct OwnAccounts: EntitlementSource {
     let products: ProductCatalog
     /// How many devices an account may use where neither it nor its plans say.
     let devicePolicy: DevicePolicy
+    /// Whether a token comes with a second credential for feeds.
+    let givesFeedPasswords: Bool
 
     // MARK: Signing in
 
@@ -71,7 +73,7 @@ struct OwnAccounts: EntitlementSource {
             return .started
         }
         switch start {
-        case .started: return .token(token.text)
+        case .started: return outcome(token)
         case .passwordChanged: return .notRecognised
         case .tooManyDevices:
             return .refused(
@@ -79,6 +81,11 @@ struct OwnAccounts: EntitlementSource {
                 message: "This account is in use on as many devices as it may be. Sign out on one of them first."
             )
         }
+    }
+
+    /// A token for an app; an empty second credential is one that is yet to be made.
+    private func outcome(_ token: OpaqueToken) -> SignInOutcome {
+        .token(token.text, globalAuthPassword: givesFeedPasswords ? "" : nil)
     }
 
     // MARK: Tokens
@@ -99,7 +106,7 @@ struct OwnAccounts: EntitlementSource {
             case .refused: break
             }
         }
-        if case .renewed(_, let successor) = renewal { return .token(successor.text) }
+        if case .renewed(_, let successor) = renewal { return outcome(successor) }
         return .notRecognised
     }
 

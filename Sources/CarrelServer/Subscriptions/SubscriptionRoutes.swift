@@ -13,18 +13,6 @@ struct SubscriptionRoutes {
     /// Whether categories say their term as `value` too.
     let alsoValue: Bool
 
-    /// What the parameters are called; the first that is there counts.
-    package struct ParameterNames: Sendable {
-        package var user = ["username", "email", "user", "name", "subscriber"]
-        package var password = ["password"]
-        package var token = ["token"]
-        package var product = ["product_id", "productid", "productId"]
-        package var device = ["uuid", "device_id", "deviceId", "udid"]
-        package var deviceName = ["device_name", "deviceName"]
-
-        package init() {}
-    }
-
     /// Names, passwords and a long token are a few kilobytes.
     private static let bodyLimit = 65_536
     /// An answer of more than so many bytes is streamed.

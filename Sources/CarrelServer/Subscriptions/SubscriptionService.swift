@@ -5,9 +5,9 @@ import CarrelSubscription
 /// The five calls of the authorisation service: sources asked in order, credentials handed out, decisions recorded.
 struct SubscriptionService: Sendable {
     let sources: [any EntitlementSource]
-    let credentials: EditionCredentials
+    let credentials: CredentialKeyring
+    let feedPasswords: FeedPasswords
     let database: any Database
-    let clock: any WallClock
     /// How long an edition's credentials live.
     let credentialLife: Duration
 
@@ -73,7 +73,7 @@ struct SubscriptionService: Sendable {
 
     /// A token's answer; an empty second credential is one that we make.
     private func answer(_ token: String, _ password: String?) -> SignInAnswer {
-        .token(token, globalAuthPassword: password.map { $0.isEmpty ? credentials.feedPassword(of: token) : $0 })
+        .token(token, globalAuthPassword: password.map { $0.isEmpty ? feedPasswords.password(of: token) : $0 })
     }
 
     func standing(of token: String) async throws -> Standing {
@@ -88,6 +88,7 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
+        let issuer = try await credentials.issuer()
         // A token that nobody knows opens nothing, also while somebody who might cannot tell.
         let (known, _) = try await ask(about: token) {
             try await $0.decision(on: productID, token: token)
@@ -97,17 +98,13 @@ struct SubscriptionService: Sendable {
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted = decision { decision = .notEntitled }
-        let now = clock.now
+        let now = issuer.now
         switch decision {
         case .granted(let rule, let tag, let life):
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
-            let pair = credentials.issue(
-                product: productID,
-                account: tag,
-                at: now,
-                life: min(life ?? credentialLife, credentialLife)
-            )
+            let life = min(life ?? credentialLife, credentialLife)
+            let pair = issuer.issue(product: productID, account: tag, life: life)
             return .granted(userID: pair.userID, password: pair.password)
         case .refused(let status, _):
             let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")

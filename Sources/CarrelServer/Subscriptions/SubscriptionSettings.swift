@@ -17,5 +17,12 @@ package struct SubscriptionSettings: Sendable {
     /// Whether categories say their term as `value` too, which some apps read.
     package var alsoValue = false
 
+    /// What apps call the parameters of the five calls.
+    package var names = ParameterNames()
+    /// Whether accounts are given a second credential for feeds when they sign in.
+    package var givesFeedPasswords = false
+    /// Credentials of the field's old scheme that are let in; nil for none.
+    package var sha1: SHA1Credentials?
+
     package init() {}
 }

@@ -60,7 +60,7 @@ package struct Subscriptions: Sendable {
         }
     }
 
-    /// Ends a subscription, now where no end is given.
+    /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
     package func end(_ id: String, at end: Instant? = nil, by actor: Actor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await database.write { transaction in
@@ -69,7 +69,7 @@ package struct Subscriptions: Sendable {
             }
             let end = max(end ?? entry.at, known.startsAt)
             try SubscriptionStore.endSubscription(id, at: end, in: transaction)
-            if end <= entry.at { try RevocationStore.revoke(account: known.account, at: entry.at, in: transaction) }
+            if end <= entry.at { try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }
@@ -94,7 +94,7 @@ package struct Subscriptions: Sendable {
         return purchase
     }
 
-    /// Takes a single product back.
+    /// Takes a single product back, and voids the credentials that the account has.
     package func takeBack(_ id: String, by actor: Actor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await database.write { transaction in
@@ -102,7 +102,7 @@ package struct Subscriptions: Sendable {
                 throw ServerError(.notFound, "there is no such purchase")
             }
             try SubscriptionStore.endPurchase(id, at: entry.at, in: transaction)
-            try RevocationStore.revoke(account: account, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(account), at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -1,12 +1,12 @@
 package import CarrelBytes
 package import CarrelCrypto
 
-/// A secret that signs tickets. All that are kept verify; each ticket names its own.
-package struct TicketSecret: Sendable {
-    /// What tickets name it by.
+/// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
+package struct SigningSecret: Sendable {
+    /// What is signed names it by that.
     package let id: UInt8
     package let secret: Secret
-    /// The first window of tickets that it signs opens then or later.
+    /// It signs nothing before; of tickets, the first window that it signs opens then or later.
     package let signsFrom: Instant
 
     private static let byteCount = 32
@@ -31,6 +31,17 @@ package struct TicketSecret: Sendable {
         }
         guard let (secret, signsFrom) = read else { return nil }
         self.init(id: id, secret: secret, signsFrom: signsFrom)
+    }
+
+    /// The secret in whose turn something is signed: of those whose time has come, the one made last.
+    static func signing(at now: Instant, of secrets: [SigningSecret]) -> SigningSecret? {
+        secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+    }
+
+    /// An id for a new secret, beside those that are taken; nil when none is free. A forgotten id is used again only after all
+    /// others, and never with a forgotten secret.
+    static func freeID(beside taken: Set<UInt8>, after newest: UInt8) -> UInt8? {
+        (1...255).map { UInt8((Int(newest) + $0 - 1) % 255 + 1) }.first { !taken.contains($0) }
     }
 
     /// What the database keeps of a new secret, before it is wrapped.

@@ -1,0 +1,35 @@
+package import CarrelBytes
+package import CarrelCrypto
+
+/// Credentials that another server gave out in the field's old scheme, let in for a time while its readers move over: the
+/// password is the SHA-1 of product, user name and a shared secret, parted by colons, in hexadecimal.
+///
+/// They do not end by themselves, and say nothing of their account, so only revoking a product or all of them ends them.
+package struct SHA1Credentials: Sendable {
+    private let secret: Secret
+    private let until: Instant?
+
+    /// - Parameters:
+    ///   - secret: what the other server shares with nobody but us.
+    ///   - until: when they are let in no longer; nil for no end.
+    package init(secret: Secret, until: Instant?) {
+        self.secret = secret
+        self.until = until
+    }
+
+    /// Whether the pair has the form of the scheme; in it, a colon would let one pair pass for another.
+    func couldBe(_ pair: EditionCredentials.Pair) -> Bool {
+        pair.password.utf8.count == 2 * SHA1.byteCount && pair.userID.utf8.count <= 4096
+            && !pair.userID.utf8.contains(UInt8(ascii: ":"))
+    }
+
+    /// Whether the pair opens the product.
+    func accepts(_ pair: EditionCredentials.Pair, product: String, at now: Instant) -> Bool {
+        guard until.map({ now < $0 }) ?? true, !product.isEmpty, couldBe(pair), let given = Hex.decode(pair.password) else {
+            return false
+        }
+        var message = Array("\(product):\(pair.userID):".utf8)
+        secret.withBytes { message += [UInt8](copying: $0) }
+        return constantTimeEqual(given.rawSpan, SHA1.hash(message.rawSpan).rawSpan)
+    }
+}

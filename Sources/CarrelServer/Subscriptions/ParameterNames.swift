@@ -1,0 +1,36 @@
+/// What apps call the parameters of the five calls; of each list the first name that is there counts.
+package struct ParameterNames: Sendable, Equatable {
+    package var user = ["username", "email", "user", "name", "subscriber"]
+    package var password = ["password"]
+    package var token = ["token"]
+    package var product = ["product_id", "productid", "productId"]
+    /// What names the app's installation.
+    package var device = ["uuid", "device_id", "deviceId", "udid"]
+    /// What the reader calls the device.
+    package var deviceName = ["device_name", "deviceName"]
+
+    package init() {}
+
+    /// Every list, with what it is of.
+    private var lists: [(of: String, names: [String])] {
+        [
+            ("user", user), ("password", password), ("token", token), ("product", product), ("device", device),
+            ("device-name", deviceName),
+        ]
+    }
+
+    /// What is wrong with the names, if anything: every parameter has one, and none has two meanings in one call.
+    package var problem: (of: String, text: String)? {
+        for (of, names) in lists {
+            if names.isEmpty { return (of, "needs at least one name") }
+            if names.contains(where: { $0.isEmpty || $0.utf8.count > 64 }) { return (of, "has a name that is empty or too long") }
+        }
+        let signIn = user + password + device + deviceName
+        for (of, names) in lists where of != "token" && of != "product" {
+            if let twice = names.first(where: { name in signIn.count { $0 == name } > 1 }) {
+                return (of, "has the name '\(twice)', which means something else too")
+            }
+        }
+        return token.contains(where: product.contains) ? ("token", "has a name that means the product too") : nil
+    }
+}
