@@ -125,7 +125,10 @@ let package = Package(
         library(
             "CarrelUpstream",
             bytes: true,
-            ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription"]
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJOSE", "CarrelJSON", "CarrelSubscription",
+                "CarrelThreads",
+            ]
         ),
         library(
             "CarrelPackager",
@@ -138,10 +141,10 @@ let package = Package(
             "CarrelServer",
             bytes: true,
             [
-                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
+                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream",
-                "CarrelWeb", "CarrelHTTPClient",
+                "CarrelUpstream", "CarrelWeb",
             ]
         ),
         library(
@@ -158,7 +161,8 @@ let package = Package(
         executable(
             "carrel",
             [
-                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
                 "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
                 "CarrelUpstream",

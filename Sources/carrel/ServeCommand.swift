@@ -45,6 +45,7 @@ struct ServeCommand: Command {
         }
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
+        chosen.signOn = try settings.signOn.service(publicURL: chosen.stream.publicURL)
         let service = try await options.openService(chosen)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)

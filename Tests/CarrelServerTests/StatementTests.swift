@@ -9,7 +9,7 @@ struct `Every statement of the server` {
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
-        + EditionStore.statements + RevocationStore.statements + StaffStore.statements
+        + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + StaffStore.statements
         + UpstreamStore.statements
 
     @Test(arguments: statements)

@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let upstream = Migration(
-        version: 7,
+        version: 8,
         name: "what systems upstream said",
         statements: [
             SQL(

@@ -32,6 +32,8 @@ package enum SecretStore {
         case throttle
         /// What is kept of the tokens of systems upstream.
         case upstream
+        /// What browsers keep while somebody signs in at a provider.
+        case signOn = "sign-on"
     }
 
     /// The secret of every purpose; those that are missing are made.

@@ -4,6 +4,7 @@ import CarrelWeb
 /// The pages for people, and what they load.
 struct PageRoutes {
     let callers: Callers
+    let signIn: SignInRoutes
 
     func add(to router: inout Router) {
         router.notFoundPage = { request in
@@ -20,7 +21,7 @@ struct PageRoutes {
 
     /// A page for an account's reader, or the page to sign in at.
     private func page(_ name: String, _ request: HTTPRequest) async throws -> HTTPResponse {
-        guard try await callers.readerIfAny(request) != nil else { return try SignInRoutes.page(then: request) }
+        guard try await callers.readerIfAny(request) != nil else { return try signIn.page(then: request) }
         return try Page.file(name, request)
     }
 }
