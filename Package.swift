@@ -144,7 +144,7 @@ let package = Package(
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelWeb",
+                "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
         library(
@@ -166,7 +166,6 @@ let package = Package(
                 "CarrelIngest", "CarrelPostgres",
                 "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
                 "CarrelUpstream",
-                "CarrelCrypto",
             ]
         ),
 
@@ -221,7 +220,8 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelServer",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelHTTPServer",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
+                "CarrelHTTPServer",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

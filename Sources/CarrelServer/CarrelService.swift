@@ -194,11 +194,16 @@ package final class CarrelService: Sendable {
             ),
             metrics: metrics
         )
-        DownloadRoutes(
-            downloads: EditionDownloads(open: openEditions, titles: titles, clock: clock),
-            gate: gate,
-            settings: settings.editions,
-            document: AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
+        let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
+        downloadRoutes.add(to: &router)
+        EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
+        FeedRoutes(
+            database: database,
+            document: document,
+            catalogID: CatalogID.text(try secret(.audit)),
+            callers: callers
         ).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
