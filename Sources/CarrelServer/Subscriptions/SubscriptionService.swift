@@ -8,6 +8,7 @@ struct SubscriptionService: Sendable {
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
     let database: any Database
+    let activity: Activity
     /// How long an edition's credentials live.
     let credentialLife: Duration
 
@@ -17,7 +18,10 @@ struct SubscriptionService: Sendable {
         for source in sources {
             do {
                 let outcome = try await source.signIn(request)
-                if case .token(let token, let password) = outcome { return answer(token, password) }
+                if case .token(let token, let password) = outcome {
+                    activity.count(.signIns)
+                    return answer(token, password)
+                }
                 if case .refused("throttled", _) = outcome { request.isThrottled = true }
                 if !outcome.saysNotRecognised || refusal == .notRecognised { refusal = outcome }
             } catch let error as SourceFailure {
@@ -27,6 +31,7 @@ struct SubscriptionService: Sendable {
         }
         // Nobody is called unknown while one cannot tell.
         if let failure, refusal.saysNotRecognised { throw failure }
+        if case .refused(let status, _) = refusal { activity.refuse(status) }
         return answer(refusal)
     }
 
@@ -103,12 +108,14 @@ struct SubscriptionService: Sendable {
         case .granted(let rule, let tag, let life):
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
+            activity.count(.credentials)
             let life = min(life ?? credentialLife, credentialLife)
             let pair = issuer.issue(product: productID, account: tag, life: life)
             return .granted(userID: pair.userID, password: pair.password)
         case .refused(let status, _):
             let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
             try await record(entry)
+            activity.refuse(status ?? "error")
             return answer(decision)
         }
     }
