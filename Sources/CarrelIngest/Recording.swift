@@ -124,9 +124,7 @@ struct Recording {
         return chapters.sorted { $0.startMS < $1.startMS }
     }
 
-    /// What the parts say of the whole.
-    ///
-    /// - Parameter name: what it is called when they do not say.
+    /// What the parts say of the whole, and `name` where they do not say what it is called.
     func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.

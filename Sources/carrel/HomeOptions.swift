@@ -50,6 +50,7 @@ struct HomeOptions: ParameterGroup, Sendable {
         let home = try open()
         var settings = settings
         settings.onFailure = FailureLog.write
+        settings.version = Version.text
         let note = DatabaseNote(home)
         guard let database else {
             try note.requireEmbedded()

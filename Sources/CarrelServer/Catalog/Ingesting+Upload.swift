@@ -10,11 +10,7 @@ extension Ingesting {
     /// Writing waits for the disk when much is written.
     private static let uploads = BlockingThreads(name: "upload", count: 2)
 
-    /// Writes the body of a request to a file in the scratch folder, which is the caller's to remove.
-    ///
-    /// - Parameters:
-    ///   - request: the request; its body is read.
-    ///   - limit: bytes that the body has at most.
+    /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
     func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
         if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
         let path = try scratch.newName()

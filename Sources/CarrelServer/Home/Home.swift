@@ -37,6 +37,8 @@ package struct Home: Sendable {
     /// Says where the state is when it is not in the home.
     package var databaseNotePath: String { "\(directory)/database" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
+    /// Where the settings of a system upstream are.
+    package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }
 
     private static func makeDirectories(_ path: String) throws(ServerError) {
         var made = path.hasPrefix("/") ? "" : "."
