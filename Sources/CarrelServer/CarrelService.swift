@@ -18,6 +18,7 @@ package final class CarrelService: Sendable {
     package let accounts: Accounts
     package let titles: Titles
     package let ingesting: Ingesting
+    package let blobSweep: BlobSweep
     package let orders: Orders
     package let listening: Listening
     package let streaming: Streaming
@@ -80,6 +81,7 @@ package final class CarrelService: Sendable {
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         ingesting = Ingesting(titles: titles, home: home)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingesting.thread)
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
