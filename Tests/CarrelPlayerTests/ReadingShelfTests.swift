@@ -21,7 +21,7 @@ struct `The bookshelf of a reader` {
             files.write("index.html", "<!doctype html><html lang=en><title>The Quarterly</title><h1>Read me</h1></html>")
             try await checkProcess([try requirePeer("zip"), "-qj", files.file("issue.zip"), files.file("index.html"), cover])
             try await add(files.file("issue.zip"), "com.example.summer", "paid", ["--cover", cover, "--issued", "2026-07-01"])
-            try await add(files.file("issue.zip"), "com.example.secret", "paid", ["--title", "Not Mine"])
+            try await add(pdf("Not Mine"), "com.example.secret", "paid")
             try await add(pdf("Annual Report <1>"), "report", "free")
             try await carrel("plan", "give", "demo", "com.example.summer")
         }
