@@ -40,7 +40,7 @@ struct `The commands of a back office` {
         return (process, line.split(separator: " ").last.map(String.init) ?? "")
     }
 
-    private func members(_ value: JSON?) -> Set<String> { Set(value?.object?.map(\.key) ?? []) }
+    private func members(_ value: JSON?) -> Set<String> { Set(value?.object?.map(\.name) ?? []) }
 
     @Test func `say where the server listens in their first line`() async throws {
         let (process, url) = try await serve()
@@ -81,9 +81,30 @@ struct `The commands of a back office` {
         let picture: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3]
         let title = try #require(
             try await json(
-                "ingest", path, "--title", "Said", "--subtitle", "So", "--author", "A", "--author", "B", "--narrator", "N",
-                "--publisher", "P", "--language", "da", "--description", "D", "--isbn", "0-306-40615-2",
-                "--cover", directory.write("cover.png", picture), "--sample-seconds", "2"
+                "ingest",
+                path,
+                "--title",
+                "Said",
+                "--subtitle",
+                "So",
+                "--author",
+                "A",
+                "--author",
+                "B",
+                "--narrator",
+                "N",
+                "--publisher",
+                "P",
+                "--language",
+                "da",
+                "--description",
+                "D",
+                "--isbn",
+                "0-306-40615-2",
+                "--cover",
+                directory.write("cover.png", picture),
+                "--sample-seconds",
+                "2"
             )["titles"]?.array?.first
         )
         let expected: [(String, JSON)] = [
@@ -195,7 +216,7 @@ struct `The commands of a back office` {
             #expect(["en", "eng"].contains(shown["language"]?.string), "\(shown)")
             #expect(shown["description"]?.string?.isEmpty == false && shown["hasCover"] == true)
             #expect((shown["chapters"]?.array ?? []).count >= 3)
-            #expect((shown["sampleDuration"]?.double ?? 0) > 59)
+            #expect((30...60).contains(shown["sampleDuration"]?.double ?? 0))
         }
         _ = await server.stop()
     }

@@ -107,7 +107,8 @@ struct `The command on a disk` {
             url=$(sed -n 's/listening on //p' $DISK/listening)
             key=$($CARREL key create --role admin --home $DISK/home 2>/dev/null)
             upload() {
-              curl -s -X POST -H "Authorization: Bearer $key" --data-binary "@\(path)" -w ' %{http_code}\\n' "$url/admin/v1/titles?title=x"
+              curl -s -X POST -H "Authorization: Bearer $key" -H 'Content-Type: audio/mpeg' \
+                --data-binary "@\(path)" -w ' %{http_code}\\n' "$url/admin/v1/titles?title=x"
             }
             used=$(($(du -sk $DISK | cut -f1) + ${ROOM%k}))
             mount -o remount,size=${used}k $DISK

@@ -100,7 +100,9 @@ struct `An ingest of sound` {
         let test = try await TestService()
         let folder = test.directory.file("book")
         unsafe mkdir(folder, 0o700)
-        let ffmpeg = [try requirePeer("ffmpeg"), "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=duration=5", "-c:a", "aac"]
+        let ffmpeg = [
+            try requirePeer("ffmpeg"), "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=duration=5", "-c:a", "aac",
+        ]
         try await checkProcess(ffmpeg + ["-movflags", "+faststart", "-f", "ipod", "\(folder)/1.m4b"])
         let whole = test.directory.read("book/1.m4b") ?? []
         test.directory.write("book/2.m4b", Array(whole.dropLast(9000)))

@@ -51,7 +51,7 @@ struct `An upload of sound` {
         let id = try #require(title["id"]?.string)
         #expect(try await test.call(.get, "/admin/v1/titles/\(id)", peer: .local(userID: 0)).json == title)
         let order = try await test.order(.init(account: "alice", isbn: "9783161484100"))
-        #expect(try await test.playlist(order).segments.count == 1)
+        #expect(try await test.playlist(order).segments.count == 2)
 
         let again = try await upload(test, "title=Another&author=Cid", sound)
         #expect(again.status == 200)
