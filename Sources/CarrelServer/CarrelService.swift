@@ -91,7 +91,7 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
-        audit = Audit(database: database, key: try secret(.audit))
+        audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         credentials = try await CredentialKeyring(
             database: database,
             master: master,
