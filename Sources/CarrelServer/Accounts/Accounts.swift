@@ -44,6 +44,11 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.account(named: name, in: $0) }
     }
 
+    /// What signing in needs of an account; nil when it is gone.
+    func signInRecord(of account: Account) async throws -> AccountStore.SignInRecord? {
+        try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
+    }
+
     /// The name of an account that exists.
     package func name(ofID id: String) async throws -> String {
         guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else {

@@ -50,7 +50,9 @@ async function signOut() {
 /** @param {{name: string, guest?: boolean}} account @param {Item[]} items */
 function show(account, items) {
   const now = new Date();
-  byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), account.name);
+  byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }),
+    account.guest ? account.name : make('a', { href: '/account', title: 'Your account', text: account.name }));
+  byId('sign-in').hidden = account.guest !== true;
   byId('sign-out').hidden = account.guest === true;
   const present = items.filter((item) => !isPast(item, now));
   const past = items.filter((item) => isPast(item, now));
