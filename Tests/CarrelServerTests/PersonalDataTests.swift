@@ -178,7 +178,6 @@ struct `Personal data` {
 
     /// The whole database as text: what a thief of the file, or of a dump, could read.
     private func dump(_ test: TestService) async throws -> String {
-        let file = test.directory.file("all.sql")
         switch Engine.current {
         case .sqlite:
             await test.service.database.close()
