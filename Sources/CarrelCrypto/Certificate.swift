@@ -47,6 +47,7 @@ public final class Certificate: @unchecked Sendable {  // the library locks what
     /// Whether it has an extension of that type.
     ///
     /// - Parameter identifier: numbers and periods, such as `1.2.840.113635.100.6.11.1`.
+    /// - Returns: false for an identifier that is not of that form, too.
     public func hasExtension(_ identifier: String) -> Bool {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else {
             ERR_clear_error()

@@ -44,7 +44,9 @@ final class OpenEditions: Sendable {
     func edition(_ productID: String, at now: Instant) async throws -> Opened? {
         let (known, changes) = state.withLock { ($0.editions[productID], $0.changes) }
         if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
-        guard let edition = try await database.readBriefly({ try EditionStore.edition(product: productID, in: $0) }) else { return nil }
+        guard let edition = try await database.readBriefly({ try EditionStore.edition(product: productID, in: $0) }) else {
+            return nil
+        }
         let file: OpenFile
         if let known, known.edition.mediaBlob == edition.mediaBlob {
             file = known.file
@@ -62,7 +64,8 @@ final class OpenEditions: Sendable {
         let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
         let (known, changes) = state.withLock { ($0.resources[key], $0.changes) }
         if let known { return known }
-        guard let resource = try await database.readBriefly({ try EditionStore.resource(path, of: edition.title.id, in: $0) }) else {
+        guard let resource = try await database.readBriefly({ try EditionStore.resource(path, of: edition.title.id, in: $0) })
+        else {
             return nil
         }
         state.withLock { if $0.changes == changes { $0.resources.insert(resource, for: key, cost: 1) } }
