@@ -125,7 +125,10 @@ let package = Package(
         library(
             "CarrelUpstream",
             bytes: true,
-            ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSubscription"]
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJOSE", "CarrelJSON", "CarrelSubscription",
+                "CarrelThreads",
+            ]
         ),
         library(
             "CarrelPackager",
@@ -138,8 +141,10 @@ let package = Package(
             "CarrelServer",
             bytes: true,
             [
-                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPServer",
-                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelWeb",
+                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelHTTPServer",
+                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream", "CarrelWeb",
             ]
         ),
         library(
@@ -156,9 +161,11 @@ let package = Package(
         executable(
             "carrel",
             [
-                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
                 "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
             ]
         ),
 
@@ -213,7 +220,7 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelServer",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

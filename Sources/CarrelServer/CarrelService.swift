@@ -1,9 +1,11 @@
 package import CarrelBytes
 package import CarrelCrypto
 package import CarrelHTTP
+import CarrelHTTPClient
 package import CarrelHTTPServer
 package import CarrelStore
 import CarrelThreads
+import CarrelUpstream
 
 /// The service on one home: its capabilities, and the router that answers for them.
 ///
@@ -40,6 +42,7 @@ package final class CarrelService: Sendable {
         package var stream = StreamSettings()
         package var subscription = SubscriptionSettings()
         package var editions = EditionSettings()
+        package var signOn = SignOnSettings()
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -137,8 +140,15 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
-        PageRoutes(callers: callers).add(to: &router)
-        SignInRoutes(accounts: accounts, desk: desk, check: check, callers: callers).add(to: &router)
+        let signIn = SignInRoutes(
+            accounts: accounts,
+            desk: desk,
+            check: check,
+            callers: callers,
+            signOnLabel: settings.signOn.provider == nil ? nil : settings.signOn.label
+        )
+        PageRoutes(callers: callers, signIn: signIn).add(to: &router)
+        signIn.add(to: &router)
         ShelfRoutes(
             orders: orders,
             titles: titles,
@@ -179,7 +189,6 @@ package final class CarrelService: Sendable {
             history: ListeningHistory(database: database),
             export: export,
             erasure: erasure,
-            staff: staff,
             callers: callers
         ).add(to: &router)
         StaffRoutes(
@@ -211,6 +220,21 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
+        IdentityRoutes(identities: Identities(database: database, clock: clock), desk: desk, callers: callers).add(to: &router)
+        if let provider = settings.signOn.provider {
+            let client = HTTPClient(
+                configuration: HTTPClientConfiguration(certificateAuthorities: settings.signOn.certificateAuthorities)
+            )
+            let signOn = SignOn(
+                client: OpenIDClient(provider, client: client, clock: clock),
+                settings: settings.signOn,
+                database: database,
+                clock: clock,
+                sessions: sessions,
+                key: HMACSHA256(key: try secret(.signOn))
+            )
+            SignOnRoutes(signOn: signOn, onFailure: settings.onFailure).add(to: &router)
+        }
         OperationRoutes(
             database: database,
             metrics: metrics,

@@ -13,6 +13,8 @@ public struct UpstreamError: Error, Sendable, Equatable, CustomStringConvertible
         public static let status = Code(description: "upstream.status")
         /// The status is 2xx, and the body is no answer to the call.
         public static let answer = Code(description: "upstream.answer")
+        /// The answer is signed by nobody we know, or not meant for us, or not for this sign-in.
+        public static let untrusted = Code(description: "upstream.untrusted")
         /// The system does not have the call.
         public static let unsupported = Code(description: "upstream.unsupported")
         /// The caller gave up waiting.

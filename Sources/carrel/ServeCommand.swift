@@ -43,7 +43,9 @@ struct ServeCommand: Command {
         }
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
-        let service = try await options.openService(settings.service)
+        var made = settings.service
+        made.signOn = try settings.signOn.service(publicURL: made.stream.publicURL)
+        let service = try await options.openService(made)
         do {
             try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
         } catch {

@@ -34,7 +34,9 @@ struct ServeSettings: SettingsTable {
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
 
-    static let settings = serverSettings + appSettings
+    var signOn = SignOnOptions()
+
+    static let settings = serverSettings + appSettings + SignOnOptions.settings
 
     private static let serverSettings: [Setting<Self>] = [
         Setting(
@@ -162,7 +164,7 @@ struct ServeSettings: SettingsTable {
         if let publicURL, !Self.isAddress(publicURL) {
             found.append(("http.public-url", "'\(publicURL)' is not an address such as https://audio.example.org"))
         }
-        return found
+        return found + signOn.contradictions
     }
 
     private static let longestTicketLife = Duration.seconds(10 * 366 * 86_400)

@@ -26,7 +26,7 @@ struct `The account page` {
         try await browser.open("\(server.url)/account")
         try await browser.type(name, into: "#name")
         try await browser.type(password, into: "#password")
-        try await browser.press("Enter")
+        try await browser.press(BrowserKey.enter)
         try await ready(browser)
     }
 
@@ -89,7 +89,7 @@ struct `The account page` {
 
         try await browser.type("My e-reader", into: "#app-name")
         try await browser.click("input[value=sync]")
-        try await browser.press("Enter")
+        try await browser.press(BrowserKey.enter)
         try await browser.wait(until: "!document.getElementById('new-app').hidden")
         let secret = try await browser.text("#new-app-text")
         let sync = ["-u", "\(name):\(secret)", "-H", "Content-Type: application/json", "-d", "[]", "\(server.url)/v2/states/"]
@@ -145,7 +145,6 @@ struct `The account page` {
         let accounts = try await DemoServer.json(["account", "list", "--home", server.home, "--json"])
         let names = accounts["accounts"]?.array?.compactMap { $0["name"]?.string } ?? []
         #expect(!names.contains(name))
-        #expect(names.contains { $0.hasPrefix("erased-") })
         #expect(try await DemoServer.json(["audit", "verify", "--home", server.home, "--json"])["intact"] == true)
         await end(server, browser)
     }
@@ -249,6 +248,7 @@ struct `The account page` {
         }
     }
 }
+
 
 import Glibc // SHOT
 extension [UInt8] { func write(to path: String) throws { let f = unsafe fopen(path, "w"); unsafe fwrite(self, 1, count, f); unsafe fclose(f) } } // SHOT

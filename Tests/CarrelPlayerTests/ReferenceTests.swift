@@ -43,6 +43,9 @@ struct `The tables of the command` {
         ("http.public-url = audio.example.org", "is not an address"), ("http.public-url = https://a/?b", "is not an address"),
         ("http.trusted-proxies = 10.0.0.0/8, localhost", "'localhost' is not a network"),
         ("stream.ticket-life = 30s", "less than a minute"), ("stream.ticket-life = 4000d", "more than ten years"),
+        ("oidc.client-id = carrel", "is needed too"), ("oidc.plan-life = 59m", "less than an hour"),
+        ("oidc.issuer = http://login.example.org\noidc.client-id = carrel", "is not an address"),
+        ("oidc.plans = gold", "is not GROUP=PLAN"), ("oidc.roles = it=owner", "is not GROUP=admin"),
         ("tls.key = key.pem", "certificate"), ("http.workers = 0", "http.workers"), ("http.prot = 1", "http.port"),
     ])
     func `refuse a setting that could not work, before a server runs on it`(line: String, why: String) {

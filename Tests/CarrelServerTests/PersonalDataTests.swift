@@ -13,7 +13,10 @@ import Testing
 struct `Personal data` {
     private let operatorActor = Actor("operator")
     /// What a search of the whole database finds nowhere once the person is forgotten.
-    private let traces = ["Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7"]
+    private let traces = [
+        "Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7",
+        "zebedee@provider",
+    ]
 
     /// A person with something in every table that can hold something about them.
     private func person(_ test: TestService) async throws -> (account: Account, order: Order, sessions: [String]) {
@@ -36,6 +39,9 @@ struct `Personal data` {
         )
         #expect(signIn.xml.hasPrefix("<token>"))
         _ = try await service.appPasswords.create(for: account, name: traces[3], scopes: [.sync], by: operatorActor)
+        let identity: JSON = ["issuer": "https://login.example.org", "subject": .string(traces[5])]
+        let identities = "/admin/v1/accounts/\(account.id)/identities"
+        #expect(try await test.send(.post, identities, body: identity, peer: .local(userID: 0)).status == 201)
         let browser = try await service.accounts.issueSession(for: account)
         _ = try await service.accounts.makeSignInLink(for: account)
         _ = try await service.desk.makeResetLink(for: account.id, by: operatorActor)
@@ -47,36 +53,149 @@ struct `Personal data` {
         let intervals = (0..<1203).map { index -> JSON in
             let start = now + .seconds(-7200 + index)
             return [
-                "id": .string(order.id), "startUtc": .string(start.description), "endUtc": .string((start + .seconds(1)).description),
+                "id": .string(order.id), "startUtc": .string(start.description),
+                "endUtc": .string((start + .seconds(1)).description),
                 "startPosition": .integer(index % 500), "endPosition": .integer(index % 500 + 1), "deviceId": .string(traces[4]),
                 "deviceName": .string(traces[1]),
             ]
         }
         let report = try await test.call(.post, "/v2/states/", body: .array(intervals))
         #expect(report.json["accepted"] == 1203)
-        let device = try #require(try await service.devices.list(of: account).first)
         _ = try await test.ask("sign_in", ["username": account.name, "password": "wrong horse battery"])
-        _ = device
         return (account, order, [browser])
     }
 
-    @Test func `is declared for every table of the schema, and for no other`() async throws {
-        let test = try await TestService()
-        let names = try await test.service.database.read { transaction -> Set<String> in
-            let rows =
-                switch Engine.current {
-                case .sqlite:
-                    try transaction.rows(SQL("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"))
-                case .postgres:
-                    try transaction.rows(
-                        SQL("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
-                    )
-                }
-            return Set(try rows.map { try $0.text(0) })
+    /// The tables of the schema, as the database itself lists them, with their columns.
+    private func schema(_ test: TestService) async throws -> [String: Set<String>] {
+        let statement =
+            switch Engine.current {
+            case .sqlite:
+                SQL(
+                    """
+                    SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+                    WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!'
+                    """
+                )
+            case .postgres:
+                SQL("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()")
+            }
+        return try await test.service.database.read { transaction in
+            try transaction.rows(statement, []).reduce(into: [:]) { tables, row in
+                tables[try row.text(0), default: []].insert(try row.text(1))
+            }
         }
-        let declared = Set(PersonalData.tables.keys)
+    }
+
+    @Test func `is declared for every table of the schema, and for no other`() async throws {
+        let tables = try await schema(try await TestService())
+        let (names, declared) = (Set(tables.keys), Set(PersonalData.tables.keys))
         #expect(names.subtracting(declared).isEmpty, "say in PersonalData what these tables hold about people")
         #expect(declared.subtracting(names).isEmpty, "PersonalData knows tables that are not there")
+        // A row that points to an account, or to something of an account's, is about somebody.
+        let pointers: Set<String> = ["account_id", "account", "order_id", "device_id"]
+        for (table, columns) in tables where !columns.isDisjoint(with: pointers) {
+            #expect(PersonalData.tables[table]?.member != nil, "\(table) holds something about people")
+        }
+    }
+
+    /// What the tables that outlive a person say, column by column: a new one is exported, and emptied by ``Erasure`` where it says
+    /// who it was, before it is written down here.
+    @Test func `is known column by column where a row is kept`() async throws {
+        let known: [String: Set<String>] = [
+            "accounts": [
+                "id", "name", "created_at", "password", "suspended_at", "device_limit", "erased_at", "role",
+            ],
+            "subscriptions": ["id", "account_id", "plan", "starts_at", "ends_at", "created_at"],
+            "purchases": ["id", "account_id", "product_id", "kind", "ends_at", "created_at"],
+            "orders": [
+                "id", "number", "account_id", "title_id", "kind", "state", "starts_at", "ends_at", "created_at", "activated_at",
+                "ended_at", "master_version", "wrapped_key",
+            ],
+            "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
+        ]
+        let tables = try await schema(try await TestService())
+        for (table, treatment) in PersonalData.tables {
+            guard case .kept = treatment else { continue }
+            #expect(tables[table] == known[table], "\(table)")
+        }
+    }
+
+    /// How many rows each table has that says something about people.
+    private static let counting = [
+        "accounts": SQL("SELECT count(*) FROM accounts"), "devices": SQL("SELECT count(*) FROM devices"),
+        "sessions": SQL("SELECT count(*) FROM sessions"), "app_passwords": SQL("SELECT count(*) FROM app_passwords"),
+        "identities": SQL("SELECT count(*) FROM identities"),
+        "subscriptions": SQL("SELECT count(*) FROM subscriptions"), "purchases": SQL("SELECT count(*) FROM purchases"),
+        "orders": SQL("SELECT count(*) FROM orders"), "intervals": SQL("SELECT count(*) FROM intervals"),
+        "bookmarks": SQL("SELECT count(*) FROM bookmarks"), "audit": SQL("SELECT count(*) FROM audit"),
+    ]
+
+    private func counts(_ test: TestService) async throws -> [String: Int64] {
+        try await test.service.database.read { transaction in
+            try Self.counting.mapValues { try transaction.row($0, [])?.integer(0) ?? 0 }
+        }
+    }
+
+    @Test func `is deleted from every table that says so`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let (account, _, _) = try await person(test)
+        let before = try await counts(test)
+        let personal = PersonalData.tables.filter { $0.value.member != nil }.map(\.key)
+        #expect(Set(personal) == Set(before.keys), "count the rows of every table that says something about people")
+        for (table, count) in before { #expect(count > 0, "the person of this test has nothing in \(table)") }
+        try await test.service.erasure.erase(account.id, by: operatorActor)
+        let after = try await counts(test)
+        for (table, treatment) in PersonalData.tables {
+            switch treatment {
+            case .deleted: #expect(after[table] == 0, "\(table)")
+            case .kept: #expect((after[table] ?? 0) >= (before[table] ?? 0), "\(table)")
+            case .nothing: break
+            }
+        }
+    }
+
+    @Test func `of staff is kept until they are staff no more, so that an owner is left`() async throws {
+        let test = try await TestService()
+        let account = try await test.service.desk.create("Olga Owner", by: operatorActor)
+        try await test.service.staff.setRole(.owner, of: account, by: operatorActor)
+        let path = "/admin/v1/accounts/\(account.id)/erase"
+        let local = Peer.local(userID: 0)
+        #expect(try await test.send(.post, path, body: ["name": "Olga Owner"], peer: local).status == 409)
+        let other = try await test.service.desk.create("Otto Owner", by: operatorActor)
+        try await test.service.staff.setRole(.owner, of: other, by: operatorActor)
+        try await test.service.staff.setRole(.reader, of: account, by: operatorActor)
+        #expect(try await test.send(.post, path, body: ["name": "Olga Owner"], peer: local).status == 200)
+    }
+
+    @Test func `once forgotten, makes no account that anybody can open again`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let (account, old, _) = try await person(test)
+        try await test.service.erasure.erase(account.id, by: operatorActor)
+        let local = Peer.local(userID: 0)
+        let listed = try await test.call(.get, "/admin/v1/accounts", peer: local)
+        #expect(listed.json["accounts"]?.array?.isEmpty == true)
+        let attempts: [(HTTPMethod, String, JSON?)] = [
+            (.get, "", nil), (.patch, "", ["suspended": false]), (.patch, "", ["password": "a password of mine"]),
+            (.patch, "", ["deviceLimit": 1]), (.post, "/reset-links", nil), (.get, "/devices", nil), (.get, "/sessions", nil),
+            (.post, "/app-passwords", ["name": "a", "scopes": ["opds"]]), (.put, "/role", ["role": "admin"]),
+            (.post, "/subscriptions", ["plan": "gold"]), (.post, "/purchases", ["product": "issue-7"]),
+        ]
+        for (method, path, body) in attempts {
+            let answer = try await test.send(method, "/admin/v1/accounts/\(account.id)\(path)", body: body, peer: local)
+            #expect(answer.status == 404, "\(method) \(path)")
+        }
+        // What was sold stays to be looked up.
+        let kept = try await test.call(.get, "/v1/orders/\(old.id)", peer: local)
+        #expect(kept.json["account"]?.string?.hasPrefix("erased-") == true)
+        // Whoever has the name now is somebody else.
+        let order: JSON = ["account": .string(account.name), "title": .string(test.title.id)]
+        #expect(try await test.send(.post, "/v1/orders", body: order, peer: local).status == 201)
+        let namesake = try #require(try await test.service.accounts.find(named: account.name))
+        #expect(namesake.id != account.id)
+        await #expect(throws: (any Error).self) {
+            let bookmarks = Bookmarks(database: test.service.database, clock: test.clock)
+            _ = try await bookmarks.add(account: account.id, title: test.title.id, positionMS: 0, note: "late")
+        }
     }
 
     @Test func `is handed over in full`() async throws {

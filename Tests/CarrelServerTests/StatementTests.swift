@@ -9,7 +9,8 @@ struct `Every statement of the server` {
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + PersonalDataStore.statements + AppPasswordStore.statements + AuditStore.statements
-        + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + StaffStore.statements
+        + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
+        + StaffStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

@@ -144,6 +144,9 @@ static const unsigned char shortcuts_js[] = {
 static const unsigned char sign_in_html[] = {
 #embed "assets/sign-in.html"
 };
+static const unsigned char sign_on_failed_html[] = {
+#embed "assets/sign-on-failed.html"
+};
 static const unsigned char sleep_sheet_js[] = {
 #embed "assets/sleep-sheet.js"
 };
@@ -223,6 +226,7 @@ static const struct cweb_asset table[] = {
     ASSET(shelf_js, "shelf.js", JAVASCRIPT),
     ASSET(shortcuts_js, "shortcuts.js", JAVASCRIPT),
     ASSET(sign_in_html, "sign-in.html", HTML),
+    ASSET(sign_on_failed_html, "sign-on-failed.html", HTML),
     ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),
     ASSET(sleep_js, "sleep.js", JAVASCRIPT),
     ASSET(slider_js, "slider.js", JAVASCRIPT),

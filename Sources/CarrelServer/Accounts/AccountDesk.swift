@@ -38,6 +38,7 @@ package struct AccountDesk: Sendable {
         try await change(id, actor.entry("account.password", on: id, at: now)) { _, transaction in
             try AccountStore.setPassword(hash, of: id, in: transaction)
             try SessionStore.deleteAll(ofAccount: id, in: transaction)
+            try DeviceStore.freeAll(of: id, at: now, in: transaction)
             try RevocationStore.revoke(.account(id), at: now, in: transaction)
         }
     }
@@ -123,7 +124,7 @@ package struct AccountDesk: Sendable {
             try AccountStore.setPassword(hash, of: account.id, in: transaction)
             try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
             try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
-            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
+            try DeviceStore.freeAll(of: account.id, at: now, in: transaction)
             try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",

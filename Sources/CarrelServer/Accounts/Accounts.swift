@@ -49,12 +49,10 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
     }
 
-    /// The name of an account that exists.
+    /// The name of an account that exists, or did: its orders stay when it is forgotten.
     package func name(ofID id: String) async throws -> String {
-        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else {
-            throw ServerError(.notFound, "there is no such account")
-        }
-        return account.name
+        guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else { throw AccountDesk.unknown }
+        return name
     }
 
     static func checkedName(_ name: String) throws -> String {

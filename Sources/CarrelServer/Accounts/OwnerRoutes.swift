@@ -14,7 +14,6 @@ struct OwnerRoutes {
     let history: ListeningHistory
     let export: PersonalExport
     let erasure: Erasure
-    let staff: Staff
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -108,9 +107,6 @@ struct OwnerRoutes {
         try object.allowOnly(["name", "password"])
         let name = try object.requiredString("name")
         guard name == session.account.name else { throw ServerError(.invalid, "this is not the name of your account") }
-        guard try await !staff.role(of: session.account.id).isStaff else {
-            throw ServerError(.conflict, "you are staff: an owner has to end that first")
-        }
         if try await accounts.signInRecord(of: session.account)?.password != nil {
             _ = try await checked(try object.string("password") ?? "", "account.erase", session, request)
         }

@@ -42,7 +42,8 @@ package enum SessionStore {
     )
 
     package static let statements = [
-        devicesOfFamily, otherFamilies, insert, byHash, byAccount, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount, deleteFamilyOfAccount,
+        insert, byHash, byAccount, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount, deleteFamilyOfAccount,
+        devicesOfFamily, otherFamilies,
     ]
 
     /// Whether the session is new; false when its token is known already.

@@ -30,6 +30,8 @@ package enum SecretStore {
         case audit
         /// What is kept of who tried to sign in.
         case throttle
+        /// What browsers keep while somebody signs in at a provider.
+        case signOn = "sign-on"
     }
 
     /// The secret of every purpose; those that are missing are made.

@@ -16,15 +16,16 @@ package struct Erasure: Sendable {
     ///   - name: its name, typed again, where somebody has to be sure; nil where they are.
     ///   - actor: who asks.
     /// - Throws: ``ServerError`` `notFound` when there is no such account, or it was erased before; `invalid` when the name is
-    ///   another one.
+    ///   another one; `conflict` while it is staff.
     package func erase(_ id: String, named name: String? = nil, by actor: Actor) async throws {
         let now = clock.now
         let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")
         let ended = try await database.write { transaction -> [String] in
-            guard try PersonalDataStore.account(id, in: transaction) != nil,
-                let account = try AccountStore.account(id: id, in: transaction)
-            else { throw AccountDesk.unknown }
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountDesk.unknown }
             if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
+            guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
+                throw ServerError(.conflict, "this account is staff: an owner has to end that first")
+            }
             let ended = try PersonalDataStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
             return ended
@@ -47,7 +48,9 @@ extension PersonalDataStore {
         for statement in [revokeOrders, endSubscriptions, endPurchases] {
             _ = try transaction.run(statement, [.text(account), .instant(now)])
         }
-        for statement in [deleteIntervals, deleteBookmarks] { _ = try transaction.run(statement, [.text(account)]) }
+        for statement in [deleteIntervals, deleteBookmarks, deleteIdentities] {
+            _ = try transaction.run(statement, [.text(account)])
+        }
         try SessionStore.deleteAll(ofAccount: account, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
         try RevocationStore.revoke(.account(account), at: now, in: transaction)

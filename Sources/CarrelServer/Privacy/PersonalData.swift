@@ -30,6 +30,7 @@ package enum PersonalData {
             because: "orders and the audit log refer to it; the name becomes a random one, the password is removed"
         ),
         "devices": .deleted(exportedAs: "devices"),
+        "identities": .deleted(exportedAs: "identities"),
         "sessions": .deleted(exportedAs: "sessions"),
         "app_passwords": .deleted(exportedAs: "appPasswords"),
         "subscriptions": .kept(exportedAs: "subscriptions", because: accounting),
@@ -42,6 +43,7 @@ package enum PersonalData {
             because: "each entry is sealed together with the one before it; an entry names ids, never a person"
         ),
         "throttle": .nothing("keyed hashes of names and networks, which nobody can turn back; gone after 90 days"),
+        "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
         "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
         "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),

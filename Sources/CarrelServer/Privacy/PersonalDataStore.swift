@@ -66,6 +66,7 @@ package enum PersonalDataStore {
         "DELETE FROM intervals WHERE order_id IN (SELECT id FROM orders WHERE account_id = $1)"
     )
     static let deleteBookmarks = SQL("DELETE FROM bookmarks WHERE account_id = $1")
+    static let deleteIdentities = SQL("DELETE FROM identities WHERE account_id = $1")
     static let deleteDevices = SQL("DELETE FROM devices WHERE account_id = $1")
     static let liveOrders = SQL(
         "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
@@ -95,7 +96,7 @@ package enum PersonalDataStore {
 
     package static let statements = [
         account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, auditOfThing, deleteIntervals,
-        deleteBookmarks, deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
+        deleteBookmarks, deleteIdentities, deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
     ]
 
     /// How many rows are read at a time of what can be many.

@@ -49,19 +49,36 @@ package struct PersonalExport: Sendable {
             var things: [String] = []
             try await list("devices") {
                 try DeviceStore.devices(of: account, in: $0).map(AccountRoutes.json)
-            } each: { things.append($0) }
-            try await list("sessions") { try PersonalDataStore.sessions(of: account, in: $0) } each: { things.append($0) }
+            } each: {
+                things.append($0)
+            }
+            try await list("sessions") {
+                try PersonalDataStore.sessions(of: account, in: $0)
+            } each: {
+                things.append($0)
+            }
+            try await list("identities") {
+                try SignOnStore.identities(of: account, in: $0).map(IdentityRoutes.json)
+            }
             try await list("appPasswords") {
                 try AppPasswordStore.passwords(of: account, in: $0).map { .object(AccountRoutes.json($0)) }
             }
             try await list("subscriptions") {
                 try PersonalDataStore.subscriptions(of: account, in: $0)
-            } each: { things.append($0) }
-            try await list("purchases") { try PersonalDataStore.purchases(of: account, in: $0) } each: { things.append($0) }
+            } each: {
+                things.append($0)
+            }
+            try await list("purchases") {
+                try PersonalDataStore.purchases(of: account, in: $0)
+            } each: {
+                things.append($0)
+            }
             var orders: [String] = []
             try await pages("orders", [account]) { account, mark, transaction in
                 try PersonalDataStore.orders(of: account, after: mark, in: transaction)
-            } each: { orders.append($0) }
+            } each: {
+                orders.append($0)
+            }
             try await pages("listening", orders) { order, mark, transaction in
                 try PersonalDataStore.intervals(of: order, after: mark, in: transaction)
             }

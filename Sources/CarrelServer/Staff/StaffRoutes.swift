@@ -110,7 +110,7 @@ package struct StaffRoutes {
         return response
     }
 
-    private static func cookie(_ value: String, maxAge: Int, _ request: HTTPRequest) -> String {
+    static func cookie(_ value: String, maxAge: Int, _ request: HTTPRequest) -> String {
         SetCookie(
             Callers.staffCookie,
             value,

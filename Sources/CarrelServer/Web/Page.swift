@@ -25,7 +25,7 @@ enum Page {
     }
 
     /// The comments that are places in pages with forms. What somebody typed is escaped, and cannot be one.
-    private static let places = ["problem", "next", "name"]
+    private static let places = ["problem", "next", "name", "sign-on"]
 
     /// A page with a form, which is told what only the server knows.
     ///
@@ -67,6 +67,11 @@ enum Page {
         /// A field that the form sends along.
         static func hidden(_ name: String, _ value: String) -> Markup {
             Markup(text: "<input type=\"hidden\" name=\"\(escaped(name))\" value=\"\(escaped(value))\">")
+        }
+
+        /// A way to go on that looks like a button.
+        static func link(_ words: String, to address: String) -> Markup {
+            Markup(text: "<a class=\"button button-quiet\" href=\"\(escaped(address))\">\(escaped(words))</a>")
         }
 
         /// Text, also fit for the value of an attribute in quotes.

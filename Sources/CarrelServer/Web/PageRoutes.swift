@@ -4,6 +4,7 @@ import CarrelWeb
 /// The pages for people, and what they load.
 struct PageRoutes {
     let callers: Callers
+    let signIn: SignInRoutes
 
     func add(to router: inout Router) {
         router.notFoundPage = { request in
@@ -15,7 +16,7 @@ struct PageRoutes {
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "account") { request, _ in
-            guard try await callers.session(request) != nil else { return try SignInRoutes.page(then: request) }
+            guard try await callers.session(request) != nil else { return try signIn.page(then: request) }
             return try Page.file("account.html", request)
         }
         router.on(.get, "assets/{name}") { request, parameters in try Page.file(parameters["name"], request) }
@@ -24,7 +25,7 @@ struct PageRoutes {
 
     /// A page for an account's reader, or the page to sign in at.
     private func page(_ name: String, _ request: HTTPRequest) async throws -> HTTPResponse {
-        guard try await callers.readerIfAny(request) != nil else { return try SignInRoutes.page(then: request) }
+        guard try await callers.readerIfAny(request) != nil else { return try signIn.page(then: request) }
         return try Page.file(name, request)
     }
 }

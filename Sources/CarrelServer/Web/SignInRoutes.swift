@@ -9,6 +9,8 @@ struct SignInRoutes {
     let desk: AccountDesk
     let check: PasswordCheck
     let callers: Callers
+    /// What the button says that leads to the OpenID provider; nil where there is none.
+    let signOnLabel: String?
 
     /// A name, a password of 256 characters, escaped.
     private static let formLimit = 16_384
@@ -19,7 +21,7 @@ struct SignInRoutes {
             if try await callers.session(request) != nil { return .redirect(to: "/") }
             let isChanged = request.query["changed"] != nil
             let notice = Page.Markup.notice("Your new password is set. Sign in with it.")
-            return try Page.form("sign-in.html", isChanged ? ["problem": notice] : [:])
+            return try form(isChanged ? ["problem": notice] : [:], then: "/")
         }
         router.on(.post, "sign-in", acceptsForms: true) { request, _ in try await signIn(request) }
         router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
@@ -49,8 +51,21 @@ struct SignInRoutes {
     /// - Parameter request: what was asked for: signing in leads back there.
     /// - Returns: the page, with status 401.
     /// - Throws: when the page is missing from the program.
-    static func page(then request: HTTPRequest) throws -> HTTPResponse {
-        try Page.form("sign-in.html", ["next": .hidden("next", request.path.raw)], status: .unauthorized)
+    func page(then request: HTTPRequest) throws -> HTTPResponse {
+        try form([:], then: request.path.raw, status: .unauthorized)
+    }
+
+    private func form(
+        _ parts: [String: Page.Markup],
+        then path: String,
+        status: HTTPStatus = .ok
+    ) throws -> HTTPResponse {
+        var parts = parts
+        parts["next"] = .hidden("next", path)
+        if let signOnLabel {
+            parts["sign-on"] = .link(signOnLabel, to: "/sign-in/oidc?to=\(PercentEncoding.encode(path))")
+        }
+        return try Page.form("sign-in.html", parts, status: status)
     }
 
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -63,10 +78,7 @@ struct SignInRoutes {
             requestID: request.id
         )
         func again(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
-            let parts: [String: Page.Markup] = [
-                "problem": .problem(sentence), "next": .hidden("next", next), "name": .plain(attempt.name),
-            ]
-            return try Page.form("sign-in.html", parts, status: status)
+            try self.form(["problem": .problem(sentence), "name": .plain(attempt.name)], then: next, status: status)
         }
         do {
             switch try await check.run(attempt) {

@@ -1,0 +1,40 @@
+import CarrelBytes
+import CarrelStore
+
+/// Which identities at providers lead to an account, for the operator. Every change is in the audit log.
+struct Identities: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    func list(of account: Account) async throws -> [SignOnStore.Identity] {
+        try await database.read { try SignOnStore.identities(of: account.id, in: $0) }
+    }
+
+    /// Lets an identity sign in to an account.
+    ///
+    /// - Throws: ``ServerError`` `conflict` when it leads to an account already.
+    func link(issuer: String, subject: String, to account: Account, by actor: Actor) async throws {
+        guard !issuer.isEmpty, issuer.utf8.count <= 1024, 1...255 ~= subject.utf8.count else {
+            throw ServerError(.invalid, "an identity is an issuer and a subject of at most 255 bytes")
+        }
+        // The subject says who somebody is: it stays out of the log, where it could never be deleted.
+        let entry = actor.entry("identity.link", on: account.id, at: clock.now, reason: issuer)
+        try await database.write { transaction in
+            guard try SignOnStore.link(issuer: issuer, subject: subject, to: account.id, at: entry.at, in: transaction) else {
+                throw ServerError(.conflict, "this identity leads to an account already")
+            }
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
+    /// Lets an identity no longer sign in. Sessions that are open go on until they are ended.
+    func unlink(issuer: String, subject: String, of account: Account, by actor: Actor) async throws {
+        let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: issuer)
+        try await database.write { transaction in
+            guard try SignOnStore.unlink(issuer: issuer, subject: subject, of: account.id, in: transaction) else {
+                throw ServerError(.notFound, "this identity does not lead to the account")
+            }
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+public import CarrelCrypto
+
+/// What an OpenID provider and we have agreed on.
+public struct OpenIDConfiguration: Sendable {
+    /// The provider's name for itself, an address, compared letter by letter.
+    public let issuer: String
+    /// Its name for us.
+    public let clientID: String
+    /// What proves that we are we; nil for a public client, which has only PKCE.
+    public let clientSecret: Secret?
+    /// What we ask for, `openid` in any case.
+    public let scopes: [String]
+    /// The claim that lists the groups somebody is in.
+    public let groupsClaim: String
+
+    /// - Parameters:
+    ///   - issuer: https, or http on this machine; without query.
+    ///   - clientID: as registered.
+    ///   - clientSecret: UTF-8 text; nil for a public client.
+    ///   - scopes: beside `openid`.
+    ///   - groupsClaim: its name.
+    /// - Throws: `upstream.address` for an issuer that cannot be asked.
+    public init(
+        issuer: String,
+        clientID: String,
+        clientSecret: Secret? = nil,
+        scopes: [String] = [],
+        groupsClaim: String = "groups"
+    ) throws(UpstreamError) {
+        try UpstreamAddress.check(issuer)
+        guard !issuer.contains("?") else { throw UpstreamError(.address, "an issuer has no query") }
+        self.issuer = issuer
+        self.clientID = clientID
+        self.clientSecret = clientSecret
+        self.scopes = ["openid"] + scopes.filter { $0 != "openid" }
+        self.groupsClaim = groupsClaim
+    }
+}

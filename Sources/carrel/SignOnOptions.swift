@@ -1,0 +1,135 @@
+import CarrelCrypto
+import CarrelServer
+import CarrelSettings
+import CarrelUpstream
+import Glibc
+
+/// The settings of signing in at an OpenID provider.
+struct SignOnOptions: Sendable {
+    var issuer: String?
+    var clientID: String?
+    var secretFile: String?
+    var scopes: [String] = ["profile"]
+    var groupsClaim = "groups"
+    var plans: [String] = []
+    var roles: [String] = []
+    var planLife = Duration.seconds(30 * 24 * 3600)
+    var createsAccounts = true
+    var label = "Sign in with your organisation"
+    var authorities: String?
+
+    static let settings: [Setting<ServeSettings>] = [
+        Setting(
+            \.signOn.issuer,
+            "oidc.issuer",
+            value: "url",
+            help: "The OpenID provider that people sign in at, by its own name; none when unset."
+        ),
+        Setting(\.signOn.clientID, "oidc.client-id", value: "name", help: "The provider's name for this server."),
+        Setting(
+            \.signOn.secretFile,
+            "oidc.client-secret-file",
+            value: "file",
+            help: "The file that holds what the provider knows this server by; none for a public client."
+        ),
+        Setting(\.signOn.scopes, "oidc.scopes", value: "word", help: "What the provider is asked for, beside openid."),
+        Setting(
+            \.signOn.groupsClaim,
+            "oidc.groups-claim",
+            value: "name",
+            help: "The claim that lists the groups somebody is in."
+        ),
+        Setting(
+            \.signOn.plans,
+            "oidc.plans",
+            value: "group=plan",
+            help: "Plans that groups give, such as readers=gold."
+        ),
+        Setting(
+            \.signOn.roles,
+            "oidc.roles",
+            value: "group=role",
+            help: "Roles that groups give, such as it=admin or desk=support; the provider alone decides then, owners excepted."
+        ),
+        Setting(
+            \.signOn.planLife,
+            "oidc.plan-life",
+            help: "How long a plan of a group runs after a sign-in; nobody tells the server when somebody leaves a group."
+        ),
+        Setting(
+            \.signOn.createsAccounts,
+            "oidc.create-accounts",
+            help: "Whether who signs in for the first time gets an account; else only those get in whom the operator linked."
+        ),
+        Setting(\.signOn.label, "oidc.label", value: "text", help: "What the button on the sign-in page says."),
+        Setting(
+            \.signOn.authorities,
+            "oidc.certificate-authorities",
+            value: "file",
+            help: "The certificate authorities, in PEM, to trust for the provider instead of the system's."
+        ),
+    ]
+
+    var contradictions: [(setting: String, problem: String)] {
+        var found: [(setting: String, problem: String)] = []
+        if (issuer == nil) != (clientID == nil) {
+            found.append((issuer == nil ? "oidc.issuer" : "oidc.client-id", "is needed too: signing in takes both"))
+        }
+        if let issuer, (try? OpenIDConfiguration(issuer: issuer, clientID: "x")) == nil {
+            found.append(("oidc.issuer", "'\(issuer)' is not an address such as https://login.example.org"))
+        }
+        for text in plans where Self.pair(text) == nil {
+            found.append(("oidc.plans", "'\(text)' is not GROUP=PLAN"))
+        }
+        for text in roles
+        where Self.pair(text).flatMap({ Role(rawValue: $0.1) }).map({ [.admin, .support].contains($0) }) != true {
+            found.append(("oidc.roles", "'\(text)' is not GROUP=admin or GROUP=support"))
+        }
+        if planLife < .seconds(3600) { found.append(("oidc.plan-life", "is less than an hour")) }
+        return found
+    }
+
+    /// A group and what it gives.
+    private static func pair(_ text: String) -> (String, String)? {
+        guard let equals = text.lastIndex(of: "="), equals != text.startIndex, text.index(after: equals) != text.endIndex else {
+            return nil
+        }
+        return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+
+    /// What the service needs of it; reads the file of the secret.
+    func service(publicURL: String?) throws -> SignOnSettings {
+        var made = SignOnSettings()
+        guard let issuer, let clientID else { return made }
+        made.provider = try OpenIDConfiguration(
+            issuer: issuer,
+            clientID: clientID,
+            clientSecret: try secretFile.map(Self.secret),
+            scopes: scopes,
+            groupsClaim: groupsClaim
+        )
+        made.certificateAuthorities = authorities
+        made.plans = Dictionary(plans.compactMap(Self.pair)) { $1 }
+        made.roles = Dictionary(roles.compactMap(Self.pair)) { $1 }.compactMapValues(Role.init)
+        made.planLife = planLife
+        made.createsAccounts = createsAccounts
+        made.publicURL = publicURL
+        made.label = label
+        return made
+    }
+
+    /// The first line of a file.
+    private static func secret(_ path: String) throws -> Secret {
+        guard let file = unsafe fopen(path, "re") else {
+            throw ServerError(.notFound, "oidc.client-secret-file: \(path) cannot be read")
+        }
+        defer { unsafe fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 4097)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        let line = Array(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") })
+        guard 1...4096 ~= line.count else {
+            throw ServerError(.invalid, "oidc.client-secret-file: \(path) does not begin with a line of 1 to 4096 bytes")
+        }
+        return Secret(line)
+    }
+}
