@@ -8,10 +8,14 @@ struct `The account page` {
     private let password = "correct horse battery"
     private let name = "Zoë Reader"
 
-    private func start(_ kind: BrowserKind, _ options: BrowserOptions = BrowserOptions()) async throws -> (DemoServer, Browser) {
+    private func start(
+        _ kind: BrowserKind,
+        _ options: BrowserOptions = BrowserOptions(),
+        name: String? = nil
+    ) async throws -> (DemoServer, Browser) {
         let server = try await DemoServer(["--stream-access", "session"])
         try await checkProcess(
-            [DemoServer.program, "account", "create", name, "--password-stdin", "--home", server.home],
+            [DemoServer.program, "account", "create", name ?? self.name, "--password-stdin", "--home", server.home],
             input: Array(password.utf8)
         )
         return (server, try await Browser.start(kind, options))
@@ -22,9 +26,9 @@ struct `The account page` {
         _ = await server.stop()
     }
 
-    private func signIn(_ server: DemoServer, _ browser: Browser) async throws {
+    private func signIn(_ server: DemoServer, _ browser: Browser, as name: String? = nil) async throws {
         try await browser.open("\(server.url)/account")
-        try await browser.type(name, into: "#name")
+        try await browser.type(name ?? self.name, into: "#name")
         try await browser.type(password, into: "#password")
         try await browser.press(BrowserKey.enter)
         try await ready(browser)
@@ -98,7 +102,8 @@ struct `The account page` {
         try await ready(browser)
         #expect(try await browser.text("#apps").contains("My e-reader"))
         #expect(try await browser.text("#apps").contains("last used today"))
-        #expect(try await browser.script("return document.body.textContent.includes(arguments[0])", .string(secret)).bool == false)
+        let isShown = try await browser.script("return document.body.textContent.includes(arguments[0])", .string(secret)).bool
+        #expect(isShown == false)
         try await browser.click("#apps .row-end")
         try await browser.wait(until: "document.getElementById('apps').textContent === 'None.'")
         #expect(try await curl(sync).hasSuffix(" 401"))
@@ -217,38 +222,61 @@ struct `The account page` {
         await end(server, browser)
     }
 
-    @Test(arguments: [360, 1440]) func `fits, and names every control`(width: Int) async throws {
-        for scheme in [BrowserOptions.ColorScheme.light, .dark] {
-            let (server, browser) = try await start(.chromium, BrowserOptions(colorScheme: scheme))
-            try await browser.setWindowSize(width: width, height: 900)
-            for page in ["/sign-in", "/account"] {
-                if page == "/account" { try await signIn(server, browser) } else { try await browser.open("\(server.url)\(page)") }
-                let shot = try await browser.screenshot(wholePage: true) // SHOT
-                try shot.write(to: "/tmp/shots/\(page.dropFirst())-\(width)-\(scheme.rawValue).png") // SHOT
-                let wide = try await browser.script("return document.documentElement.scrollWidth > innerWidth").bool
-                #expect(wide == false, "\(page) scrolls sideways at \(width)")
-                let unnamed = try await browser.script(
-                    """
-                    const name = (e) => (e.getAttribute('aria-label') || [...(e.labels ?? [])].map((l) => l.textContent).join('')
-                      || e.textContent).trim();
-                    return [...document.querySelectorAll('button, a[href], input:not([type=hidden]), summary')]
-                      .filter((e) => !e.closest('[hidden]') && !name(e)).map((e) => e.outerHTML);
-                    """
-                )
-                #expect(unnamed.array?.isEmpty == true, "\(unnamed)")
-                let small = try await browser.script(
-                    """
-                    return [...document.querySelectorAll('button, .bar-link, .button, input:not([type=hidden]):not([type=checkbox])')]
-                      .filter((e) => e.offsetParent && e.getBoundingClientRect().height < 43).map((e) => e.outerHTML);
-                    """
-                )
-                #expect(small.array?.isEmpty == true, "too small to touch: \(small)")
-            }
-            await end(server, browser)
+    @Test(arguments: [360, 1440], [BrowserOptions.ColorScheme.light, .dark])
+    func `fits, and names every control`(width: Int, scheme: BrowserOptions.ColorScheme) async throws {
+        let long = "Wilhelmine.Donaudampfschifffahrtsgesellschaftskapitänswitwe@bibliothek.der.kleinen.stadt.example.org"
+        let (server, browser) = try await start(.chromium, BrowserOptions(colorScheme: scheme), name: long)
+        try await browser.setWindowSize(width: width, height: 900)
+        try await browser.open("\(server.url)/sign-in")
+        try await examine(browser, "sign-in", width)
+        try await signIn(server, browser, as: long)
+        try await examine(browser, "account with nothing in it", width)
+
+        let device = String(repeating: "Donaudampfschiff", count: 6)
+        _ = try await curl([
+            "--data-urlencode", "username=\(long)", "--data-urlencode", "password=\(password)", "-d", "uuid=1",
+            "--data-urlencode", "device_name=\(device)", "\(server.url)/sign_in/",
+        ])
+        let home = ["--home", server.home]
+        for arguments in [
+            ["plan", "create", "everything-that-there-is-and-all-that-is-to-come-for-ever-and-ever"],
+            ["plan", "grant", long, "everything-that-there-is-and-all-that-is-to-come-for-ever-and-ever"],
+            ["plan", "give", long, String(repeating: "com.example.edition.", count: 10), "--as", "gift"],
+            [
+                "account", "app-password", "create", long, String(repeating: "Bücherwurm", count: 9), "--scope", "opds",
+                "--scope", "sync",
+            ],
+        ] {
+            try await checkProcess([DemoServer.program] + arguments + home)
         }
+        try await browser.reload()
+        try await ready(browser)
+        try await examine(browser, "account", width)
+        try await browser.open("\(server.url)/")
+        try await browser.wait(until: "!document.getElementById('sign-out').hidden")
+        try await examine(browser, "shelf", width)
+        await end(server, browser)
+    }
+
+    /// Nothing wider than the window, every control with a name, and big enough to touch.
+    private func examine(_ browser: Browser, _ page: String, _ width: Int) async throws {
+        let wide = try await browser.script("return document.documentElement.scrollWidth > innerWidth").bool
+        #expect(wide == false, "\(page) scrolls sideways at \(width)")
+        let unnamed = try await browser.script(
+            """
+            const name = (e) => (e.getAttribute('aria-label') || [...(e.labels ?? [])].map((l) => l.textContent).join('')
+              || e.textContent).trim();
+            return [...document.querySelectorAll('button, a[href], input:not([type=hidden]), summary')]
+              .filter((e) => !e.closest('[hidden]') && !name(e)).map((e) => e.outerHTML);
+            """
+        )
+        #expect(unnamed.array?.isEmpty == true, "\(page): \(unnamed)")
+        let small = try await browser.script(
+            """
+            return [...document.querySelectorAll('button, .bar-link, .button, input:not([type=hidden]):not([type=checkbox])')]
+              .filter((e) => e.offsetParent && e.getBoundingClientRect().height < 43).map((e) => e.outerHTML);
+            """
+        )
+        #expect(small.array?.isEmpty == true, "\(page), too small to touch: \(small)")
     }
 }
-
-
-import Glibc // SHOT
-extension [UInt8] { func write(to path: String) throws { let f = unsafe fopen(path, "w"); unsafe fwrite(self, 1, count, f); unsafe fclose(f) } } // SHOT

@@ -105,7 +105,12 @@ async function showSessions() {
     if (session.current) return row(name, detail, make('span', { class: 'here', text: 'This one' }));
     return row(name, detail, ender('Sign out', name, `/sessions/${encodeURIComponent(session.id)}`, `${name} is signed out.`, showPlaces));
   }), 'Nowhere.');
-  byId('end-others').hidden = sessions.length < 2;
+  byId('sign-out').addEventListener('click', () => attempt(async () => {
+  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  location.assign('/');
+}));
+
+byId('end-others').hidden = sessions.length < 2;
 }
 
 async function showPlaces() {
