@@ -144,7 +144,7 @@ let package = Package(
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelWeb",
+                "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
         library(
@@ -220,7 +220,7 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelServer",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

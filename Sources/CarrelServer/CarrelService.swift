@@ -34,6 +34,7 @@ package final class CarrelService: Sendable {
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
+    package let activity: Activity
     package let router: Router
     private let draining: Locked<Bool>
 
@@ -47,6 +48,8 @@ package final class CarrelService: Sendable {
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
+        /// Which version of the program runs.
+        package var version = ""
         /// Told of every error that a client sees only as a 500.
         package var onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
@@ -65,6 +68,7 @@ package final class CarrelService: Sendable {
         self.database = database
         self.blobs = blobs
         self.metrics = metrics
+        activity = Activity(clock: clock)
         let master = try MasterKeyring.Shared(of: home)
         tickets = try await TicketKeyring(database: database, master: master, clock: clock)
         let secrets = try await SecretStore.ownSecrets(master, in: database)
@@ -127,6 +131,7 @@ package final class CarrelService: Sendable {
             credentials: credentials,
             feedPasswords: feedPasswords,
             database: database,
+            activity: activity,
             credentialLife: settings.subscription.credentialLife
         )
         let draining = Locked(false)
@@ -158,9 +163,9 @@ package final class CarrelService: Sendable {
             callers: callers,
             clock: clock
         ).add(to: &router)
-        StreamRoutes(streaming: streaming, titles: titles, callers: callers).add(to: &router)
+        StreamRoutes(streaming: streaming, titles: titles, callers: callers, activity: activity).add(to: &router)
         SampleRoutes(titles: titles).add(to: &router)
-        ListeningRoutes(listening: listening, streaming: streaming, callers: callers).add(to: &router)
+        ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
         AdminRoutes(
@@ -171,10 +176,17 @@ package final class CarrelService: Sendable {
             tickets: tickets,
             callers: callers
         ).add(to: &router)
-        SubscriptionRoutes(
+        let calls = SubscriptionRoutes(
             service: authorisation,
             names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
+        )
+        calls.add(to: &router)
+        var callsAlone = Router()
+        calls.add(to: &callsAlone)
+        CannedUserRoutes(
+            check: settings.subscription.hasCannedUsers ? CannedUserCheck(router: callsAlone) : nil,
+            callers: callers
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
@@ -212,14 +224,31 @@ package final class CarrelService: Sendable {
             ),
             metrics: metrics
         )
-        DownloadRoutes(
-            downloads: EditionDownloads(open: openEditions, titles: titles, clock: clock),
-            gate: gate,
-            settings: settings.editions,
-            document: AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
+        let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
+        downloadRoutes.add(to: &router)
+        EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
+        FeedRoutes(
+            database: database,
+            document: document,
+            catalogID: CatalogID.text(try secret(.audit)),
+            callers: callers
         ).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
-        AuditRoutes(audit: audit, callers: callers).add(to: &router)
+        AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
+        HealthRoutes(
+            home: home,
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            leases: streaming.leases,
+            activity: activity,
+            version: settings.version,
+            startedAt: clock.now,
+            isDraining: { draining.withLock { $0 } },
+            callers: callers
+        ).add(to: &router)
         IdentityRoutes(identities: Identities(database: database, clock: clock), desk: desk, callers: callers).add(to: &router)
         if let provider = settings.signOn.provider {
             let client = HTTPClient(

@@ -8,6 +8,7 @@ struct SubscriptionService: Sendable {
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
     let database: any Database
+    let activity: Activity
     /// How long an edition's credentials live.
     let credentialLife: Duration
 
@@ -15,10 +16,14 @@ struct SubscriptionService: Sendable {
         var refusal = SignInOutcome.notRecognised
         for source in sources {
             let outcome = try await source.signIn(request)
-            if case .token(let token, let password) = outcome { return answer(token, password) }
+            if case .token(let token, let password) = outcome {
+                activity.count(.signIns)
+                return answer(token, password)
+            }
             if outcome == .notRecognised && refusal != .notRecognised { continue }
             refusal = outcome
         }
+        if case .refused(let status, _) = refusal { activity.refuse(status) }
         return answer(refusal)
     }
 
@@ -63,11 +68,13 @@ struct SubscriptionService: Sendable {
         case .granted(let rule, let tag, let life):
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
+            activity.count(.credentials)
             let pair = issuer.issue(product: productID, account: tag, life: life ?? credentialLife)
             return .granted(userID: pair.userID, password: pair.password)
         case .refused(let status, _):
             let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
             try await record(entry)
+            activity.refuse(status ?? "error")
             return answer(decision)
         }
     }

@@ -3,7 +3,8 @@
 import { getJSON, send } from './api.js';
 import { byId, make } from './dom.js';
 import { clock, list, when } from './format.js';
-import { remember, remembered } from './store.js';
+import { Outbox } from './outbox.js';
+import { forgetReader } from './store.js';
 
 const root = '/v1/account';
 
@@ -106,7 +107,9 @@ async function showSessions() {
     return row(name, detail, ender('Sign out', name, `/sessions/${encodeURIComponent(session.id)}`, `${name} is signed out.`, showPlaces));
   }), 'Nowhere.');
   byId('sign-out').addEventListener('click', () => attempt(async () => {
+  await new Outbox().flush(); // places not sent yet
   await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  forgetReader();
   location.assign('/');
 }));
 
@@ -172,10 +175,7 @@ onSubmit('erase-form', async (form) => {
   const data = new FormData(form);
   const password = data.get('password');
   await send('POST', `${root}/erase`, password ? { name: data.get('name'), password } : { name: data.get('name') });
-  // Nothing of the reader stays in this browser either.
-  for (const kind of ['place.', 'outbox.', 'speed.']) {
-    for (const key of remembered(kind)) remember(key, null);
-  }
+  forgetReader();
   location.assign('/');
 });
 

@@ -7,7 +7,7 @@ import { length, list, until, when } from './format.js';
 import { hideNotice, showNotice } from './notice.js';
 import { Outbox } from './outbox.js';
 import { noticeForError } from './refusals.js';
-import { remember, remembered } from './store.js';
+import { forgetReader } from './store.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
@@ -41,9 +41,7 @@ async function load() {
 async function signOut() {
   await new Outbox().flush(); // places not sent yet
   await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
-  for (const kind of ['place.', 'outbox.', 'speed.']) {
-    for (const key of remembered(kind)) remember(key, null);
-  }
+  forgetReader();
   location.assign('/');
 }
 
