@@ -115,16 +115,15 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let own = OwnAccounts(
+        var sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
             check: check,
             products: products,
-            devicePolicy: settings.subscription.devices,
-            givesFeedPasswords: settings.subscription.givesFeedPasswords
+            secret: try secret(.upstream),
+            metrics: metrics
         )
-        var sources: [any EntitlementSource] = [own]
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,

@@ -239,8 +239,8 @@ struct `The account page` {
         ])
         let home = ["--home", server.home]
         for arguments in [
-            ["plan", "create", "everything-that-there-is-and-all-that-is-to-come-for-ever-and-ever"],
-            ["plan", "grant", long, "everything-that-there-is-and-all-that-is-to-come-for-ever-and-ever"],
+            ["plan", "create", "everything-there-is-and-all-that-is-to-come-for-ever-and-ever"],
+            ["plan", "grant", long, "everything-there-is-and-all-that-is-to-come-for-ever-and-ever"],
             ["plan", "give", long, String(repeating: "com.example.edition.", count: 10), "--as", "gift"],
             [
                 "account", "app-password", "create", long, String(repeating: "Bücherwurm", count: 9), "--scope", "opds",

@@ -21,6 +21,12 @@ package enum PersonalData {
         }
     }
 
+    /// What is said of tables about readers of systems upstream.
+    private static let upstream = """
+        readers of systems upstream, who have no account here, by keyed hashes that nobody can turn back; gone 60 days after such a \
+        system last spoke of them
+        """
+
     /// Why what was sold, lent and given is kept.
     private static let accounting = "the accounts of the shop or library have to add up"
 
@@ -46,6 +52,9 @@ package enum PersonalData {
         "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
         "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
+        "upstream_tokens": .nothing(upstream),
+        "upstream_accounts": .nothing(upstream),
+        "upstream_grants": .nothing(upstream),
         "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),
         "credential_serial": .nothing("a number"),
         "secrets": .nothing("the server's own secrets, wrapped"),
