@@ -44,11 +44,13 @@ extension Ingesting {
 extension HTTPError {
     /// What an uploader is told of a source that was not taken.
     init(upload error: IngestError) {
+        // Words for the command line name the home and its options, which are not a client's.
+        let hint = error.code == .truncated ? "allowTruncated=true takes what is usable" : error.hint
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
             error.code.rawValue,
-            "the upload \(error.detail)",
-            extra: error.hint.map { [("hint", $0)] } ?? []
+            error.code == .full ? "there is no room for the upload" : "the upload \(error.detail)",
+            extra: hint.map { [("hint", $0)] } ?? []
         )
     }
 }
