@@ -31,6 +31,7 @@ package final class CarrelService: Sendable {
     package let audit: Audit
     package let export: PersonalExport
     package let erasure: Erasure
+    package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
@@ -93,6 +94,7 @@ package final class CarrelService: Sendable {
         appPasswords = AppPasswords(database: database, clock: clock)
         export = PersonalExport(database: database, clock: clock)
         erasure = Erasure(database: database, clock: clock, orders: orders)
+        housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
             database: database,
