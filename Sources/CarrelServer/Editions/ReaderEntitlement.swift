@@ -8,7 +8,7 @@ struct ReaderEntitlement: Sendable {
     let database: any Database
     let clock: any WallClock
     let products: ProductCatalog
-    let sources: [any EntitlementSource]
+    let sources: EntitlementSources
     let feedPasswords: FeedPasswords
     let signIn: ReaderSignIn
     let callers: Callers
@@ -33,14 +33,8 @@ struct ReaderEntitlement: Sendable {
     }
 
     private func mayRead(_ productID: String, token: String) async throws -> Bool {
-        for source in sources {
-            switch try await source.decision(on: productID, token: token) {
-            case .granted: return true
-            case .refused: return false
-            case nil: continue
-            }
-        }
-        return false
+        guard case .granted = try await sources.decision(on: productID, token: token) else { return false }
+        return true
     }
 
     private func mayRead(_ productID: String, _ account: Account) async throws -> Bool {
