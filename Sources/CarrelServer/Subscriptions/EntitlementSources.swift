@@ -28,6 +28,19 @@ struct EntitlementSources: Sendable {
         return (first, failure)
     }
 
+    /// What the token's account has; nil when nobody knows the token.
+    ///
+    /// - Throws: ``SourceFailure`` when one who might know it cannot tell.
+    func standing(of token: String) async throws -> Standing? {
+        let (standing, failure) = try await ask(about: token) {
+            try await $0.standing(of: token)
+        } leavesNoDoubt: {
+            $0.state == .active || $0.state == .suspended || $0.issues != nil
+        }
+        if let failure { throw failure }
+        return standing
+    }
+
     /// Whether the token's account may read a product. A token that nobody knows opens nothing, also while somebody who might know
     /// it cannot tell: nil then.
     func decision(on productID: String, token: String) async throws -> SourceDecision? {

@@ -58,13 +58,7 @@ struct SubscriptionService: Sendable {
     }
 
     func standing(of token: String) async throws -> Standing {
-        let (standing, failure) = try await sources.ask(about: token) {
-            try await $0.standing(of: token)
-        } leavesNoDoubt: {
-            $0.state == .active || $0.state == .suspended || $0.issues != nil
-        }
-        if let failure { throw failure }
-        if let standing { return standing }
+        if let standing = try await sources.standing(of: token) { return standing }
         return Standing(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
     }
 
