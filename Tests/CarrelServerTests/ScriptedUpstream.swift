@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON

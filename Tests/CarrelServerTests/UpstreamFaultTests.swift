@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 import CarrelServer
