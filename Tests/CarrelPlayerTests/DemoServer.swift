@@ -38,9 +38,7 @@ final class DemoServer: Sendable {
     }
     private static let libraryDirectory = TemporaryDirectory()
 
-    /// - Parameters:
-    ///   - options: of `carrel serve`.
-    ///   - sources: what is ingested; the demo titles when left out.
+    /// Serves what the files give, with these options of `carrel serve`: the demo titles where nothing else is said.
     init(_ options: [String] = [], sources: [String]? = nil) async throws {
         let home = directory.file("home")
         var titles: [DemoTitle] = []
