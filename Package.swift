@@ -122,6 +122,7 @@ let package = Package(
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
             bytes: true,
@@ -143,8 +144,8 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelWeb",
+                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore", "CarrelSubscription",
+                "CarrelThreads", "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
         library(
@@ -164,8 +165,8 @@ let package = Package(
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
-                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream",
+                "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
+                "CarrelThreads", "CarrelUpstream",
             ]
         ),
 
@@ -188,6 +189,7 @@ let package = Package(
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
         tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
+        tests("CarrelReceiptsTests", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelReceipts", "CarrelTesting"]),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests(

@@ -27,6 +27,7 @@ package final class CarrelService: Sendable {
     package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
+    package let receipts: Receipts
     package let editions: Editions
     package let audit: Audit
     package let credentials: CredentialKeyring
@@ -41,6 +42,7 @@ package final class CarrelService: Sendable {
         package var subscription = SubscriptionSettings()
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
+        package var receipts = ReceiptSettings()
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -117,6 +119,14 @@ package final class CarrelService: Sendable {
             givesFeedPasswords: settings.subscription.givesFeedPasswords
         )
         var sources: [any EntitlementSource] = [own]
+        receipts = Receipts(
+            database: database,
+            clock: clock,
+            settings: settings.receipts,
+            threads: BlockingThreads(name: "receipts", count: 1)
+        )
+        let receiptSource = ReceiptSource(receipts: receipts, products: products)
+        if settings.receipts.verifier != nil { sources.append(receiptSource) }
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
@@ -202,6 +212,8 @@ package final class CarrelService: Sendable {
             document: AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
         ).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
+        ReceiptRoutes(receipts: receipts, desk: desk, callers: callers).add(to: &router)
+        ReceiptValidator(source: receiptSource, service: authorisation).add(to: &router)
         AuditRoutes(audit: audit, callers: callers).add(to: &router)
         IdentityRoutes(identities: Identities(database: database, clock: clock), desk: desk, callers: callers).add(to: &router)
         if let provider = settings.signOn.provider {

@@ -45,6 +45,7 @@ struct ServeCommand: Command {
         defer { withExtendedLifetime(lock) {} }
         var made = settings.service
         made.signOn = try settings.signOn.service(publicURL: made.stream.publicURL)
+        made.receipts = try settings.receipts.service()
         let service = try await options.openService(made)
         do {
             try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)

@@ -49,12 +49,22 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        let issuer = try await credentials.issuer()
-        var known: SourceDecision?
-        for source in sources {
-            known = try await source.decision(on: productID, token: token)
-            if known != nil { break }
+        try await credentials(for: productID, caller: caller) {
+            for source in sources {
+                if let decision = try await source.decision(on: productID, token: token) { return decision }
+            }
+            return nil
         }
+    }
+
+    /// Fresh credentials where `decide` grants the product. What is revoked after it was asked voids them, too.
+    func credentials(
+        for productID: String,
+        caller: Actor,
+        _ decide: () async throws -> SourceDecision?
+    ) async throws -> CredentialsAnswer {
+        let issuer = try await credentials.issuer()
+        let known = try await decide()
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted = decision { decision = .notEntitled }
