@@ -221,7 +221,7 @@ let package = Package(
             [
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
-                "CarrelServer",
+                "CarrelReceipts", "CarrelServer",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
             ]
         ),

@@ -18,7 +18,7 @@ public struct TransactionVerifier: Sendable {
 
     public let bundleIDs: Set<String>
     public let environments: Set<StoreEnvironment>
-    let roots: CertificateRoots
+    public let roots: CertificateRoots
 
     /// - Parameters:
     ///   - roots: what is trusted; no root is built in.

@@ -1,6 +1,6 @@
-import CarrelCommandLine
+public import CarrelCommandLine
 import CarrelCrypto
-import CarrelReceipts
+public import CarrelReceipts
 import CarrelServer
 import CarrelSettings
 import Glibc
@@ -32,7 +32,8 @@ struct ReceiptOptions: Sendable {
             \.receipts.plans,
             "receipts.plans",
             value: "product=plan",
-            help: "Plans that the store's products give, such as com.example.monthly=gold, com.example.sub.*=gold or year=gold/365d."
+            help:
+                "Plans that the store's products give, such as com.example.monthly=gold, com.example.sub.*=gold or year=gold/365d."
         ),
         Setting(
             \.receipts.products,

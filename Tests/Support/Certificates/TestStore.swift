@@ -1,5 +1,5 @@
-import CarrelBytes
-import CarrelJSON
+public import CarrelBytes
+public import CarrelJSON
 
 /// An app store of the tests' own: a root, an authority under it and a signer under that, marked as Apple's are, and what they sign.
 public struct TestStore: Sendable {
