@@ -144,7 +144,8 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore", "CarrelSubscription",
+                "CarrelIngest", "CarrelJOSE", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore",
+                "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
@@ -222,7 +223,8 @@ let package = Package(
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
                 "CarrelReceipts", "CarrelServer",
-                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
+                "CarrelHTTPServer",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

@@ -33,6 +33,7 @@ package final class CarrelService: Sendable {
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
+    package let activity: Activity
     package let router: Router
     private let draining: Locked<Bool>
 
@@ -47,6 +48,8 @@ package final class CarrelService: Sendable {
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
+        /// Which version of the program runs.
+        package var version = ""
         /// Told of every error that a client sees only as a 500.
         package var onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
@@ -65,6 +68,7 @@ package final class CarrelService: Sendable {
         self.database = database
         self.blobs = blobs
         self.metrics = metrics
+        activity = Activity(clock: clock)
         let master = try MasterKeyring.Shared(of: home)
         tickets = try await TicketKeyring(database: database, master: master, clock: clock)
         let secrets = try await SecretStore.ownSecrets(master, in: database)
@@ -109,16 +113,15 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let own = OwnAccounts(
+        var sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
             check: check,
             products: products,
-            devicePolicy: settings.subscription.devices,
-            givesFeedPasswords: settings.subscription.givesFeedPasswords
+            secret: try secret(.upstream),
+            metrics: metrics
         )
-        var sources: [any EntitlementSource] = [own]
         receipts = Receipts(
             database: database,
             clock: clock,
@@ -133,6 +136,7 @@ package final class CarrelService: Sendable {
             credentials: credentials,
             feedPasswords: feedPasswords,
             database: database,
+            activity: activity,
             credentialLife: settings.subscription.credentialLife
         )
         let draining = Locked(false)
@@ -164,9 +168,9 @@ package final class CarrelService: Sendable {
             callers: callers,
             clock: clock
         ).add(to: &router)
-        StreamRoutes(streaming: streaming, titles: titles, callers: callers).add(to: &router)
+        StreamRoutes(streaming: streaming, titles: titles, callers: callers, activity: activity).add(to: &router)
         SampleRoutes(titles: titles).add(to: &router)
-        ListeningRoutes(listening: listening, streaming: streaming, callers: callers).add(to: &router)
+        ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
         AdminRoutes(
@@ -177,10 +181,17 @@ package final class CarrelService: Sendable {
             tickets: tickets,
             callers: callers
         ).add(to: &router)
-        SubscriptionRoutes(
+        let calls = SubscriptionRoutes(
             service: authorisation,
             names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue
+        )
+        calls.add(to: &router)
+        var callsAlone = Router()
+        calls.add(to: &callsAlone)
+        CannedUserRoutes(
+            check: settings.subscription.hasCannedUsers ? CannedUserCheck(router: callsAlone) : nil,
+            callers: callers
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
@@ -192,29 +203,44 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
-        let gate = EditionGate(
-            credentials: credentials,
-            readers: ReaderEntitlement(
-                database: database,
-                clock: clock,
-                products: products,
-                sources: sources,
-                feedPasswords: feedPasswords,
-                signIn: ReaderSignIn(database: database, clock: clock, check: check),
-                callers: callers
-            ),
-            metrics: metrics
+        let readers = ReaderEntitlement(
+            database: database,
+            clock: clock,
+            products: products,
+            sources: sources,
+            feedPasswords: feedPasswords,
+            signIn: ReaderSignIn(database: database, clock: clock, check: check),
+            callers: callers
         )
-        DownloadRoutes(
-            downloads: EditionDownloads(open: openEditions, titles: titles, clock: clock),
-            gate: gate,
-            settings: settings.editions,
-            document: AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
-        ).add(to: &router)
+        let gate = EditionGate(credentials: credentials, readers: readers, metrics: metrics)
+        let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
+        let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
+        let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
+        downloadRoutes.add(to: &router)
+        EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
+        let catalogID = CatalogID.text(try secret(.audit))
+        let feedGate = FeedGate(readers: readers, document: document, needsSignIn: settings.editions.feedsNeedSignIn)
+        FeedRoutes(database: database, document: document, catalogID: catalogID, callers: callers, gate: feedGate)
+            .add(to: &router)
+        let editionShelf = EditionShelf(database: database, readers: readers)
+        ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
+        EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         ReceiptRoutes(receipts: receipts, desk: desk, callers: callers).add(to: &router)
         ReceiptValidator(source: receiptSource, service: authorisation).add(to: &router)
-        AuditRoutes(audit: audit, callers: callers).add(to: &router)
+        AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
+        HealthRoutes(
+            home: home,
+            database: database,
+            clock: clock,
+            passwords: passwords,
+            leases: streaming.leases,
+            activity: activity,
+            version: settings.version,
+            startedAt: clock.now,
+            isDraining: { draining.withLock { $0 } },
+            callers: callers
+        ).add(to: &router)
         IdentityRoutes(identities: Identities(database: database, clock: clock), desk: desk, callers: callers).add(to: &router)
         if let provider = settings.signOn.provider {
             let client = HTTPClient(

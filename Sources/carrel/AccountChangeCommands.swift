@@ -36,16 +36,21 @@ struct AccountCreate: Command {
 struct AccountList: Command {
     var options = HomeOptions()
     var limit = 100
+    var find: String?
 
     static let name = "list"
     static let abstract = "List accounts, the oldest first."
     static let parameters: [Parameter<Self>] =
-        [.option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000))] + Parameter.group(\.options)
+        [
+            .option(\.find, "--find", value: "text", help: "Only accounts whose names hold this text."),
+            .option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000)),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/accounts?limit=\(limit)")
+        let wanted = find.map { "&find=\(PercentEncoding.encode($0))" } ?? ""
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/accounts?limit=\(limit)\(wanted)")
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "NAME", "STATE", "CREATED"].map { TextTable.Column($0) })
         for account in answer["accounts"]?.array ?? [] {

@@ -12,6 +12,10 @@ struct AuditCommand: Command {
 struct AuditList: Command {
     var options = HomeOptions()
     var subject: String?
+    var account: String?
+    var actor: String?
+    var outcome: String?
+    var until: Instant?
     var action: String?
     var since: Instant?
     var limit = 100
@@ -21,6 +25,10 @@ struct AuditList: Command {
     static let parameters: [Parameter<Self>] =
         [
             .option(\.subject, "--about", value: "id", help: "Only what this id did, or was done to it."),
+            .option(\.account, "--account", value: "name", help: "Only what this account did, or was done to it."),
+            .option(\.actor, "--by", value: "id", help: "Only what this id did."),
+            .option(\.outcome, "--outcome", value: "outcome", help: "Only what was allowed, refused, or failed."),
+            .option(\.until, "--until", help: "Only before this instant."),
             .option(\.action, "--action", value: "action", help: "Only this action, such as session.start."),
             .option(\.since, "--since", help: "Only from this instant on."),
             .option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000)),
@@ -31,6 +39,9 @@ struct AuditList: Command {
     func run(_ console: Console) async throws {
         var query = "limit=\(limit)"
         if let subject { query += "&subject=\(PercentEncoding.encode(subject))" }
+        for (name, value) in [("account", account), ("actor", actor), ("outcome", outcome), ("until", until?.description)] {
+            if let value { query += "&\(name)=\(PercentEncoding.encode(value))" }
+        }
         if let action { query += "&action=\(PercentEncoding.encode(action))" }
         if let since { query += "&since=\(PercentEncoding.encode(since.description))" }
         let answer = try await HomeClient(options).call(.get, "/admin/v1/audit?\(query)")

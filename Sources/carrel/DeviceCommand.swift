@@ -5,7 +5,7 @@ import CarrelJSON
 struct DeviceCommand: Command {
     static let name = "device"
     static let abstract = "Devices that accounts are signed in on."
-    static let subcommands: [any Command.Type] = [DeviceList.self, DeviceRevoke.self]
+    static let subcommands: [any Command.Type] = [DeviceList.self, DeviceRevoke.self, DeviceReset.self]
 }
 
 struct DeviceList: Command {
@@ -50,5 +50,24 @@ struct DeviceRevoke: Command {
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
         _ = try await client.call(.delete, path)
+    }
+}
+
+struct DeviceReset: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "reset"
+    static let abstract = "Sign every device of an account out at once, and free their slots."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let answer = try await client.call(.delete, try await client.accountPath(account) + "/devices")
+        if options.json { return console.print(answer) }
+        console.note("revoked: \(answer["revoked"]?.int ?? 0)")
     }
 }

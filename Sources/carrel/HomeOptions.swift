@@ -50,6 +50,7 @@ struct HomeOptions: ParameterGroup, Sendable {
         let home = try open()
         var settings = settings
         settings.onFailure = FailureLog.write
+        settings.version = Version.text
         guard let database else {
             do {
                 return try await CarrelService.open(home, settings: settings)

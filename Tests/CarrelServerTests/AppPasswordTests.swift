@@ -110,7 +110,7 @@ struct `An app password` {
         try await passwords.revoke(made.id, of: account, by: operatorActor)
         #expect(try await self.account(test, order, text) == nil)
         var filter = Audit.Filter()
-        filter.subject = account.id
+        filter.about = account.id
         let actions = try await test.service.audit.list(filter).map(\.action)
         #expect(
             actions.filter { $0.hasPrefix("app-password") }.sorted() == [

@@ -9,7 +9,8 @@ struct `Every statement of the server` {
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
-        + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + ReceiptStore.statements + StaffStore.statements
+        + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + StaffStore.statements
+        + UpstreamStore.statements + ReceiptStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

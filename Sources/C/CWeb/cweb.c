@@ -12,6 +12,60 @@
 static const unsigned char about_js[] = {
 #embed "assets/about.js"
 };
+static const unsigned char admin_account_js[] = {
+#embed "assets/admin-account.js"
+};
+static const unsigned char admin_accounts_js[] = {
+#embed "assets/admin-accounts.js"
+};
+static const unsigned char admin_api_js[] = {
+#embed "assets/admin-api.js"
+};
+static const unsigned char admin_audit_js[] = {
+#embed "assets/admin-audit.js"
+};
+static const unsigned char admin_canned_js[] = {
+#embed "assets/admin-canned.js"
+};
+static const unsigned char admin_catalog_js[] = {
+#embed "assets/admin-catalog.js"
+};
+static const unsigned char admin_chart_js[] = {
+#embed "assets/admin-chart.js"
+};
+static const unsigned char admin_door_js[] = {
+#embed "assets/admin-door.js"
+};
+static const unsigned char admin_health_js[] = {
+#embed "assets/admin-health.js"
+};
+static const unsigned char admin_keys_js[] = {
+#embed "assets/admin-keys.js"
+};
+static const unsigned char admin_orders_js[] = {
+#embed "assets/admin-orders.js"
+};
+static const unsigned char admin_parts_js[] = {
+#embed "assets/admin-parts.js"
+};
+static const unsigned char admin_plans_js[] = {
+#embed "assets/admin-plans.js"
+};
+static const unsigned char admin_sessions_js[] = {
+#embed "assets/admin-sessions.js"
+};
+static const unsigned char admin_staff_js[] = {
+#embed "assets/admin-staff.js"
+};
+static const unsigned char admin_css[] = {
+#embed "assets/admin.css"
+};
+static const unsigned char admin_html[] = {
+#embed "assets/admin.html"
+};
+static const unsigned char admin_js[] = {
+#embed "assets/admin.js"
+};
 static const unsigned char aes_js[] = {
 #embed "assets/aes.js"
 };
@@ -173,6 +227,24 @@ static const unsigned char volume_sheet_js[] = {
 
 static const struct cweb_asset table[] = {
     ASSET(about_js, "about.js", JAVASCRIPT),
+    ASSET(admin_account_js, "admin-account.js", JAVASCRIPT),
+    ASSET(admin_accounts_js, "admin-accounts.js", JAVASCRIPT),
+    ASSET(admin_api_js, "admin-api.js", JAVASCRIPT),
+    ASSET(admin_audit_js, "admin-audit.js", JAVASCRIPT),
+    ASSET(admin_canned_js, "admin-canned.js", JAVASCRIPT),
+    ASSET(admin_catalog_js, "admin-catalog.js", JAVASCRIPT),
+    ASSET(admin_chart_js, "admin-chart.js", JAVASCRIPT),
+    ASSET(admin_door_js, "admin-door.js", JAVASCRIPT),
+    ASSET(admin_health_js, "admin-health.js", JAVASCRIPT),
+    ASSET(admin_keys_js, "admin-keys.js", JAVASCRIPT),
+    ASSET(admin_orders_js, "admin-orders.js", JAVASCRIPT),
+    ASSET(admin_parts_js, "admin-parts.js", JAVASCRIPT),
+    ASSET(admin_plans_js, "admin-plans.js", JAVASCRIPT),
+    ASSET(admin_sessions_js, "admin-sessions.js", JAVASCRIPT),
+    ASSET(admin_staff_js, "admin-staff.js", JAVASCRIPT),
+    ASSET(admin_css, "admin.css", CSS),
+    ASSET(admin_html, "admin.html", HTML),
+    ASSET(admin_js, "admin.js", JAVASCRIPT),
     ASSET(aes_js, "aes.js", JAVASCRIPT),
     ASSET(api_js, "api.js", JAVASCRIPT),
     ASSET(bookmarks_js, "bookmarks.js", JAVASCRIPT),

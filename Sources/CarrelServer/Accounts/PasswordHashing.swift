@@ -28,6 +28,9 @@ package final class PasswordHashing: Sendable {
         decoy = .decoy(parameters)
     }
 
+    /// How many wait for a thread, or have one.
+    var waiting: Int { queued.load(ordering: .relaxed) }
+
     /// The PHC string of a password.
     func hash(_ password: String) async throws -> String {
         let (secret, parameters) = (Secret(Array(password.utf8)), parameters)

@@ -27,6 +27,17 @@ package enum SessionStore {
         ORDER BY sessions.created_at, sessions.family
         """
     )
+    static let live = SQL(
+        """
+        SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at, devices.name, sessions.purpose
+        FROM sessions JOIN accounts ON accounts.id = sessions.account_id LEFT JOIN devices ON devices.id = sessions.device_id
+        WHERE ((sessions.purpose = 'session' AND sessions.seen_at > $2) OR (sessions.purpose = 'staff' AND sessions.seen_at > $3))
+            AND sessions.renewed_at IS NULL AND sessions.expires_at > $1
+            AND (sessions.created_at < $4 OR (sessions.created_at = $4 AND sessions.family > $5))
+        ORDER BY sessions.created_at DESC, sessions.family LIMIT $6
+        """
+    )
     static let markSeen = SQL("UPDATE sessions SET seen_at = $2 WHERE token_hash = $1 AND seen_at < $2")
     static let markRenewed = SQL("UPDATE sessions SET renewed_at = $2 WHERE token_hash = $1 AND renewed_at IS NULL")
     static let deleteFamily = SQL("DELETE FROM sessions WHERE family = $1")
@@ -35,7 +46,8 @@ package enum SessionStore {
     static let deleteFamilyOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1 AND family = $2")
 
     package static let statements = [
-        insert, byHash, byAccount, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount, deleteFamilyOfAccount,
+        insert, byHash, byAccount, live, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount,
+        deleteFamilyOfAccount,
     ]
 
     /// Whether the session is new; false when its token is known already.
@@ -61,6 +73,30 @@ package enum SessionStore {
     /// The sessions of an account that can still be used, the oldest first.
     static func sessions(of account: String, at now: Instant, in transaction: any Transaction) throws -> [Session] {
         try transaction.rows(byAccount, [.text(account), .instant(now)]).map(session)
+    }
+
+    /// A session that can be used, whoever's it is.
+    struct Live: Sendable {
+        let session: Session
+        let deviceName: String?
+        /// Whether it is one of the administrator's page.
+        let isStaff: Bool
+    }
+
+    /// The sessions that can be used, the newest first, after the last of the page before.
+    static func live(
+        at now: Instant,
+        after: (Instant, String)?,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [Live] {
+        let values: [SQLValue] = [
+            .instant(now), .instant(now - Session.idleLife), .instant(now - StaffSession.idleLife),
+            .instant(after?.0 ?? Instant(milliseconds: Int64.max)), .text(after?.1 ?? ""), .integer(Int64(limit)),
+        ]
+        return try transaction.rows(live, values).map {
+            Live(session: try session($0), deviceName: try $0.textIfPresent(9), isStaff: try $0.text(10) == "staff")
+        }
     }
 
     static func markSeen(_ hash: [UInt8], at now: Instant, in transaction: any Transaction) throws {

@@ -116,6 +116,12 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.sessions(of: account.id, at: now, in: $0) }
     }
 
+    /// Everybody's sessions that can be used, the newest first.
+    func live(after: (Instant, String)?, limit: Int) async throws -> [SessionStore.Live] {
+        let now = clock.now
+        return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
+    }
+
     /// Ends a session and what it was renewed from.
     package func end(_ family: String, of account: Account, by actor: Actor) async throws {
         let entry = actor.entry("session.end", on: family, at: clock.now)

@@ -111,16 +111,34 @@ package struct Audit: Sendable {
 
     /// Which entries to list.
     package struct Filter: Sendable {
-        package var subject: String?
+        /// An id, as subject or as actor.
+        package var about: String?
         package var action: String?
+        package var actor: String?
+        package var outcome: Entry.Outcome?
         package var since: Instant?
+        package var until: Instant?
+        /// The last entry of the page before, by its time and id.
+        package var after: (Instant, String)?
         package var limit = 100
 
         package init() {}
     }
 
+    /// An entry with the names of the accounts it speaks of, where they are accounts.
+    package struct Found: Sendable, Equatable {
+        package let entry: Entry
+        package let actorName: String?
+        package let subjectName: String?
+    }
+
     /// The entries that pass the filter, the newest first.
-    package func list(_ filter: Filter) async throws -> [Entry] {
+    package func search(_ filter: Filter) async throws -> [Found] {
         try await database.read { try AuditStore.list(filter, in: $0) }
+    }
+
+    /// The same without names.
+    package func list(_ filter: Filter) async throws -> [Entry] {
+        try await search(filter).map(\.entry)
     }
 }

@@ -25,13 +25,18 @@ package enum AuditStore {
     )
     static let list = SQL(
         """
-        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
-        WHERE ($1 = '' OR subject = $1 OR actor = $1) AND ($2 = '' OR action = $2) AND at >= $3
-        ORDER BY at DESC, id LIMIT $4
+        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
+            doer.name, object.name
+        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
+        WHERE ($1 = '' OR audit.subject = $1 OR audit.actor = $1) AND ($2 = '' OR audit.action = $2)
+            AND ($3 = '' OR audit.actor = $3) AND ($4 = '' OR audit.outcome = $4) AND audit.at >= $5 AND audit.at < $6
+            AND (audit.at < $7 OR (audit.at = $7 AND audit.id > $8))
+        ORDER BY audit.at DESC, audit.id LIMIT $9
         """
     )
+    static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
-    package static let statements = [insert, unsealed, head, seal, sealed, list]
+    package static let statements = [insert, unsealed, head, seal, sealed, list, unsealedCount]
 
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -61,12 +66,22 @@ package enum AuditStore {
         try transaction.each(sealed, []) { row in try body(try entry(row), try row.integer(8), try row.blob(9)) }
     }
 
-    static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Entry] {
+    static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
+        let never = Instant(milliseconds: Int64.max)
         let values: [SQLValue] = [
-            .text(filter.subject ?? ""), .text(filter.action ?? ""), .instant(filter.since ?? Instant(milliseconds: 0)),
+            .text(filter.about ?? ""), .text(filter.action ?? ""), .text(filter.actor ?? ""),
+            .text(filter.outcome?.rawValue ?? ""), .instant(filter.since ?? Instant(milliseconds: 0)),
+            .instant(filter.until ?? never), .instant(filter.after?.0 ?? never), .text(filter.after?.1 ?? ""),
             .integer(Int64(filter.limit)),
         ]
-        return try transaction.rows(list, values).map(entry)
+        return try transaction.rows(list, values).map {
+            Audit.Found(entry: try entry($0), actorName: try $0.textIfPresent(8), subjectName: try $0.textIfPresent(9))
+        }
+    }
+
+    /// How many entries wait for their seals.
+    static func unsealedCount(in transaction: any Transaction) throws -> Int {
+        try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0
     }
 
     private static func entry(_ row: Row) throws -> Audit.Entry {

@@ -31,24 +31,24 @@ struct EditionRoutes {
             return .json(.object(answer))
         }
         router.on(.patch, "admin/v1/editions/{product}") { request, parameters in
-            try await callers.require(request, .changeCatalog)
+            let actor = try await callers.require(request, .changeCatalog)
             let change = try Self.change(try await JSONBody.object(of: request, limit: 1 << 20))
-            let edition = try await editions.change(parameters["product"], change, by: try await callers.actor(request))
+            let edition = try await editions.change(parameters["product"], change, by: actor)
             return .json(.object(edition.json))
         }
         router.on(.post, "admin/v1/editions/{product}/publish") { request, parameters in
-            try await callers.require(request, .changeCatalog)
-            return .json(.object(try await editions.publish(parameters["product"], by: try await callers.actor(request)).json))
+            let actor = try await callers.require(request, .changeCatalog)
+            return .json(.object(try await editions.publish(parameters["product"], by: actor).json))
         }
         router.on(.post, "admin/v1/editions/{product}/withdraw") { request, parameters in
-            try await callers.require(request, .changeCatalog)
-            return .json(.object(try await editions.withdraw(parameters["product"], by: try await callers.actor(request)).json))
+            let actor = try await callers.require(request, .changeCatalog)
+            return .json(.object(try await editions.withdraw(parameters["product"], by: actor).json))
         }
     }
 
     /// Takes the body as an edition: an EPUB or PDF file, or a ZIP archive of pages.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.require(request, .changeCatalog)
+        let actor = try await callers.require(request, .changeCatalog)
         let query = request.query
         guard let productID = query["productId"] else { throw ServerError(.invalid, "productId is missing") }
         var options = EditionOptions(productID: productID)
@@ -60,7 +60,6 @@ struct EditionRoutes {
         terms.isDraft = query.flag("draft")
         terms.issuedAt = try Self.date(query["issued"], "issued")
         terms.publishedAt = try Self.date(query["published"], "published")
-        let actor = try await callers.actor(request)
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
         let outcome: Ingesting.EditionOutcome

@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let receipts = Migration(
-        version: 8,
+        version: 9,
         name: "purchases in app stores",
         statements: [
             SQL(

@@ -7,6 +7,7 @@ struct ListeningRoutes {
     let listening: Listening
     let streaming: Streaming
     let callers: Callers
+    let activity: Activity
 
     /// Bytes of one report; an interval is about 200.
     static let bodyLimit = 4 << 20
@@ -48,6 +49,7 @@ struct ListeningRoutes {
         }
         if streaming.settings.access == .session { elements = try await owned(elements, request) }
         let outcome = try await listening.record(elements)
+        if outcome.accepted > 0 { activity.count(.positions, outcome.accepted) }
         let now = streaming.clock.now
         for order in outcome.orders { streaming.leases.touch(order, request.listener, at: now) }
         return .json([

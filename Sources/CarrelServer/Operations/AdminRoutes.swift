@@ -51,6 +51,16 @@ struct AdminRoutes {
             ]
             return .json(answer, status: .created).unstored
         }
+        router.on(.get, "admin/v1/sessions") { request, _ in
+            try await callers.require(request, .readAccounts)
+            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
+            let page = try await accounts.sessions.live(after: try PageMark.parse(request.query["after"]), limit: limit)
+            var answer: JSONObject = ["sessions": .array(page.map(Self.json))]
+            if page.count == limit, let last = page.last?.session {
+                answer["next"] = .string(PageMark.text(last.createdAt, last.family))
+            }
+            return .json(.object(answer))
+        }
         router.on(.post, "admin/v1/sessions") { request, _ in
             let actor = try await callers.require(request, .changeAccounts)
             let object = try await JSONBody.object(of: request, limit: 4096)
@@ -68,6 +78,10 @@ struct AdminRoutes {
                 "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
             ])
         }
+        router.on(.get, "admin/v1/master-key") { request, _ in
+            try await callers.require(request, .rotateKeys)
+            return .json(["version": .integer(master.current.current)])
+        }
         router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in
             let actor = try await callers.require(request, .rotateKeys)
             let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"))
@@ -82,6 +96,16 @@ struct AdminRoutes {
     private func record(_ actor: Actor, _ action: String, reason: String) async throws {
         let entry = actor.entry(action, on: "", at: accounts.clock.now, reason: reason)
         try await database.write { try AuditStore.append(entry, in: $0) }
+    }
+
+    private static func json(_ live: SessionStore.Live) -> JSON {
+        let session = live.session
+        return [
+            "id": .string(session.family), "account": .object(AccountRoutes.json(session.account)),
+            "kind": .string(live.isStaff ? "staff" : session.deviceID == nil ? "browser" : "app"),
+            "deviceName": .init(live.deviceName), "createdAt": .string(session.createdAt.description),
+            "seenAt": .string(session.seenAt.description), "expiresAt": .string(session.expiresAt.description),
+        ]
     }
 
     private static func json(_ key: Accounts.ServiceKey) -> JSONObject {

@@ -11,13 +11,21 @@ struct StreamRoutes {
     let streaming: Streaming
     let titles: Titles
     let callers: Callers
+    let activity: Activity
 
     func add(to router: inout Router) {
         let order = "v1/stream/hls/{order}"
         router.on(.get, "\(order)/playlist.m3u8", secret: ["order"]) { try await playlist($0, $1) }
         router.on(.get, "\(order)/chapters.json", secret: ["order"]) { try await chapters($0, $1) }
         router.on(.get, "\(order)/cover", secret: ["order"]) { try await cover($0, $1) }
-        router.on(.get, "\(order)/{ticket}/{file}", secret: ["order", "ticket"]) { try await file($0, $1) }
+        router.on(.get, "\(order)/{ticket}/{file}", secret: ["order", "ticket"]) { request, parameters in
+            do {
+                return try await file(request, parameters)
+            } catch let error as HTTPError where error.status == .forbidden {
+                activity.refuse(error.code)
+                throw error
+            }
+        }
     }
 
     /// The grant behind a request and the listener's place in the leases.
@@ -80,11 +88,16 @@ struct StreamRoutes {
         }
         try Streaming.requireLive(grant.order, at: now)
         try streaming.requireLease(subject, listener, at: now)
-        if purpose == .key { return try await key(grant, period: number) }
+        if purpose == .key {
+            let response = try await key(grant, period: number)
+            activity.count(.streams)
+            return response
+        }
         let codec = grant.media.index.format.codec
         guard let form = SegmentForm.allCases.first(where: { $0.fileExtension(for: codec) == suffix }),
             let stream = try await streaming.segment(grant, number: number, form: form)
         else { throw Self.noSuchFile }
+        activity.count(.segments)
         return SegmentBody.response(
             stream,
             mediaType: form.mediaType(for: codec),

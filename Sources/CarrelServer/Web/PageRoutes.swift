@@ -14,6 +14,13 @@ struct PageRoutes {
             return try? Page.file("not-found.html", request, status: .notFound)
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
+        router.on(.get, "admin{/}") { request, _ in
+            // Never kept, so that the page asks for the scripts that it was made with.
+            var response = try Page.file("admin.html", request)
+            response.headers["Cache-Control"] = "no-store"
+            response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+            return response
+        }
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "assets/{name}") { request, parameters in try Page.file(parameters["name"], request) }
         router.on(.get, "openapi.json") { request, _ in try Page.file("openapi.json", request) }

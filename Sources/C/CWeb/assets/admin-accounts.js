@@ -1,0 +1,56 @@
+// Accounts: found by a part of their names, and created.
+
+import { call, query } from './admin-api.js';
+import { form, heading, mark, more, section, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @param {import('./admin.js').Me} me @returns {Node[]} */
+export function accountsView(me) {
+  const list = make('div', { id: 'accounts', 'aria-live': 'polite' });
+  /** @type {any[]} */
+  let shown = [];
+  let wanted = '';
+  /** @param {string} [after] */
+  const load = async (after) => {
+    const answer = await call('GET', `accounts${query({ find: wanted, limit: 50, after })}`);
+    shown = after ? [...shown, ...answer.accounts] : answer.accounts;
+    list.replaceChildren(
+      table('Accounts', ['Name', 'State', 'Created'], shown.map((account) => [
+        make('a', { href: `#/accounts/${encodeURIComponent(account.id)}`, text: account.name }),
+        account.suspended ? mark('suspended', 'bad') : mark('open', 'good'),
+        time(account.createdAt),
+      ]), wanted ? 'No account has a name like that.' : 'There are no accounts yet.'),
+      more(answer.next, load) ?? '');
+  };
+  const create = form({
+    name: 'create-account',
+    verb: 'Create the account',
+    fields: [
+      { name: 'name', label: 'Name', required: true, maxlength: 256, autocomplete: 'username', hint: 'What its owner types to sign in.' },
+      { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: '8 to 256 characters; without one, its owner signs in by a link.' },
+      { name: 'deviceLimit', label: 'Devices at once', type: 'number', min: 0, hint: 'Empty: what its plan or the configuration says.' },
+    ],
+    onsubmit: async ({ name, password, deviceLimit }) => {
+      const account = await call('POST', 'accounts', { name, password: password || undefined, deviceLimit: deviceLimit ? Number(deviceLimit) : undefined });
+      location.hash = `#/accounts/${encodeURIComponent(account.id)}`;
+      return `Created ${name}.`;
+    },
+  });
+  const search = form({
+    name: 'find-account',
+    verb: 'Find',
+    quiet: true,
+    keeps: true,
+    fields: [{ name: 'find', label: 'A part of the name', type: 'search' }],
+    onsubmit: async ({ find }) => {
+      wanted = find;
+      await load();
+    },
+  });
+  load().catch((error) => list.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  return [
+    heading('Accounts'),
+    section('Find', search, list),
+    ...(me.may('accounts.change') ? [section('New account', create)] : []),
+  ];
+}

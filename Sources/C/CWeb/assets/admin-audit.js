@@ -1,0 +1,62 @@
+// The audit log: who did what, on what, with which outcome; and whether the record is as it was sealed.
+
+import { call, query } from './admin-api.js';
+import { attempt, form, heading, instantOf, mark, more, section, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @returns {Node[]} */
+export function auditView() {
+  const place = make('div', { id: 'audit', 'aria-live': 'polite' });
+  /** @type {Record<string, any>} */
+  let wanted = {};
+  /** @type {any[]} */
+  let shown = [];
+  /** @param {string} [after] */
+  const load = async (after) => {
+    const answer = await call('GET', `audit${query({ ...wanted, limit: 100, after })}`);
+    shown = after ? [...shown, ...answer.entries] : answer.entries;
+    place.replaceChildren(
+      table('Entries', ['When', 'Who', 'What', 'On what', 'Outcome', 'Why'], shown.map((entry) => [
+        time(entry.at, true), named(entry.actor, entry.actorName), make('code', { text: entry.action }),
+        named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), entry.reason || '–',
+      ]), 'Nothing like that is in the log.'),
+      more(answer.next, load) ?? '');
+  };
+  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  const seals = make('p', { id: 'seals', role: 'status' });
+  const verify = make('button', {
+    type: 'button', class: 'button button-quiet', text: 'Verify the seals',
+    onclick: () => attempt(async () => {
+      const found = await call('POST', 'audit/verify', {});
+      seals.replaceChildren(found.intact
+        ? mark(`${found.entries} entries, as they were sealed`, 'good')
+        : mark(`entry ${found.firstBroken} is not what was sealed`, 'bad'));
+    }),
+  });
+  return [
+    heading('Audit log', 'Every change and every refusal; each entry is sealed together with the one before it.'),
+    section('Seals', make('p', { class: 'actions' }, verify), seals),
+    section('Search', form({
+      name: 'audit', verb: 'Search', quiet: true, keeps: true,
+      fields: [
+        { name: 'account', label: 'Account', hint: 'Who did it, or to whom it was done.' },
+        { name: 'subject', label: 'Id', hint: 'Of who did it, or of what it was done to.' },
+        { name: 'actor', label: 'Done by the id', hint: 'Or “operator”, “nobody”.' },
+        { name: 'action', label: 'Action', hint: 'Such as account.create.' },
+        { name: 'outcome', label: 'Outcome', options: [['', 'any'], ['allowed', 'allowed'], ['refused', 'refused'], ['failed', 'failed']] },
+        { name: 'since', label: 'From', type: 'datetime-local' },
+        { name: 'until', label: 'Until', type: 'datetime-local' },
+      ],
+      onsubmit: async (values) => {
+        wanted = { ...values, since: instantOf(values.since), until: instantOf(values.until) };
+        await load();
+      },
+    }), place),
+  ];
+}
+
+/** @param {string} id @param {string|null} name */
+function named(id, name) {
+  if (name) return make('a', { href: `#/accounts/${encodeURIComponent(id)}`, text: name });
+  return id ? make('code', { text: id }) : '–';
+}

@@ -1,0 +1,52 @@
+// Titles and editions: what there is to sell, lend and subscribe to.
+
+import { call, query } from './admin-api.js';
+import { action, actions, ask, attempt, heading, mark, more, section, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @param {import('./admin.js').Me} me @returns {Node[]} */
+export function catalogView(me) {
+  const titles = make('div', { id: 'titles' });
+  const editions = make('div', { id: 'editions' });
+  list(titles, 'titles', (/** @type {any[]} */ shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since'], shown.map((title) => [
+    title.title ?? '', (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
+  ]), 'No titles: “carrel ingest” takes them in.'));
+  list(editions, 'editions', (/** @type {any[]} */ shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
+    edition.productId, title, edition.price,
+    mark(edition.state, edition.state === 'published' ? 'good' : 'calm'), time(edition.issuedAt),
+    me.may('catalog.change') ? changes(edition, reload) : null,
+  ]), 'No editions: “carrel ingest EDITION --product-id ID” takes them in.'));
+  return [heading('Titles'), section('Editions', editions), section('Titles', titles)];
+}
+
+/** @param {any} edition @param {() => unknown} reload */
+function changes(edition, reload) {
+  const path = `editions/${encodeURIComponent(edition.productId)}`;
+  return actions(
+    edition.state === 'published' ? null : action('Publish', () => attempt(async () => {
+      await call('POST', `${path}/publish`, {});
+      await reload();
+      return `Published ${edition.productId}.`;
+    }), edition.productId),
+    edition.state === 'withdrawn' ? null : action('Withdraw', async () => {
+      if (!await ask(`Withdraw ${edition.productId}? Nobody can download it any more.`, 'Withdraw it')) return;
+      await attempt(async () => {
+        await call('POST', `${path}/withdraw`, {});
+        await reload();
+        return `Withdrew ${edition.productId}.`;
+      });
+    }, edition.productId));
+}
+
+/** Fills `place` with a list, page by page. @param {HTMLElement} place @param {string} name @param {(shown: any[], reload: () => unknown) => Node} show */
+function list(place, name, show) {
+  /** @type {any[]} */
+  let shown = [];
+  /** @param {string} [after] @returns {Promise<void>} */
+  const load = async (after) => {
+    const answer = await call('GET', `${name}${query({ limit: 50, after })}`);
+    shown = after ? [...shown, ...answer[name]] : answer[name];
+    place.replaceChildren(show(shown, () => load()), more(answer.next, load) ?? '');
+  };
+  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+}

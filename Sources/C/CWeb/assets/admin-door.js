@@ -1,0 +1,66 @@
+// Before anybody is signed in: the form to sign in, the form of the setup link, or why neither is shown.
+
+import { call } from './admin-api.js';
+import { form, heading } from './admin-parts.js';
+import { make } from './dom.js';
+
+/**
+ * @param {{confidential: boolean, hasOwner: boolean}} session
+ * @param {(session: any) => void} enter
+ * @returns {Node[]}
+ */
+export function door(session, enter) {
+  if (!session.confidential) {
+    return [
+      heading('This line is not private', 'Anybody on the way could read your password, so nobody signs in here.'),
+      make('div', { class: 'card' },
+        make('p', { text: 'Open this page over TLS (https), or on the server’s own machine.' }),
+        make('p', { class: 'quiet', text: 'The settings tls.certificate and tls.key turn TLS on; behind a proxy that speaks TLS, http.trusted-proxies names it.' })),
+    ];
+  }
+  const link = new URLSearchParams(location.hash.slice(1)).get('setup');
+  return link ? setup(link, enter) : signIn(session, enter);
+}
+
+/** @param {string} link @param {(session: any) => void} enter */
+function setup(link, enter) {
+  return [
+    heading('Become the owner', 'This link works once. Choose the name and the password that you will sign in with.'),
+    make('div', { class: 'card door-form' }, form({
+      name: 'setup',
+      verb: 'Create the owner',
+      keeps: true,
+      fields: [
+        { name: 'name', label: 'Name', required: true, autocomplete: 'username', maxlength: 256 },
+        { name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'new-password', hint: '8 to 256 characters.' },
+        { name: 'again', label: 'Password, once more', type: 'password', required: true, autocomplete: 'new-password' },
+      ],
+      onsubmit: async ({ name, password, again }) => {
+        if (password !== again) throw new Error('the passwords differ');
+        const session = await call('POST', 'setup', { link, name, password });
+        history.replaceState(null, '', '/admin/');
+        enter(session);
+        return `Welcome, ${name}.`;
+      },
+    })),
+  ];
+}
+
+/** @param {{hasOwner: boolean}} session @param {(session: any) => void} enter */
+function signIn(session, enter) {
+  return [
+    heading('Sign in', session.hasOwner
+      ? 'For the people who run this server. Readers sign in at their bookshelf.'
+      : 'Nobody owns this server yet: open the link that it printed when it started, or make one with “carrel admin setup-link”.'),
+    make('div', { class: 'card door-form' }, form({
+      name: 'sign-in',
+      verb: 'Sign in',
+      keeps: true,
+      fields: [
+        { name: 'name', label: 'Name', required: true, autocomplete: 'username' },
+        { name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' },
+      ],
+      onsubmit: async ({ name, password }) => { enter(await call('POST', 'session', { name, password })); },
+    })),
+  ];
+}

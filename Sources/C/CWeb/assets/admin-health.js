@@ -1,0 +1,67 @@
+// How the server is, and what it did lately.
+
+import { call } from './admin-api.js';
+import { chart } from './admin-chart.js';
+import { attempt, facts, heading, mark, section, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const hour = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const spans = /** @type {const} */ ([['The last hour', 'minute', 60], ['Three hours', 'minute', 180], ['A day', 'hour', 24], ['A week', 'hour', 168]]);
+
+/** @returns {Promise<Node[]>} */
+export async function healthView() {
+  const charts = make('div', { class: 'charts' });
+  const health = await call('GET', 'health');
+  /** @param {'minute'|'hour'} by @param {number} count */
+  const load = async (by, count) => {
+    const { slots } = await call('GET', `statistics?by=${by}&count=${count}`);
+    /** @param {string} at */
+    const label = (at) => (by === 'minute' ? minute : hour).format(new Date(at));
+    /** @param {string} title @param {(slot: any) => Record<string, number>} parts */
+    const drawn = (title, parts) => chart(title, slots.map((/** @type {any} */ slot) => ({ at: slot.at, parts: parts(slot) })), label);
+    charts.replaceChildren(
+      drawn('Sign-ins of apps', (slot) => ({ 'sign-ins': slot.signIns })),
+      drawn('Refusals, by reason', (slot) => slot.refusals),
+      drawn('Streams begun', (slot) => ({ streams: slot.streams })),
+      drawn('Segments', (slot) => ({ segments: slot.segments })),
+      drawn('Positions reported', (slot) => ({ positions: slot.positions })),
+      drawn('Edition credentials', (slot) => ({ credentials: slot.credentials })));
+  };
+  const choice = make('p', { class: 'choices', role: 'group', 'aria-label': 'How far back' }, ...spans.map(([name, by, count], place) => make('button', {
+    type: 'button', class: 'choice-button', text: name, 'aria-pressed': String(place === 0),
+    onclick: (/** @type {MouseEvent} */ event) => {
+      for (const other of choice.querySelectorAll('button')) other.setAttribute('aria-pressed', String(other === event.currentTarget));
+      attempt(() => load(by, count));
+    },
+  })));
+  await load('minute', 60);
+  const { database, queues, disk } = health;
+  return [
+    heading('Overview'),
+    section('Health', facts([
+      ['State', health.draining ? mark('shutting down', 'bad') : mark(health.ready ? 'ready' : 'not ready', health.ready ? 'good' : 'bad')],
+      ['Version', `${health.version || '–'}, environment ${health.environment}`],
+      ['Running since', time(health.startedAt)],
+      ['Database', `${database.engine}, schema ${database.schema}, ${database.answers ? `answers in ${database.milliseconds} ms` : 'does not answer'}`],
+      ['Disk', disk ? `${size(disk.freeBytes)} of ${size(disk.totalBytes)} free` : '–'],
+      ['Listening now', String(health.listeners)],
+      ['Passwords being checked', String(queues.passwords)],
+      ['Audit entries to seal', String(queues.auditUnsealed ?? '–')],
+    ])),
+    make('section', { class: 'card' }, make('h2', { text: 'Lately' }),
+      make('p', { class: 'quiet', text: `Counted in memory since ${new Date(health.startedAt).toLocaleString()}; the audit log keeps what has to be kept.` }), choice, charts),
+  ];
+}
+
+/** @param {number} bytes */
+function size(bytes) {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}

@@ -1,0 +1,76 @@
+// Keys: the master key, the secret of tickets, and what back offices call the API with.
+
+import { call } from './admin-api.js';
+import { action, ask, attempt, form, heading, section, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @param {import('./admin.js').Me} me @returns {Promise<Node[]>} */
+export async function keysView(me) {
+  const [{ version }, keys] = await Promise.all([call('GET', 'master-key'), me.may('service-keys.manage') ? call('GET', 'service-keys') : { keys: [] }]);
+  const refresh = () => dispatchEvent(new HashChangeEvent('hashchange'));
+  return [
+    heading('Keys'),
+    section('Master key',
+      make('p', { text: `Version ${version} wraps every content key and secret. A new one wraps them all again; the one before is kept until the next rotation. After a leak, rotate twice.` }),
+      make('p', { class: 'actions' }, make('button', {
+        type: 'button', class: 'button button-quiet', id: 'rotate-master', text: 'Rotate the master key',
+        onclick: async () => {
+          if (!await ask('Make a new master key and wrap everything under it?', 'Rotate')) return;
+          await attempt(async () => {
+            const done = await call('POST', 'master-key/rotate', {});
+            refresh();
+            return `Master key ${done.version}: ${done.rewrapped} keys wrapped again.`;
+          });
+        },
+      }))),
+    section('Tickets',
+      make('p', { text: 'Tickets are the short-lived parts of segment and key addresses. Rotating their secret disturbs nobody; at once, every player has to fetch its playlist again.' }),
+      make('p', { class: 'actions' }, ticketButton('Rotate', false), ticketButton('Rotate at once', true))),
+    ...(me.may('service-keys.manage') ? [
+      section('Back-office keys',
+        table('Back-office keys', ['Name', 'Role', 'Made', 'Revoked', ''], keys.keys.map((/** @type {any} */ key) => [
+          key.name, key.role, time(key.createdAt), time(key.revokedAt),
+          key.revokedAt ? null : action('Revoke', async () => {
+            if (!await ask(`Revoke the key ${key.name}? Whoever calls with it is refused at once.`, 'Revoke')) return;
+            await attempt(async () => {
+              await call('DELETE', `service-keys/${encodeURIComponent(key.id)}`);
+              refresh();
+              return `Revoked ${key.name}.`;
+            });
+          }, key.name),
+        ])),
+        create()),
+    ] : []),
+  ];
+}
+
+/** @param {string} text @param {boolean} atOnce */
+function ticketButton(text, atOnce) {
+  return make('button', {
+    type: 'button', class: 'button button-quiet', text,
+    onclick: async () => {
+      if (!await ask(atOnce ? 'End every ticket that was given out?' : 'Sign the next tickets with a new secret?', 'Rotate')) return;
+      await attempt(async () => {
+        const done = await call('POST', `ticket-key/rotate${atOnce ? '?atOnce=true' : ''}`, {});
+        return `Secret ${done.key} signs from ${new Date(done.signsFrom).toLocaleTimeString()}.`;
+      });
+    },
+  });
+}
+
+function create() {
+  const shown = make('output', { class: 'secret', hidden: true });
+  return make('div', {}, form({
+    name: 'create-key', verb: 'Make a key', quiet: true,
+    fields: [
+      { name: 'name', label: 'Name', required: true, hint: 'What the key is for.' },
+      { name: 'role', label: 'May do', options: [['service', 'service: accounts, plans, orders'], ['admin', 'admin: all but staff']] },
+    ],
+    onsubmit: async ({ name, role }) => {
+      const made = await call('POST', 'service-keys', { name, role });
+      shown.textContent = made.key;
+      shown.hidden = false;
+      return 'The key is shown once: keep it.';
+    },
+  }), shown);
+}

@@ -1,0 +1,172 @@
+// What the administrator's views are made of: headings, forms, tables, questions.
+
+import { byId, make } from './dom.js';
+
+/** @type {number|undefined} */
+let hush;
+
+/** Takes back what was said. */
+export function quieten() {
+  clearTimeout(hush);
+  byId('said').textContent = '';
+}
+
+/** Says what happened, for everybody; good news go away by themselves. @param {string} text @param {boolean} [isTrouble] */
+export function say(text, isTrouble = false) {
+  const said = byId('said');
+  said.classList.toggle('said-trouble', isTrouble);
+  quieten();
+  // The same words twice are news too: an empty region in between makes them so.
+  hush = setTimeout(() => {
+    said.textContent = text;
+    if (!isTrouble) hush = setTimeout(quieten, 8000);
+  }, 50);
+}
+
+/**
+ * Does something and says how it went.
+ * @param {() => Promise<string|boolean|void>} work what to say; false where it has said that it did not work
+ */
+export async function attempt(work) {
+  try {
+    const text = await work();
+    if (typeof text === 'string' && text) say(text);
+    return text !== false;
+  } catch (error) {
+    say(`That did not work: ${error instanceof Error ? error.message : error}`, true);
+    return false;
+  }
+}
+
+/** Asks before something that cannot be undone. @param {string} text @param {string} verb @returns {Promise<boolean>} */
+export function ask(text, verb) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId('question'));
+  byId('question-text').textContent = text;
+  byId('question-yes').textContent = verb;
+  dialog.returnValue = 'no';
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
+  });
+}
+
+/** @param {string} title @param {string} [text] */
+export function heading(title, text) {
+  return make('div', { class: 'heading' }, make('h1', { text: title }), text ? make('p', { class: 'quiet', text }) : null);
+}
+
+/** @param {string} title @param {...(Node|string|null)} children */
+export function section(title, ...children) {
+  return make('section', { class: 'card' }, make('h2', { text: title }), ...children);
+}
+
+let fieldCount = 0;
+
+/**
+ * @typedef {{name: string, label: string, type?: string, options?: [string, string][], required?: boolean, value?: string,
+ *   hint?: string, autocomplete?: string, min?: number, maxlength?: number, hidden?: boolean}} Field
+ *   hidden: for the browser's password keeper alone
+ * @param {Field} field
+ */
+function fieldOf(field) {
+  const id = `field-${fieldCount += 1}`;
+  const { name, label, type = 'text', options, required, value, hint } = field;
+  /** @type {HTMLElement} */
+  let input;
+  if (options) {
+    input = make('select', { id, name }, ...options.map(([key, text]) => make('option', { value: key, text, selected: key === value })));
+  } else if (type === 'checkbox') {
+    input = make('input', { id, name, type, checked: value === 'true' });
+    return make('p', { class: 'field field-check' }, input, make('label', { for: id, text: label }));
+  } else {
+    input = make('input', {
+      id, name, type, required, value, min: field.min, maxlength: field.maxlength,
+      autocomplete: field.autocomplete ?? 'off', spellcheck: 'false', autocapitalize: 'none',
+      'aria-describedby': hint ? `${id}-hint` : null,
+    });
+    if (field.hidden) {
+      input.hidden = true;
+      return input;
+    }
+  }
+  return make('p', { class: 'field' },
+    make('label', { for: id, text: label }), input, hint ? make('span', { id: `${id}-hint`, class: 'quiet', text: hint }) : null);
+}
+
+/**
+ * @param {{fields: Field[], verb: string, quiet?: boolean, name?: string, onsubmit: (values: Record<string, string>) => Promise<string|boolean|void>, keeps?: boolean}} options
+ *   keeps: whether what was typed stays after it worked
+ */
+export function form({ fields, verb, quiet = false, name, onsubmit, keeps = false }) {
+  const button = make('button', { class: quiet ? 'button button-quiet' : 'button', text: verb });
+  const element = make('form', { class: 'form', name, 'aria-label': verb }, ...fields.map(fieldOf), make('p', { class: 'actions' }, button));
+  element.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    /** @type {Record<string, string>} */
+    const values = {};
+    for (const field of fields) {
+      const control = /** @type {HTMLInputElement} */ (element.elements.namedItem(field.name));
+      values[field.name] = field.type === 'checkbox' ? String(control.checked) : control.value;
+    }
+    button.disabled = true;
+    const worked = await attempt(() => onsubmit(values));
+    button.disabled = false;
+    if (worked && !keeps && element.isConnected) element.reset();
+  });
+  return element;
+}
+
+/**
+ * @param {string} caption
+ * @param {string[]} columns
+ * @param {(Node|string|null)[][]} rows
+ * @param {string} [empty] said where there are no rows
+ */
+export function table(caption, columns, rows, empty = 'There is nothing here yet.') {
+  if (rows.length === 0) return make('p', { class: 'quiet', text: empty });
+  return make('div', { class: 'scroll' }, make('table', {},
+    make('caption', { class: 'visually-hidden', text: caption }),
+    make('thead', {}, make('tr', {}, ...columns.map((text) => make('th', { scope: 'col', text })))),
+    make('tbody', {}, ...rows.map((cells) => make('tr', {}, ...cells.map((cell, column) => (column === 0
+      ? make('th', { scope: 'row' }, cell ?? '')
+      : make('td', { 'data-label': columns[column] }, cell ?? ''))))))));
+}
+
+/** @param {[string, Node|string|null][]} pairs */
+export function facts(pairs) {
+  return make('dl', { class: 'facts' }, ...pairs.map(([name, value]) => make('div', {}, make('dt', { text: name }), make('dd', {}, value ?? '–'))));
+}
+
+/** @param {string} text @param {() => unknown} onclick @param {string} [about] what it is about, for those who hear the page */
+export function action(text, onclick, about) {
+  return make('button', { type: 'button', class: 'link', onclick }, text, about ? make('span', { class: 'visually-hidden', text: ` ${about}` }) : null);
+}
+
+/** @param {...(Node|null)} children */
+export function actions(...children) {
+  return make('span', { class: 'row-actions' }, ...children);
+}
+
+/** @param {string} word @param {'good'|'bad'|'calm'} tone */
+export function mark(word, tone) {
+  return make('span', { class: `mark mark-${tone}`, text: word });
+}
+
+const formatter = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** @param {string|null|undefined} instant @param {boolean} [isExact] */
+export function time(instant, isExact = false) {
+  if (!instant) return '–';
+  return make('time', { datetime: instant, text: (isExact ? exact : formatter).format(new Date(instant)) });
+}
+
+/** The instant that a field of a date and a time means here; undefined for an empty one. @param {string} value */
+export function instantOf(value) {
+  return value ? new Date(value).toISOString() : undefined;
+}
+
+/** A button for the next page of a list. @param {string|undefined} next @param {(after: string) => unknown} load */
+export function more(next, load) {
+  return next ? make('p', { class: 'actions' }, make('button', { type: 'button', class: 'button button-quiet', text: 'More', onclick: () => load(next) })) : null;
+}

@@ -1,0 +1,50 @@
+// Plans: what accounts can be granted.
+
+import { call } from './admin-api.js';
+import { form, heading, section, table } from './admin-parts.js';
+
+/** @type {Record<string, string>} */
+const scopes = {
+  everything: 'everything, while it runs',
+  issues: 'what comes out while it runs, for good',
+  listed: 'the products listed',
+};
+
+/** @param {import('./admin.js').Me} me @returns {Promise<Node[]>} */
+export async function plansView(me) {
+  const { plans } = await call('GET', 'plans');
+  const rows = plans.map((/** @type {any} */ plan) => [
+    plan.name, scopes[plan.scope] ?? plan.scope, plan.scope === 'issues' ? String(plan.graceIssues) : '–',
+    plan.deviceLimit === null ? '–' : String(plan.deviceLimit), plan.products.join(', ') || '–',
+  ]);
+  return [
+    heading('Plans', 'A plan is granted to an account on the account’s own page.'),
+    section('All plans', table('Plans', ['Name', 'Opens', 'Issues after its end', 'Devices', 'Products'], rows)),
+    ...(me.may('plans.change') ? [section('New plan', create())] : []),
+  ];
+}
+
+function create() {
+  return form({
+    name: 'create-plan',
+    verb: 'Create the plan',
+    fields: [
+      { name: 'name', label: 'Name', required: true, maxlength: 64, hint: 'Visible ASCII characters, no blanks, no slash.' },
+      { name: 'scope', label: 'Opens', options: Object.entries(scopes) },
+      { name: 'graceIssues', label: 'Issues after its end', type: 'number', min: 0, hint: 'For plans by issue.' },
+      { name: 'deviceLimit', label: 'Devices at once', type: 'number', min: 0 },
+      { name: 'products', label: 'Products', hint: 'Ids with blanks or commas between them, for plans that list them.' },
+    ],
+    onsubmit: async ({ name, scope, graceIssues, deviceLimit, products }) => {
+      await call('POST', 'plans', {
+        name,
+        scope,
+        graceIssues: graceIssues ? Number(graceIssues) : undefined,
+        deviceLimit: deviceLimit ? Number(deviceLimit) : undefined,
+        products: products.split(/[\s,]+/).filter(Boolean),
+      });
+      dispatchEvent(new HashChangeEvent('hashchange'));
+      return `Created ${name}.`;
+    },
+  });
+}

@@ -1,0 +1,28 @@
+// Staff: who may do what, and links for new owners.
+
+import { call } from './admin-api.js';
+import { attempt, heading, mark, section, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @returns {Promise<Node[]>} */
+export async function staffView() {
+  const { staff } = await call('GET', 'staff');
+  const link = make('output', { class: 'secret', hidden: true });
+  return [
+    heading('Staff', 'To make somebody staff, open their account and set its role; they sign in here with their name and password.'),
+    section('People', table('People', ['Name', 'Role', 'State', 'Since'], staff.map((/** @type {any} */ member) => [
+      make('a', { href: `#/accounts/${encodeURIComponent(member.id)}`, text: member.name }), member.role,
+      member.suspended ? mark('suspended', 'bad') : mark('open', 'good'), time(member.createdAt),
+    ]))),
+    section('Setup link',
+      make('p', { text: 'Whoever opens a setup link within an hour becomes an owner. It works once.' }),
+      make('p', { class: 'actions' }, make('button', {
+        type: 'button', class: 'button button-quiet', text: 'Make a setup link',
+        onclick: () => attempt(async () => {
+          const made = await call('POST', 'setup-links', {});
+          link.textContent = `${location.origin}${made.path}`;
+          link.hidden = false;
+        }),
+      })), link),
+  ];
+}

@@ -1,0 +1,89 @@
+package import CarrelBytes
+import CarrelThreads
+
+/// How much happened lately, for the charts of the administrator's page: counts for each of the last minutes and hours, in
+/// memory that does not grow. After a restart it begins anew; what has to be kept is in the audit log.
+package final class Activity: Sendable {
+    /// What is counted.
+    package enum Series: String, Sendable, CaseIterable {
+        /// Readers' apps that signed in.
+        case signIns
+        /// Players that were handed a key.
+        case streams
+        case segments
+        /// Intervals of listening that were reported and are new.
+        case positions
+        /// Editions whose credentials were handed out.
+        case credentials
+    }
+
+    /// How finely to look.
+    package enum Step: String, Sendable, CaseIterable {
+        case minute
+        case hour
+
+        var milliseconds: Int64 { self == .minute ? 60_000 : 3_600_000 }
+        /// Three hours of minutes, two weeks of hours.
+        package var kept: Int { self == .minute ? 180 : 336 }
+    }
+
+    /// What happened in one minute or hour.
+    package struct Slot: Sendable, Equatable {
+        /// Its beginning.
+        package var at: Instant
+        fileprivate(set) package var counts: [Series: Int] = [:]
+        /// What was refused, by a stable word for why.
+        fileprivate(set) package var refusals: [String: Int] = [:]
+
+        init(at: Instant) { self.at = at }
+    }
+
+    /// Reasons told apart in a slot; the others are one.
+    private static let reasonLimit = 32
+
+    private let clock: any WallClock
+    private let rings: Locked<[Step: [Slot?]]>
+
+    package init(clock: any WallClock) {
+        self.clock = clock
+        rings = Locked(Dictionary(uniqueKeysWithValues: Step.allCases.map { ($0, Array(repeating: nil, count: $0.kept)) }))
+    }
+
+    package func count(_ series: Series, _ amount: Int = 1) {
+        change { $0.counts[series, default: 0] += amount }
+    }
+
+    package func refuse(_ reason: String) {
+        change { slot in
+            let isKnown = slot.refusals[reason] != nil || slot.refusals.count < Self.reasonLimit
+            slot.refusals[isKnown ? reason : "other", default: 0] += 1
+        }
+    }
+
+    private func change(_ body: (inout Slot) -> Void) {
+        let now = clock.now.milliseconds
+        rings.withLock { rings in
+            for step in Step.allCases {
+                let number = now / step.milliseconds
+                let place = Int(number % Int64(step.kept))
+                let at = Instant(milliseconds: number * step.milliseconds)
+                var slot = rings[step]?[place] ?? Slot(at: at)
+                if slot.at != at { slot = Slot(at: at) }
+                body(&slot)
+                rings[step]?[place] = slot
+            }
+        }
+    }
+
+    /// The last slots, the oldest first; the last one is not over yet.
+    package func last(_ count: Int, by step: Step) -> [Slot] {
+        let current = clock.now.milliseconds / step.milliseconds
+        let rings = rings.withLock { $0 }
+        return (0..<Int64(min(max(1, count), step.kept))).reversed().map { back in
+            let at = Instant(milliseconds: (current - back) * step.milliseconds)
+            let place = Int((current - back) % Int64(step.kept))
+            guard let slot = rings[step]?[place], slot.at == at else { return Slot(at: at) }
+            return slot
+        }
+    }
+}

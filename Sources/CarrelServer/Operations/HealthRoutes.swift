@@ -1,0 +1,81 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelStore
+import Glibc
+
+/// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
+struct HealthRoutes {
+    let home: Home
+    let database: any Database
+    let clock: any WallClock
+    let passwords: PasswordHashing
+    let leases: Leases
+    let activity: Activity
+    let version: String
+    let startedAt: Instant
+    let isDraining: @Sendable () -> Bool
+    let callers: Callers
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/health") { request, _ in
+            try await callers.require(request, .readHealth)
+            return .json(.object(await health()))
+        }
+        router.on(.get, "admin/v1/statistics") { request, _ in
+            try await callers.require(request, .readHealth)
+            guard let step = Activity.Step(rawValue: request.query["by"] ?? "minute") else {
+                throw ServerError(.invalid, "by is \"minute\" or \"hour\"")
+            }
+            let count = try request.query.integer("count", in: 1...step.kept) ?? 60
+            return .json([
+                "by": .string(step.rawValue), "slots": .array(activity.last(count, by: step).map(Self.json)),
+            ])
+        }
+    }
+
+    private func health() async -> JSONObject {
+        let began = ContinuousClock.now
+        let unsealed = try? await database.read { try AuditStore.unsealedCount(in: $0) }
+        let wait = (ContinuousClock.now - began).components
+        let milliseconds = Double(wait.seconds) * 1000 + Double(wait.attoseconds) / 1e15
+        var answer: JSONObject = [
+            "ready": .bool(unsealed != nil && !isDraining()),
+            "draining": .bool(isDraining()),
+            "version": .string(version),
+            "environment": .string(home.environment.rawValue),
+            "startedAt": .string(startedAt.description),
+            "now": .string(clock.now.description),
+            "database": [
+                "engine": .string("\(database.engine)"), "answers": .bool(unsealed != nil),
+                "milliseconds": .number(JSONNumber((milliseconds * 100).rounded() / 100)),
+                "schema": .integer(Schema.migrations.count),
+            ],
+            "queues": [
+                "passwords": .integer(passwords.waiting), "auditUnsealed": unsealed.map { .integer($0) } ?? .null,
+            ],
+            "listeners": .integer(leases.count(at: clock.now)),
+        ]
+        if let disk = Self.disk(home.directory) {
+            answer["disk"] = ["freeBytes": .integer(disk.free), "totalBytes": .integer(disk.total)]
+        }
+        return answer
+    }
+
+    /// Bytes on the file system of a path that are free for us, and all of them.
+    private static func disk(_ path: String) -> (free: Int64, total: Int64)? {
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else { return nil }
+        let block = Int64(clamping: status.f_frsize)
+        return (Int64(clamping: status.f_bavail) * block, Int64(clamping: status.f_blocks) * block)
+    }
+
+    private static func json(_ slot: Activity.Slot) -> JSON {
+        var object: JSONObject = ["at": .string(slot.at.description)]
+        for series in Activity.Series.allCases { object[series.rawValue] = .integer(slot.counts[series] ?? 0) }
+        var refusals: JSONObject = [:]
+        for (reason, count) in slot.refusals.sorted(by: { $0.key < $1.key }) { refusals[reason] = .integer(count) }
+        object["refusals"] = .object(refusals)
+        return .object(object)
+    }
+}

@@ -1,0 +1,89 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+
+struct StatusCommand: Command {
+    var options = HomeOptions()
+    var step = "hour"
+    var count = 24
+
+    static let name = "status"
+    static let abstract = "Say how the server is, and how much happened lately."
+    static let discussion = "What happened is kept in the memory of the server: without one, there is nothing."
+    static let parameters: [Parameter<Self>] =
+        [
+            .option(\.step, "--by", value: "step", help: "minute or hour."),
+            .option(\.count, "--last", value: "number", help: "How many of them.", allowed: .range(1...336)),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let health = try await client.call(.get, "/admin/v1/health")
+        let target = "/admin/v1/statistics?by=\(PercentEncoding.encode(step))&count=\(count)"
+        let statistics = try await client.call(.get, target)
+        if options.json { return console.print(["health": health, "statistics": statistics]) }
+        let database = health["database"]
+        console.print(
+            "\(health["ready"]?.bool == true ? "ready" : "not ready"), version \(health["version"]?.string ?? ""), "
+                + "\(database?["engine"]?.string ?? "") schema \(database?["schema"]?.int ?? 0), "
+                + "\((health["disk"]?["freeBytes"]?.int ?? 0) >> 20) MiB free, \(health["listeners"]?.int ?? 0) listeners"
+        )
+        let names = ["signIns", "streams", "segments", "positions", "credentials"]
+        var table = TextTable(
+            ["FROM", "SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"].map { TextTable.Column($0) }
+        )
+        for slot in statistics["slots"]?.array ?? [] {
+            let refusals = (slot["refusals"]?.object ?? [:]).map { "\($0.0) \($0.1.int ?? 0)" }.joined(separator: ", ")
+            let counts = names.map { slot[$0]?.int ?? 0 }
+            guard counts.contains(where: { $0 > 0 }) || !refusals.isEmpty else { continue }
+            table.add([slot["at"]?.string ?? ""] + counts.map { String($0) } + [refusals])
+        }
+        console.print(table)
+    }
+}
+
+struct CannedCheckCommand: Command {
+    var options = HomeOptions()
+    var user: String?
+
+    static let name = "check-canned-users"
+    static let abstract = "Send the five calls for every canned user, and say whether they do what they should."
+    static let discussion = "Needs a server with --canned-users. Ends with status 65 when a call does something else."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.user, "user", help: "Only this user.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let known = try await client.call(.get, "/admin/v1/canned-users")
+        guard known["on"]?.bool == true else {
+            throw ServiceProblem(
+                status: 404,
+                problem: ["detail": "there are no canned users: they need a server with --canned-users"]
+            )
+        }
+        let users = user.map { [$0] } ?? (known["users"]?.array ?? []).compactMap(\.string)
+        var answers: [JSON] = []
+        for user in users {
+            answers.append(try await client.call(.post, "/admin/v1/canned-users/\(PercentEncoding.encode(user))/check"))
+        }
+        var wrong = 0
+        var table = TextTable(["USER", "CALL", "EXPECTED", "GOT"].map { TextTable.Column($0) })
+        for answer in answers {
+            for call in answer["calls"]?.array ?? [] where call["green"]?.bool != true {
+                wrong += 1
+                let expected = (call["expected"]?.array ?? []).compactMap(\.string).joined(separator: " or ")
+                table.add([answer["user"]?.string ?? "", call["call"]?.string ?? "", expected, call["got"]?.string ?? ""])
+            }
+        }
+        if options.json { console.print(["users": .array(answers)]) } else if wrong > 0 { console.print(table) }
+        guard wrong == 0 else {
+            throw ServiceProblem(status: 409, problem: ["detail": .string("\(wrong) calls did not do what they should")])
+        }
+        if !options.json { console.print("\(users.count) users, every call as it should be") }
+    }
+}

@@ -1,0 +1,268 @@
+import CarrelJSON
+import CarrelTesting
+import Glibc
+import Testing
+
+/// The administrator's page in a real browser, on a real server.
+struct `The page at admin` {
+    private static let password = "correct horse battery"
+
+    private struct Site {
+        let directory = TemporaryDirectory()
+        let server: BackgroundProcess
+        let url: String
+        /// The link that the server printed.
+        let link: String
+
+        var home: String { directory.file("home") }
+
+        init(_ options: [String] = []) async throws {
+            let home = directory.file("home")
+            server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"] + options)
+            let line = try await server.waitForLine(containing: "listening on http")
+            url = line.split(separator: " ").last.map(String.init) ?? ""
+            var link: String?
+            for _ in 0..<200 where link == nil {
+                link = server.errors.split(separator: " ").first { $0.contains("/admin/#setup=") }
+                    .map { String($0.prefix { !$0.isWhitespace }) }
+                if link == nil { try await Task.sleep(for: .milliseconds(50)) }
+            }
+            self.link = try #require(link)
+        }
+
+        func stop() async { _ = await server.terminate() }
+    }
+
+    private func fill(_ browser: Browser, _ form: String, _ values: [(String, String)]) async throws {
+        try await browser.wait(until: "document.querySelector('form[name=\(form)]') !== null")
+        for (name, value) in values {
+            try await browser.type(value, into: "form[name=\(form)] [name=\(name)]")
+        }
+        try await browser.click("form[name=\(form)] button")
+    }
+
+    private func setUp(_ site: Site, _ browser: Browser) async throws {
+        try await browser.open(site.link)
+        try await fill(browser, "setup", [("name", "anna"), ("password", Self.password), ("again", Self.password)])
+        try await browser.wait(until: "document.getElementById('who-name').textContent.includes('anna')")
+    }
+
+    private func go(_ browser: Browser, _ place: String, until text: String) async throws {
+        try await browser.script("location.hash = '#/\(place)'")
+        try await browser.wait(until: "document.getElementById('view').textContent.includes('\(text)')")
+    }
+
+    @Test func `leads from the setup link to an account that may read, and the log says so`() async throws {
+        let site = try await Site()
+        #expect(!site.server.output.contains("setup="), "the link goes to standard error only")
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        #expect(try await browser.script("return location.hash").string?.contains("setup") == false)
+        try await go(browser, "accounts", until: "New account")
+        try await fill(browser, "create-account", [("name", "carol"), ("password", Self.password)])
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'carol'")
+        let account = try #require(try await browser.script("return location.hash").string)
+        try await go(browser, "plans", until: "New plan")
+        try await fill(browser, "create-plan", [("name", "gold")])
+        try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('gold')")
+        try await go(browser, String(account.dropFirst(2)), until: "Why, or why not")
+        try await fill(browser, "grant", [])
+        try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('until it is ended')")
+        try await fill(browser, "explain", [("product", "com.example.issue-7")])
+        try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
+        try await go(browser, "audit", until: "account.create")
+        let entries = try await browser.text("#audit")
+        for action in ["staff.setup", "account.create", "plan.create", "subscription.create"] {
+            #expect(entries.contains(action), "\(action)")
+        }
+        try await browser.click("section.card button")
+        try await browser.wait(until: "document.getElementById('seals').textContent.includes('as they were sealed')")
+        try await go(browser, "sessions", until: "this page")
+        try await go(browser, "keys", until: "Master key")
+        try await browser.click("#rotate-master")
+        try await browser.click("#question-yes")
+        try await browser.wait(until: "document.getElementById('view').textContent.includes('Version 2 wraps')")
+        for place in ["orders", "catalog", "staff", "health"] { try await go(browser, place, until: "") }
+        try await browser.wait(until: "document.querySelectorAll('.chart svg').length === 6")
+        try await browser.click("#sign-out")
+        try await browser.wait(until: "document.querySelector('form[name=sign-in]') !== null")
+        let state = try await browser.asyncScript(
+            "const done = arguments[arguments.length - 1]; fetch('/admin/v1/accounts').then((r) => done(r.status));"
+        )
+        #expect(state.int == 401)
+        // The page is open already: the link only changes what is behind the #.
+        try await browser.open(site.link)
+        try await fill(browser, "setup", [("name", "eve"), ("password", Self.password), ("again", Self.password)])
+        try await browser.wait(until: "document.getElementById('said').textContent.includes('was used or is too old')")
+        let trouble = try await browser.messages().filter { !$0.text.contains("status of 40") }
+        #expect(trouble.isEmpty, "\(trouble)")
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test func `runs no script that is not ours, and obeys no page of another origin`() async throws {
+        let site = try await Site()
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        let ran = try await browser.script(
+            """
+            const script = document.createElement('script');
+            let refused = false;
+            try { script.textContent = 'window.inlineRan = true'; } catch { refused = true; }
+            document.body.append(script);
+            try { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.inlineRan = true">'); } catch { refused = true; }
+            const link = document.createElement('a');
+            try { link.setAttribute('onclick', 'window.inlineRan = true'); } catch { refused = true; }
+            document.body.append(link);
+            link.click();
+            return [window.inlineRan === true, refused];
+            """
+        )
+        #expect(ran.array?.first?.bool == false)
+        #expect(ran.array?.last?.bool == true, "markup from strings is refused too")
+        let head = try await checkProcess(["curl", "-sS", "-D", "-", "-o", "/dev/null", "\(site.url)/admin/"]).lowercased()
+        #expect(head.contains("content-security-policy: default-src 'self';"))
+        #expect(head.contains("frame-ancestors 'none'"))
+        #expect(!head.contains("unsafe"))
+        #expect(head.contains("cache-control: no-store"))
+        // The same address by another name is another origin, whose page sends the cookie's owner along.
+        let port = site.url.split(separator: ":").last ?? ""
+        try await browser.open("http://localhost:\(port)/admin/")
+        let statuses = try await browser.asyncScript(
+            """
+            const done = arguments[arguments.length - 1];
+            const url = '\(site.url)/admin/v1/accounts';
+            const send = (init) => fetch(url, { method: 'POST', credentials: 'include', ...init }).then((r) => r.status, () => 'blocked');
+            Promise.all([
+              send({ mode: 'no-cors', body: '{"name":"mallory"}' }),
+              send({ headers: { 'X-Carrel-Admin': 'page', 'Content-Type': 'application/json' }, body: '{"name":"mallory"}' }),
+            ]).then(done);
+            """
+        )
+        #expect(statuses.array?.last?.string == "blocked")
+        let listed = try await DemoServer.json(["account", "list", "--home", site.home, "--json"])
+        #expect(listed["accounts"]?.array?.map { $0["name"]?.string } == ["anna"])
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test func `shows support what support may do`() async throws {
+        let site = try await Site()
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        try await go(browser, "accounts", until: "New account")
+        try await fill(browser, "create-account", [("name", "sue"), ("password", Self.password)])
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'sue'")
+        try await checkProcess([DemoServer.program, "admin", "role", "sue", "support", "--home", site.home])
+        try await browser.click("#sign-out")
+        try await fill(browser, "sign-in", [("name", "sue"), ("password", Self.password)])
+        try await browser.wait(until: "document.getElementById('who-name').textContent.includes('support')")
+        let places = try await browser.text("#places")
+        for place in ["Overview", "Accounts", "Sessions", "Plans", "Orders", "Titles"] {
+            #expect(places.contains(place), "\(place)")
+        }
+        for place in ["Audit", "Keys", "Staff", "Canned"] { #expect(!places.contains(place), "\(place)") }
+        let refused = try await browser.asyncScript(
+            """
+            const done = arguments[arguments.length - 1];
+            const init = { method: 'POST', headers: { 'X-Carrel-Admin': 'page' } };
+            fetch('/admin/v1/master-key/rotate', init).then((r) => done(r.status));
+            """
+        )
+        #expect(refused.int == 403)
+        try await browser.script("location.hash = '#/keys'")
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'There is nothing here'")
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test func `signs nobody in over a line that others can read`() async throws {
+        let site = try await Site(["--http-allowed-hosts", "carrel.example"])
+        var options = BrowserOptions()
+        options.loopbackNames = ["carrel.example"]
+        let browser = try await Browser.start(.chromium, options)
+        let port = site.url.split(separator: ":").last ?? ""
+        try await browser.open("http://carrel.example:\(port)/admin/")
+        try await browser.wait(until: "document.querySelector('h1')?.textContent === 'This line is not private'")
+        #expect(try await browser.script("return document.querySelectorAll('input').length").int == 0)
+        #expect(try await browser.text("#view").contains("TLS"))
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test func `checks every canned user against this server`() async throws {
+        let site = try await Site(["--canned-users"])
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        try await go(browser, "canned", until: "Console")
+        try await browser.click("section.card button")
+        try await browser.wait(
+            until: "document.getElementById('canned-verdict').textContent.startsWith('All green')",
+            timeout: .seconds(60)
+        )
+        #expect(try await browser.script("return document.querySelectorAll('#canned .mark-bad').length").int == 0)
+        let command = [DemoServer.program, "check-canned-users", "--home", site.home]
+        let answer = try await checkProcess(command, timeout: .seconds(60))
+        #expect(answer.contains("every call as it should be"), "asking twice is nobody guessing passwords")
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test(arguments: [(360, BrowserOptions.ColorScheme.light), (360, .dark), (1440, .light), (1440, .dark)])
+    func `fits its window, and every control has a name`(width: Int, scheme: BrowserOptions.ColorScheme) async throws {
+        let site = try await Site(["--canned-users"])
+        var options = BrowserOptions()
+        options.colorScheme = scheme
+        let browser = try await Browser.start(.chromium, options)
+        try await browser.setWindowSize(width: width, height: 900)
+        try await setUp(site, browser)
+        for name in ["alice", "a-reader-with-a-name-that-goes-on-and-on@a-long-domain.example.org"] {
+            try await checkProcess([DemoServer.program, "account", "create", name, "--home", site.home])
+        }
+        try await checkProcess([DemoServer.program, "plan", "create", "gold", "--home", site.home])
+        try await checkProcess([DemoServer.program, "plan", "grant", "alice", "gold", "--home", site.home])
+        for attempt in 0..<3 {
+            _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=activeall&password=\(attempt)"])
+            _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=rubbish&password=\(attempt)"])
+        }
+        for (place, text) in [
+            ("health", "Lately"), ("accounts", "alice"), ("sessions", "this page"), ("plans", "gold"), ("orders", "New order"),
+            ("catalog", "Editions"), ("audit", "account.create"), ("canned", "activeall"), ("keys", "Master key"),
+            ("staff", "Setup link"),
+        ] {
+            try await browser.script("location.hash = '#/none'")
+            try await go(browser, place, until: text)
+            let overflow = try await browser.script(
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            #expect(overflow.int ?? 1 <= 0, "\(place) at \(width)")
+            let unnamed = try await browser.script(
+                """
+                const labels = (e) => [...(e.labels ?? [])].map((label) => label.textContent).join('');
+                const name = (e) => (e.getAttribute('aria-label') || labels(e) || e.textContent).trim();
+                return [...document.querySelectorAll('button, a[href], input, select')]
+                  .filter((e) => !e.closest('[hidden], dialog') && !name(e)).map((e) => e.outerHTML.slice(0, 80));
+                """
+            )
+            #expect(unnamed.array?.isEmpty == true, "\(place): \(unnamed)")
+            await shoot(browser, "\(place)-\(width)-\(scheme.rawValue)")
+        }
+        try await go(browser, "accounts", until: "alice")
+        try await browser.click("#accounts tbody tr:nth-child(2) a")
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
+        await shoot(browser, "account-\(width)-\(scheme.rawValue)")
+        await browser.close()
+        await site.stop()
+    }
+
+    /// Keeps a picture in the folder of the environment variable SCREENSHOTS, where there is one.
+    private func shoot(_ browser: Browser, _ name: String) async {
+        guard let folder = unsafe getenv("SCREENSHOTS").map({ unsafe String(cString: $0) }),
+            let picture = try? await browser.screenshot(wholePage: true)
+        else { return }
+        let descriptor = unsafe open("\(folder)/admin-\(name).png", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        guard descriptor >= 0 else { return }
+        _ = unsafe picture.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+    }
+}

@@ -1,0 +1,131 @@
+import CarrelJSON
+import CarrelTesting
+import Testing
+
+/// Editions on a real server, behind the nginx that docs/edge-nginx.md shows, asked by curl as apps ask.
+struct `An edge with nginx` {
+    private let directory = TemporaryDirectory()
+    private let page = Array("<html><title>Seven</title>for subscribers</html>".utf8)
+
+    private var home: String { directory.file("home") }
+
+    private func carrel(_ arguments: String..., input: String = "") async throws {
+        let ended = try await runProcess([DemoServer.program] + arguments + ["--home", home], input: Array(input.utf8))
+        try #require(ended.status.isSuccess, "\(arguments): \(ended.errorText)")
+    }
+
+    private func server() async throws -> (process: BackgroundProcess, url: String) {
+        let zip = directory.file("issue.zip")
+        for (name, bytes) in [
+            ("index.html", page), ("free.html", Array("open".utf8)), ("big.bin", (0..<300_000).map { UInt8($0 % 251) }),
+        ] { directory.write(name, bytes) }
+        let files = ["index.html", "free.html", "big.bin"].map(directory.file)
+        try await checkProcess([try requirePeer("zip"), "-qj", zip] + files)
+        try await carrel("ingest", zip, "--product-id", "com.example.7", "--price", "paid", "--sample", "free.html")
+        try await carrel("plan", "create", "gold")
+        for name in ["alice", "bob"] {
+            try await carrel("account", "create", name, "--password-stdin", input: "correct horse battery\n")
+            try await carrel("plan", "grant", name, "gold")
+        }
+        let process = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
+        let line = try await process.waitForLine(containing: "listening on http")
+        return (process, line.split(separator: " ").last.map(String.init) ?? "")
+    }
+
+    /// The configuration of the documentation, filled in.
+    private func nginx(before url: String) async throws -> (process: BackgroundProcess, url: String) {
+        let program = try requirePeer("nginx")
+        let root = #filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/\($1)" }
+        let text = try await checkProcess(["cat", "\(root)/docs/edge-nginx.md"])
+        let block = try #require(text.split(separator: "```nginx\n").last?.split(separator: "\n```\n").first)
+        let port = LoopbackPort.free()
+        let filled = String(block).replacing("@CACHE@", with: directory.file("cache"))
+            .replacing("@CARREL@", with: url.dropFirst("http://".count)).replacing("@LISTEN@", with: "127.0.0.1:\(port)")
+        directory.write(
+            "nginx.conf",
+            """
+            daemon off; master_process off; pid nginx.pid; error_log stderr warn;
+            events { worker_connections 256; }
+            http {
+            access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+            \(filled)
+            }
+            """
+        )
+        let process = try BackgroundProcess([program, "-p", directory.path, "-c", directory.file("nginx.conf"), "-e", "stderr"])
+        try await process.waitForPort(port)
+        return (process, "http://127.0.0.1:\(port)")
+    }
+
+    /// Status, `X-Cache` and body.
+    private func get(_ url: String, _ options: String...) async throws -> (status: String, cache: String, body: [UInt8]) {
+        let out = directory.file("answer")
+        let words = try await checkProcess(
+            ["curl", "-s", "--path-as-is", "-o", out, "-w", "%{http_code} %header{x-cache}"] + options + [url]
+        ).split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+        return (words[0], words.count > 1 ? words[1] : "", directory.read("answer") ?? [])
+    }
+
+    /// What an app gets by signing in and asking for the edition: `userid:password`.
+    private func credentials(_ url: String, _ name: String) async throws -> String {
+        func text(_ element: String, _ xml: String) -> String {
+            xml.split(separator: "<\(element)>").last?.split(separator: "<").first.map(String.init) ?? ""
+        }
+        let signedIn = try await checkProcess([
+            "curl", "-sf", "--data-urlencode", "username=\(name)", "--data-urlencode", "password=correct horse battery",
+            "-d", "uuid=\(name)-phone", "\(url)/sign_in/",
+        ])
+        let granted = try await checkProcess([
+            "curl", "-sf", "-d", "token=\(text("token", signedIn))", "-d", "product_id=com.example.7",
+            "\(url)/edition_credentials/",
+        ])
+        return "\(text("userid", granted)):\(text("password", granted))"
+    }
+
+    @Test func `keeps one copy for all who may read it, and asks for each request`() async throws {
+        let (server, origin) = try await server()
+        let (nginx, edge) = try await nginx(before: origin)
+        let (alice, bob) = (try await credentials(edge, "alice"), try await credentials(edge, "bob"))
+        let address = "\(edge)/editions/com.example.7/index.html"
+        let first = try await get(address, "-u", alice)
+        #expect(first.status == "200" && first.cache == "MISS" && first.body == page)
+        for who in [alice, bob] {
+            let again = try await get(address, "-u", who)
+            #expect(again.status == "200" && again.cache == "HIT" && again.body == page)
+        }
+        for options in [["-H", "X: y"], ["-u", "alice:x"], ["-u", "\(alice)x"]] {
+            let refused = try await get(address, options[0], options[1])
+            #expect(refused.status == "403")
+            #expect(String(decoding: refused.body, as: UTF8.self) == "You are not authorized to view this page.")
+        }
+        let challenged = try await get("\(edge)/opds/v2/editions/com.example.7/index.html")
+        #expect(challenged.status == "401" && challenged.body.starts(with: "{".utf8))
+        #expect(try await get("\(edge)/editions/com.example.7/free.html").status == "200")
+        #expect(try await get("\(edge)/editions/none/").status == "404", "Carrel words the refusal")
+
+        // What nginx makes of an address is not what decides.
+        for path in [
+            "free.html/../index.html", "free.html%2f..%2findex.html", "./index.html", "/index.html", "%2e/index.html",
+            "..%2fcom.example.7%2findex.html",
+        ] {
+            let dodged = try await get("\(edge)/editions/com.example.7/\(path)")
+            #expect(dodged.status.hasPrefix("4") && dodged.body != page, "\(path): \(dodged.status)")
+        }
+
+        let big = "\(edge)/editions/com.example.7/big.bin"
+        #expect(try await get(big, "-u", alice).cache == "MISS")
+        let part = try await get(big, "-u", bob, "-r", "100000-100099")
+        #expect(part.status == "206" && part.cache == "HIT" && part.body == (100_000..<100_100).map { UInt8($0 % 251) })
+        #expect(try await get(big, "-r", "0-9").status == "403")
+
+        try await carrel("account", "suspend", "alice")
+        try await Task.sleep(for: .milliseconds(1100))
+        #expect(try await get(address, "-u", alice).status == "403", "revoked, though a copy is kept")
+        #expect(try await get(address, "-u", bob).cache == "HIT")
+        try await carrel("edition", "withdraw", "com.example.7")
+        try await Task.sleep(for: .milliseconds(1100))
+        #expect(try await get(address, "-u", bob).status == "410")
+        _ = await nginx.terminate()
+        #expect(await server.terminate() == .exited(0))
+    }
+}
