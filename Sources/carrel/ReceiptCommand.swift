@@ -33,12 +33,8 @@ struct ReceiptAdd: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let overrides = SettingOverrides<ServeSettings>()
-        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console).values
         let texts = try Self.texts(in: file)
-        var settings = CarrelService.Settings()
-        settings.receipts = try loaded.receipts.service()
-        let client = try await HomeClient(options, settings)
+        let client = try await HomeClient(receipts: options, console)
         let body: JSON = ["transactions": .array(texts.map { .string($0) })]
         let answer = try await client.call(.post, try await client.accountPath(account) + "/receipts", body)
         options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
@@ -48,7 +44,8 @@ struct ReceiptAdd: Command {
         guard let stream = unsafe fopen(path, "re") else { throw ServerError(.notFound, "\(path) cannot be read") }
         defer { unsafe fclose(stream) }
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let text = String(decoding: bytes.prefix(unsafe fread(&bytes, 1, bytes.count, stream)), as: UTF8.self)
+        let count = unsafe fread(&bytes, 1, bytes.count, stream)
+        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
         return text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
     }
 }
@@ -65,7 +62,7 @@ struct ReceiptList: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
+        let client = try await HomeClient(receipts: options, console)
         let answer = try await client.call(.get, try await client.accountPath(account) + "/receipts")
         options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
     }
@@ -92,6 +89,17 @@ struct ReceiptRelease: Command {
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/receipts/\(store.rawValue)/\(PercentEncoding.encode(original))"
         _ = try await client.call(.delete, path)
+    }
+}
+
+extension HomeClient {
+    /// Where no server runs, what the home's settings say of the store counts here.
+    fileprivate init(receipts options: HomeOptions, _ console: Console) async throws {
+        let overrides = SettingOverrides<ServeSettings>()
+        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console).values
+        var settings = CarrelService.Settings()
+        settings.receipts = try loaded.receipts.service()
+        try await self.init(options, settings)
     }
 }
 

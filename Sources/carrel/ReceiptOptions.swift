@@ -98,6 +98,7 @@ struct ReceiptOptions: Sendable {
         }
         defer { unsafe fclose(file) }
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        return Array(bytes.prefix(unsafe fread(&bytes, 1, bytes.count, file)))
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        return Array(bytes.prefix(count))
     }
 }

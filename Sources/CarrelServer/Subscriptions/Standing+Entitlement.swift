@@ -8,6 +8,7 @@ extension Standing {
     ///   - entitlement: the plans and purchases.
     ///   - catalog: the products, read only where they have to be listed one by one.
     ///   - now: the time.
+    /// - Throws: when the catalog cannot be read.
     init(of entitlement: Entitlement, _ catalog: ProductCatalog, at now: Instant) async throws {
         guard !entitlement.isSuspended else {
             self.init(.suspended, message: "Your account is suspended")
