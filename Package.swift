@@ -189,6 +189,12 @@ let package = Package(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
+        tests(
+            "CarrelIngestTests",
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelIngest", "CarrelPackager", "CarrelStore", "CarrelTesting",
+            ]
+        ),
         tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         tests("CarrelReceiptsTests", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelReceipts", "CarrelTesting"]),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
