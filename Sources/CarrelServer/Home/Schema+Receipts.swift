@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let receipts = Migration(
-        version: 9,
+        version: 10,
         name: "purchases in app stores",
         statements: [
             SQL(
