@@ -115,15 +115,6 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        var sources = try settings.subscription.sources(
-            database: database,
-            clock: clock,
-            sessions: sessions,
-            check: check,
-            products: products,
-            secret: try secret(.upstream),
-            metrics: metrics
-        )
         receipts = Receipts(
             database: database,
             clock: clock,
@@ -131,8 +122,16 @@ package final class CarrelService: Sendable {
             threads: BlockingThreads(name: "receipts", count: 1)
         )
         let receiptSource = ReceiptSource(receipts: receipts, products: products)
-        if settings.receipts.verifier != nil { sources.append(receiptSource) }
-        if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
+        let sources = try settings.subscription.sources(
+            database: database,
+            clock: clock,
+            sessions: sessions,
+            check: check,
+            products: products,
+            receipts: settings.receipts.verifier == nil ? nil : receiptSource,
+            secret: try secret(.upstream),
+            metrics: metrics
+        )
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
@@ -240,6 +239,7 @@ package final class CarrelService: Sendable {
             activity: activity,
             version: settings.version,
             startedAt: clock.now,
+            sources: sources,
             isDraining: { draining.withLock { $0 } },
             callers: callers
         ).add(to: &router)
