@@ -15,7 +15,7 @@ struct `Personal data` {
     /// What a search of the whole database finds nowhere once the person is forgotten.
     private let traces = [
         "Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7",
-        "zebedee@provider",
+        "zebedee@provider", "zebedee-original-1",
     ]
 
     /// A person with something in every table that can hold something about them.
@@ -42,6 +42,23 @@ struct `Personal data` {
         let identity: JSON = ["issuer": "https://login.example.org", "subject": .string(traces[5])]
         let identities = "/admin/v1/accounts/\(account.id)/identities"
         #expect(try await test.send(.post, identities, body: identity, peer: .local(userID: 0)).status == 201)
+        try await service.database.write { [traces] transaction in
+            let key: [SQLValue] = [.text("Production"), .text(traces[6]), .text(account.id), .integer(now.milliseconds)]
+            _ = try transaction.run(
+                SQL("INSERT INTO store_purchases (environment, original_id, account_id, created_at) VALUES ($1, $2, $3, $4)"),
+                key
+            )
+            _ = try transaction.run(
+                SQL(
+                    """
+                    INSERT INTO store_transactions (environment, transaction_id, original_id, bundle_id, product_id, kind,
+                        purchased_at, upgraded, signed_at)
+                    VALUES ($1, $2, $2, 'org.example', 'gold', 'Non-Consumable', $3, 0, $3)
+                    """
+                ),
+                [.text("Production"), .text(traces[6]), .integer(now.milliseconds)]
+            )
+        }
         let browser = try await service.accounts.issueSession(for: account)
         _ = try await service.accounts.makeSignInLink(for: account)
         _ = try await service.desk.makeResetLink(for: account.id, by: operatorActor)
@@ -127,7 +144,9 @@ struct `Personal data` {
         "identities": SQL("SELECT count(*) FROM identities"),
         "subscriptions": SQL("SELECT count(*) FROM subscriptions"), "purchases": SQL("SELECT count(*) FROM purchases"),
         "orders": SQL("SELECT count(*) FROM orders"), "intervals": SQL("SELECT count(*) FROM intervals"),
-        "bookmarks": SQL("SELECT count(*) FROM bookmarks"), "audit": SQL("SELECT count(*) FROM audit"),
+        "store_purchases": SQL("SELECT count(*) FROM store_purchases"),
+        "store_transactions": SQL("SELECT count(*) FROM store_transactions"), "bookmarks": SQL("SELECT count(*) FROM bookmarks"),
+        "audit": SQL("SELECT count(*) FROM audit"),
     ]
 
     private func counts(_ test: TestService) async throws -> [String: Int64] {

@@ -48,9 +48,10 @@ extension PersonalDataStore {
         for statement in [revokeOrders, endSubscriptions, endPurchases] {
             _ = try transaction.run(statement, [.text(account), .instant(now)])
         }
-        for statement in [deleteIntervals, deleteBookmarks, deleteIdentities] {
-            _ = try transaction.run(statement, [.text(account)])
-        }
+        let deletions = [
+            deleteIntervals, deleteBookmarks, deleteIdentities, deleteStoreTransactions, deleteStorePurchases, deleteDevices,
+        ]
+        for statement in deletions { _ = try transaction.run(statement, [.text(account)]) }
         try SessionStore.deleteAll(ofAccount: account, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
         try RevocationStore.revoke(.account(account), at: now, in: transaction)

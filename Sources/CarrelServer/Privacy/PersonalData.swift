@@ -41,6 +41,8 @@ package enum PersonalData {
         "app_passwords": .deleted(exportedAs: "appPasswords"),
         "subscriptions": .kept(exportedAs: "subscriptions", because: accounting),
         "purchases": .kept(exportedAs: "purchases", because: accounting),
+        "store_purchases": .deleted(exportedAs: "storePurchases"),
+        "store_transactions": .deleted(exportedAs: "storeTransactions"),
         "orders": .kept(exportedAs: "orders", because: accounting),
         "intervals": .deleted(exportedAs: "listening"),
         "bookmarks": .deleted(exportedAs: "bookmarks"),

@@ -24,6 +24,20 @@ package enum PersonalDataStore {
     static let purchases = SQL(
         "SELECT id, product_id, kind, ends_at, created_at FROM purchases WHERE account_id = $1 ORDER BY created_at, id"
     )
+    static let storePurchases = SQL(
+        """
+        SELECT environment, original_id, created_at FROM store_purchases WHERE account_id = $1
+        ORDER BY created_at, environment, original_id
+        """
+    )
+    static let storeTransactions = SQL(
+        """
+        SELECT environment, transaction_id, original_id, bundle_id, product_id, kind, purchased_at, expires_at, revoked_at, signed_at
+        FROM store_transactions
+        WHERE (environment, original_id) IN (SELECT environment, original_id FROM store_purchases WHERE account_id = $1)
+        ORDER BY purchased_at, transaction_id
+        """
+    )
     static let orders = SQL(
         """
         SELECT orders.id, orders.number, orders.title_id, titles.title, orders.kind, orders.state, orders.starts_at,
@@ -66,6 +80,13 @@ package enum PersonalDataStore {
         "DELETE FROM intervals WHERE order_id IN (SELECT id FROM orders WHERE account_id = $1)"
     )
     static let deleteBookmarks = SQL("DELETE FROM bookmarks WHERE account_id = $1")
+    static let deleteStoreTransactions = SQL(
+        """
+        DELETE FROM store_transactions
+        WHERE (environment, original_id) IN (SELECT environment, original_id FROM store_purchases WHERE account_id = $1)
+        """
+    )
+    static let deleteStorePurchases = SQL("DELETE FROM store_purchases WHERE account_id = $1")
     static let deleteIdentities = SQL("DELETE FROM identities WHERE account_id = $1")
     static let deleteDevices = SQL("DELETE FROM devices WHERE account_id = $1")
     static let liveOrders = SQL(
@@ -96,7 +117,8 @@ package enum PersonalDataStore {
 
     package static let statements = [
         account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, auditOfThing, deleteIntervals,
-        deleteBookmarks, deleteIdentities, deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
+        storePurchases, storeTransactions, deleteStoreTransactions, deleteStorePurchases, deleteBookmarks, deleteIdentities,
+        deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
     ]
 
     /// How many rows are read at a time of what can be many.
@@ -140,6 +162,27 @@ package enum PersonalDataStore {
             [
                 "id": .string(try $0.text(0)), "product": .string(try $0.text(1)), "kind": .string(try $0.text(2)),
                 "end": .init(try $0.instantIfPresent(3)), "createdAt": .init(try $0.instant(4)),
+            ]
+        }
+    }
+
+    static func storePurchases(of account: String, in transaction: any Transaction) throws -> [JSON] {
+        try transaction.rows(storePurchases, [.text(account)]).map {
+            [
+                "environment": .string(try $0.text(0)), "originalId": .string(try $0.text(1)),
+                "createdAt": .init(try $0.instant(2)),
+            ]
+        }
+    }
+
+    static func storeTransactions(of account: String, in transaction: any Transaction) throws -> [JSON] {
+        try transaction.rows(storeTransactions, [.text(account)]).map {
+            [
+                "environment": .string(try $0.text(0)), "transactionId": .string(try $0.text(1)),
+                "originalId": .string(try $0.text(2)), "bundle": .string(try $0.text(3)), "product": .string(try $0.text(4)),
+                "kind": .string(try $0.text(5)), "purchasedAt": .init(try $0.instant(6)),
+                "expiresAt": .init(try $0.instantIfPresent(7)), "revokedAt": .init(try $0.instantIfPresent(8)),
+                "signedAt": .init(try $0.instant(9)),
             ]
         }
     }

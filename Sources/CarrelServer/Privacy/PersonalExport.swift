@@ -73,6 +73,8 @@ package struct PersonalExport: Sendable {
             } each: {
                 things.append($0)
             }
+            try await list("storePurchases") { try PersonalDataStore.storePurchases(of: account, in: $0) }
+            try await list("storeTransactions") { try PersonalDataStore.storeTransactions(of: account, in: $0) }
             var orders: [String] = []
             try await pages("orders", [account]) { account, mark, transaction in
                 try PersonalDataStore.orders(of: account, after: mark, in: transaction)
