@@ -55,7 +55,6 @@ extension PersonalDataStore {
         try SessionStore.deleteAll(ofAccount: account, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
         try RevocationStore.revoke(.account(account), at: now, in: transaction)
-        _ = try transaction.run(deleteDevices, [.text(account)])
         _ = try transaction.run(forgetAccount, [.text(account), .text(pseudonym), .instant(now)])
         return ended
     }
