@@ -240,7 +240,7 @@ struct `The doors` {
         #expect(try await shelf(test, session) == 401)
         #expect(try await audit(test, "session.end").map(\.actor) == [alice.id])
         let other = try #require(cookie(done.headers))
-        let out = try await post(test, "/sign-out", [], headers: ["Origin": "http://localhost", "Cookie": other])
+        let out = try await test.send(.post, "/sign-out", headers: ["Origin": "http://localhost", "Cookie": other])
         #expect(out.status == 303)
         #expect(try await audit(test, "session.end").map(\.actor).sorted() == [alice.id, bob.id].sorted())
     }
