@@ -46,6 +46,7 @@ struct ServeCommand: Command {
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
         chosen.signOn = try settings.signOn.service(publicURL: chosen.stream.publicURL)
+        chosen.receipts = try settings.receipts.service()
         let service = try await options.openService(chosen)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
@@ -55,6 +56,7 @@ struct ServeCommand: Command {
         let sealing = Task { await Self.keepSealing(service.audit, console) }
         let reading = Task { await Self.keepReading(service.credentials, console) }
         let sweeping = Task { await Self.keepSweeping(service.blobSweep, console) }
+        let tidying = Task { await Self.keepTidy(service.housekeeping, console) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         let configuration = try configuration(settings, home)
@@ -74,6 +76,8 @@ struct ServeCommand: Command {
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
         sweeping.cancel()
+        tidying.cancel()
+        await tidying.value
         reading.cancel()
         await reading.value
         sealing.cancel()
@@ -122,6 +126,21 @@ struct ServeCommand: Command {
                 if !Task.isCancelled { console.warning("files that nothing uses any more cannot be removed: \(error)") }
             }
             try? await Task.sleep(for: BlobSweep.interval)
+        }
+    }
+
+    /// Removes what is over, a little at a time. A failure is told once until it passes.
+    private static func keepTidy(_ housekeeping: Housekeeping, _ console: Console) async {
+        var isFailing = false
+        while !Task.isCancelled {
+            do {
+                try await housekeeping.run()
+                isFailing = false
+            } catch {
+                if !isFailing, !Task.isCancelled { console.warning("what has expired cannot be removed: \(error)") }
+                isFailing = true
+            }
+            try? await Task.sleep(for: Housekeeping.interval)
         }
     }
 

@@ -43,11 +43,24 @@ package enum SessionStore {
     static let deleteFamily = SQL("DELETE FROM sessions WHERE family = $1")
     static let deleteOfDevice = SQL("DELETE FROM sessions WHERE device_id = $1")
     static let deleteOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1")
+    static let deleteExpired = SQL(
+        """
+        DELETE FROM sessions
+        WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)
+        """
+    )
     static let deleteFamilyOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1 AND family = $2")
+
+    static let devicesOfFamily = SQL(
+        "SELECT DISTINCT device_id FROM sessions WHERE account_id = $1 AND family = $2 AND device_id IS NOT NULL"
+    )
+    static let otherFamilies = SQL(
+        "SELECT DISTINCT family FROM sessions WHERE account_id = $1 AND purpose = 'session' AND family <> $2"
+    )
 
     package static let statements = [
         insert, byHash, byAccount, live, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount,
-        deleteFamilyOfAccount,
+        deleteFamilyOfAccount, deleteExpired, devicesOfFamily, otherFamilies,
     ]
 
     /// Whether the session is new; false when its token is known already.
@@ -116,12 +129,31 @@ package enum SessionStore {
         try transaction.run(deleteFamilyOfAccount, [.text(account), .text(family)]) > 0
     }
 
+    /// The devices that a session and what it was renewed from are on.
+    static func devices(ofFamily family: String, of account: String, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(devicesOfFamily, [.text(account), .text(family)]).map { try $0.text(0) }
+    }
+
+    /// The families of an account's sessions, but for one.
+    static func families(
+        of account: String,
+        butFor family: String,
+        in transaction: any Transaction
+    ) throws -> [String] {
+        try transaction.rows(otherFamilies, [.text(account), .text(family)]).map { try $0.text(0) }
+    }
+
     static func deleteAll(ofDevice device: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOfDevice, [.text(device)])
     }
 
     static func deleteAll(ofAccount account: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOfAccount, [.text(account)])
+    }
+
+    /// How many sessions and links were removed, of those that have expired.
+    static func deleteExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(deleteExpired, [.instant(now), .integer(Int64(limit))])
     }
 
     private static func session(_ row: Row) throws -> Session {
