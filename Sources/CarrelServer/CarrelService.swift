@@ -125,7 +125,7 @@ package final class CarrelService: Sendable {
             sources: sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
-            database: database,
+            audit: AuditGroup(database: database),
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )

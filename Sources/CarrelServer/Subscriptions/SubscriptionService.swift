@@ -7,7 +7,7 @@ struct SubscriptionService: Sendable {
     let sources: [any EntitlementSource]
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
-    let database: any Database
+    let audit: AuditGroup
     let activity: Activity
     /// How long an edition's credentials live.
     let credentialLife: Duration
@@ -134,6 +134,6 @@ struct SubscriptionService: Sendable {
     }
 
     private func record(_ entry: Audit.Entry) async throws {
-        try await database.write { try AuditStore.append(entry, in: $0) }
+        try await audit.record(entry)
     }
 }
