@@ -10,6 +10,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
+    /// Whether its grants say how many revocations there were when it looked.
+    var countsRevocations: Bool { get }
+
     /// Whether a token is one of this source's, which then answers for it alone.
     func owns(_ token: String) async throws -> Bool
 
@@ -30,6 +33,10 @@ package protocol EntitlementSource: Sendable {
 
     /// Ends what the token stands for. Whether it was one of this source's.
     func signOut(_ token: String, for caller: Actor) async throws -> Bool
+}
+
+extension EntitlementSource {
+    package var countsRevocations: Bool { false }
 }
 
 /// What somebody typed, and where from.
@@ -113,7 +120,8 @@ package enum SourceDecision: Sendable, Equatable {
     /// - rule: why, for the audit log.
     /// - tag: marks what is handed out, so that it can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
-    case granted(rule: String, tag: String, life: Duration? = nil)
+    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    case granted(rule: String, tag: String, life: Duration? = nil, serial: UInt32? = nil)
     /// The status may be missing, as one canned user shows.
     case refused(status: String?, message: String?)
 

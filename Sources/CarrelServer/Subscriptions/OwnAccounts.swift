@@ -90,6 +90,8 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Tokens
 
+    var countsRevocations: Bool { true }
+
     func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
@@ -125,24 +127,36 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
+    private struct Holdings: Sendable {
+        let session: Session
+        let state: Session.State
+        let entitlement: Entitlement
+        /// The number of the last revocation.
+        let serial: UInt32
+    }
+
     /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended.
-    private func holdings(
-        _ token: OpaqueToken
-    ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
+    private func holdings(_ token: OpaqueToken) async throws -> Holdings? {
         let now = clock.now
         return try await database.readBriefly { transaction in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
             let state = session.state(at: now)
             guard state == .live || state == .stale else { return nil }
-            return (session, state, try SubscriptionStore.entitlement(of: session.account, in: transaction))
+            return Holdings(
+                session: session,
+                state: state,
+                entitlement: try SubscriptionStore.entitlement(of: session.account, in: transaction),
+                serial: try RevocationStore.serial(in: transaction)
+            )
         }
     }
 
     func standing(of text: String) async throws -> Standing? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, state, entitlement) = try await holdings(token) else {
+        guard let holdings = try await holdings(token) else {
             return Standing(.stale, message: "Please sign in again")
         }
+        let (session, state, entitlement) = (holdings.session, holdings.state, holdings.entitlement)
         try await sessions.touch(session, token)
         if entitlement.isSuspended { return Standing(.suspended, message: "Your account is suspended") }
         let now = clock.now
@@ -168,10 +182,11 @@ struct OwnAccounts: EntitlementSource {
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, _, entitlement) = try await holdings(token) else { return .notRecognised }
+        guard let holdings = try await holdings(token) else { return .notRecognised }
+        let entitlement = holdings.entitlement
         let products = try await products.current()
         switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
-        case .granted(let rule): return .granted(rule: rule, tag: session.account.id)
+        case .granted(let rule): return .granted(rule: rule, tag: holdings.session.account.id, serial: holdings.serial)
         case .notEntitled: return .notEntitled
         case .expired: return .expired
         case .suspended: return .suspended

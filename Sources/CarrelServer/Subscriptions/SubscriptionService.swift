@@ -93,19 +93,20 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        let issuer = try await credentials.issuer()
-        // A token that nobody knows opens nothing, also while somebody who might cannot tell.
-        let (known, _) = try await ask(about: token) {
-            try await $0.decision(on: productID, token: token)
-        } leavesNoDoubt: {
-            if case .granted = $0 { true } else { false }
+        let isCounted = sources.allSatisfy(\.countsRevocations)
+        var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
+        var known = try await decision(on: productID, token: token)
+        if isCounted, case .granted(_, _, _, let serial) = known, serial != issuer.serial {
+            // Something was revoked that is not known here yet.
+            issuer = try await credentials.issuer()
+            known = try await decision(on: productID, token: token)
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted = decision { decision = .notEntitled }
         let now = issuer.now
         switch decision {
-        case .granted(let rule, let tag, let life):
+        case .granted(let rule, let tag, let life, _):
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             activity.count(.credentials)
@@ -118,6 +119,15 @@ struct SubscriptionService: Sendable {
             activity.refuse(status ?? "error")
             return answer(decision)
         }
+    }
+
+    /// A token that nobody knows opens nothing, also while somebody who might cannot tell.
+    private func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        try await ask(about: token) {
+            try await $0.decision(on: productID, token: token)
+        } leavesNoDoubt: {
+            if case .granted = $0 { true } else { false }
+        }.answer
     }
 
     private func answer(_ decision: SourceDecision) -> CredentialsAnswer {
