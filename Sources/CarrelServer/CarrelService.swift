@@ -29,6 +29,7 @@ package final class CarrelService: Sendable {
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
+    package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
@@ -89,6 +90,7 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
+        housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
             database: database,
@@ -162,7 +164,7 @@ package final class CarrelService: Sendable {
         SampleRoutes(titles: titles).add(to: &router)
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
-        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        TitleRoutes(titles: titles, ingesting: ingesting, editions: editions, callers: callers).add(to: &router)
         AdminRoutes(
             home: home,
             database: database,
@@ -193,30 +195,28 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
-        let gate = EditionGate(
-            credentials: credentials,
-            readers: ReaderEntitlement(
-                database: database,
-                clock: clock,
-                products: products,
-                sources: sources,
-                feedPasswords: feedPasswords,
-                signIn: ReaderSignIn(database: database, clock: clock, check: check),
-                callers: callers
-            ),
-            metrics: metrics
+        let readers = ReaderEntitlement(
+            database: database,
+            clock: clock,
+            products: products,
+            sources: sources,
+            feedPasswords: feedPasswords,
+            signIn: ReaderSignIn(database: database, clock: clock, check: check),
+            callers: callers
         )
+        let gate = EditionGate(credentials: credentials, readers: readers, metrics: metrics)
         let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
         let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
         let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
         downloadRoutes.add(to: &router)
         EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
-        FeedRoutes(
-            database: database,
-            document: document,
-            catalogID: CatalogID.text(try secret(.audit)),
-            callers: callers
-        ).add(to: &router)
+        let catalogID = CatalogID.text(try secret(.audit))
+        let feedGate = FeedGate(readers: readers, document: document, needsSignIn: settings.editions.feedsNeedSignIn)
+        FeedRoutes(database: database, document: document, catalogID: catalogID, callers: callers, gate: feedGate)
+            .add(to: &router)
+        let editionShelf = EditionShelf(database: database, readers: readers)
+        ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
+        EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
         HealthRoutes(

@@ -32,6 +32,7 @@ struct ServeSettings: SettingsTable {
     var sha1Until: Instant?
     var editionRefusal = RefusalStyle.forbidden
     var opdsRefusal = RefusalStyle.challenge
+    var opdsSignIn = false
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
 
@@ -148,6 +149,7 @@ struct ServeSettings: SettingsTable {
             help: "Whether answers say what they need in X-Pugpig-Entitlement too."
         ),
         Setting(\.catalogTitle, "opds.title", value: "text", help: "What feeds call the catalog."),
+        Setting(\.opdsSignIn, "opds.sign-in", help: "Whether the feeds are for those only who sign in."),
     ]
 
     static let otherVariables: Set<String> = [
@@ -212,6 +214,7 @@ struct ServeSettings: SettingsTable {
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal
         made.editions.opdsRefusal = opdsRefusal
+        made.editions.feedsNeedSignIn = opdsSignIn
         made.editions.saysPugpigEntitlement = pugpigHeaders
         made.editions.catalogTitle = catalogTitle
         return made

@@ -79,6 +79,12 @@ package struct Titles: Sendable {
         return try await find(title.id)
     }
 
+    /// Gives a title another cover.
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title) async throws -> Title {
+        try await database.write { try TitleStore.setCover(cover.blob.text, cover.mediaType, of: title.id, in: $0) }
+        return try await find(title.id)
+    }
+
     /// The cover of a title as a response.
     func coverResponse(of id: String, for request: HTTPRequest) async throws -> HTTPResponse {
         let title = try await find(id)
