@@ -113,7 +113,7 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        var sources = try settings.subscription.sources(
+        let sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
@@ -122,7 +122,6 @@ package final class CarrelService: Sendable {
             secret: try secret(.upstream),
             metrics: metrics
         )
-        if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
@@ -228,6 +227,7 @@ package final class CarrelService: Sendable {
             activity: activity,
             version: settings.version,
             startedAt: clock.now,
+            sources: sources,
             isDraining: { draining.withLock { $0 } },
             callers: callers
         ).add(to: &router)

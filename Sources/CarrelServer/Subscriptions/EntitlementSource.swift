@@ -1,3 +1,5 @@
+package import CarrelHTTP
+
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///
 /// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
@@ -12,6 +14,9 @@ package protocol EntitlementSource: Sendable {
 
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
+
+    /// How the system behind it is; nil for a source that asks nobody.
+    var health: UpstreamHealth? { get }
 
     /// Whether a token is one of this source's, which then answers for it alone.
     func owns(_ token: String) async throws -> Bool
@@ -37,6 +42,7 @@ package protocol EntitlementSource: Sendable {
 
 extension EntitlementSource {
     package var countsRevocations: Bool { false }
+    package var health: UpstreamHealth? { nil }
 }
 
 /// What somebody typed, and where from.
@@ -132,11 +138,15 @@ package enum SourceDecision: Sendable, Equatable {
 }
 
 /// A source that cannot tell: the app keeps what it knew.
-package struct SourceFailure: Error, Sendable, Equatable, CustomStringConvertible {
+package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringConvertible {
     package let source: String
     package let detail: String
     /// Whether the source knows the token that was asked about.
     package let knowsToken: Bool
 
     package var description: String { "\(source): \(detail)" }
+
+    package var problem: HTTPError {
+        HTTPError(.serviceUnavailable, "subscription.source", "\(source) does not answer", headers: ["Retry-After": "30"])
+    }
 }
