@@ -63,13 +63,32 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        let isCounted = sources.countRevocations
+        try await credentials(for: productID, isCounted: sources.countRevocations, caller: caller) {
+            try await sources.decision(on: productID, token: token)
+        }
+    }
+
+    /// Fresh credentials where `decide` grants the product. What is revoked after it was asked voids them, too.
+    ///
+    /// - Parameters:
+    ///   - productID: the product.
+    ///   - isCounted: whether a grant says how many revocations there were; it may be asked for twice then.
+    ///   - caller: for the audit log.
+    ///   - decide: says whether the product is granted.
+    /// - Returns: the answer.
+    /// - Throws: what `decide` and the database throw.
+    func credentials(
+        for productID: String,
+        isCounted: Bool = false,
+        caller: Actor,
+        _ decide: () async throws -> SourceDecision?
+    ) async throws -> CredentialsAnswer {
         var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
-        var known = try await sources.decision(on: productID, token: token)
+        var known = try await decide()
         if isCounted, case .granted(_, _, _, let serial) = known, serial != issuer.serial {
             // Something was revoked that is not known here yet.
             issuer = try await credentials.issuer()
-            known = try await sources.decision(on: productID, token: token)
+            known = try await decide()
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
