@@ -108,8 +108,8 @@ package final class CarrelService: Sendable {
             metrics: metrics
         )
         feedPasswords = FeedPasswords(secret: try secret(.feed))
-        let products = ProductCatalog(clock: clock) {
-            try await database.read { try EditionStore.products(in: $0) }
+        let products = ProductCatalog(clock: clock) { known in
+            try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
         let openEditions = OpenEditions(database: database, blobs: blobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
@@ -142,7 +142,7 @@ package final class CarrelService: Sendable {
             sources: sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
-            database: database,
+            audit: AuditGroup(database: database),
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )

@@ -38,9 +38,9 @@ package struct Audit: Sendable {
             outcome: Outcome = .allowed,
             reason: String = "",
             requestID: String = "",
-            id: String = Random.uuid()
+            id: String? = nil
         ) {
-            self.id = id
+            self.id = id ?? Random.uuid(at: at)
             self.at = at
             self.actor = actor
             self.action = action

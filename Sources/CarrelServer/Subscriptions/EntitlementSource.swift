@@ -12,6 +12,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
+    /// Whether its grants say how many revocations there were when it looked.
+    var countsRevocations: Bool { get }
+
     /// How the system behind it is; nil for a source that asks nobody.
     var health: UpstreamHealth? { get }
 
@@ -38,6 +41,7 @@ package protocol EntitlementSource: Sendable {
 }
 
 extension EntitlementSource {
+    package var countsRevocations: Bool { false }
     package var health: UpstreamHealth? { nil }
 }
 
@@ -122,7 +126,8 @@ package enum SourceDecision: Sendable, Equatable {
     /// - rule: why, for the audit log.
     /// - tag: marks what is handed out, so that it can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
-    case granted(rule: String, tag: String, life: Duration? = nil)
+    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    case granted(rule: String, tag: String, life: Duration? = nil, serial: UInt32? = nil)
     /// The status may be missing, as one canned user shows.
     case refused(status: String?, message: String?)
 

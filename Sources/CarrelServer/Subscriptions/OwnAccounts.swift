@@ -90,6 +90,8 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Tokens
 
+    var countsRevocations: Bool { true }
+
     func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
@@ -126,28 +128,38 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
+    private struct Holdings: Sendable {
+        let session: Session
+        let state: Session.State
+        let entitlement: Entitlement
+        /// The number of the last revocation.
+        let serial: UInt32
+    }
+
     /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended. One that was
     /// reused ends, with all that came of it.
-    private func holdings(
-        _ token: OpaqueToken
-    ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
+    private func holdings(_ token: OpaqueToken) async throws -> Holdings? {
         let now = clock.now
-        let found = try await database.readBriefly { transaction -> (Session, Session.State, Entitlement)? in
+        let found = try await database.readBriefly { transaction -> Holdings? in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
-            let entitlement = try SubscriptionStore.entitlement(of: session.account, in: transaction)
-            return (session, session.state(at: now), entitlement)
+            return Holdings(
+                session: session,
+                state: session.state(at: now),
+                entitlement: try SubscriptionStore.entitlement(of: session.account, in: transaction),
+                serial: try RevocationStore.serial(in: transaction)
+            )
         }
-        guard let (session, state, entitlement) = found else { return nil }
-        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
-        guard state == .live || state == .stale else { return nil }
-        return (session, state, entitlement)
+        guard let found else { return nil }
+        if found.state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
+        return found.state == .live || found.state == .stale ? found : nil
     }
 
     func standing(of text: String) async throws -> Standing? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, state, entitlement) = try await holdings(token) else {
+        guard let holdings = try await holdings(token) else {
             return Standing(.stale, message: "Please sign in again")
         }
+        let (session, state, entitlement) = (holdings.session, holdings.state, holdings.entitlement)
         try await sessions.touch(session, token)
         var standing = try await Standing(of: entitlement, products, at: clock.now)
         guard standing.state != .suspended else { return standing }
@@ -158,10 +170,11 @@ struct OwnAccounts: EntitlementSource {
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, _, entitlement) = try await holdings(token) else { return .notRecognised }
+        guard let holdings = try await holdings(token) else { return .notRecognised }
+        let entitlement = holdings.entitlement
         let products = try await products.current()
         switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
-        case .granted(let rule): return .granted(rule: rule, tag: session.account.id)
+        case .granted(let rule): return .granted(rule: rule, tag: holdings.session.account.id, serial: holdings.serial)
         case .notEntitled: return .notEntitled
         case .expired: return .expired
         case .suspended: return .suspended
