@@ -15,12 +15,15 @@ struct HomeClient {
 
     private let way: Way
 
-    init(_ options: HomeOptions) async throws {
+    /// - Parameters:
+    ///   - options: which home.
+    ///   - settings: what the service does, where none runs; else what a server without settings does.
+    init(_ options: HomeOptions, settings: (Home) throws -> CarrelService.Settings = { _ in .init() }) async throws {
         let home = try options.open()
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService())
+            way = .here(try await options.openService(try settings(home)))
         }
     }
 
