@@ -31,12 +31,11 @@ struct ExplainCommand: Command {
             return options.json ? console.print(answer) : printHoldings(answer, console)
         }
         // The sources are those that the server has, also where none runs.
-        let client = try await HomeClient(options) { home in
-            let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
-            var chosen = settings.service
-            chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
-            return chosen
-        }
+        let home = try options.open()
+        let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
+        var chosen = settings.service
+        chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
+        let client = try await HomeClient(options, chosen)
         let query = "name=\(PercentEncoding.encode(account))&product=\(PercentEncoding.encode(product))"
         let answer = try await client.call(.get, "/admin/v1/explanations?\(query)")
         let sources = answer["sources"]?.array ?? []

@@ -17,13 +17,14 @@ struct HomeClient {
 
     /// - Parameters:
     ///   - options: which home.
-    ///   - settings: what the service does, where none runs; else what a server without settings does.
-    init(_ options: HomeOptions, settings: (Home) throws -> CarrelService.Settings = { _ in .init() }) async throws {
+    ///   - settings: what counts where no server runs.
+    /// - Throws: what is wrong with the home.
+    init(_ options: HomeOptions, _ settings: CarrelService.Settings = CarrelService.Settings()) async throws {
         let home = try options.open()
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService(try settings(home)))
+            way = .here(try await options.openService(settings))
         }
     }
 
