@@ -189,6 +189,9 @@ static const unsigned char shelf_js[] = {
 static const unsigned char shortcuts_js[] = {
 #embed "assets/shortcuts.js"
 };
+static const unsigned char sign_in_link_html[] = {
+#embed "assets/sign-in-link.html"
+};
 static const unsigned char sign_in_html[] = {
 #embed "assets/sign-in.html"
 };
@@ -289,6 +292,7 @@ static const struct cweb_asset table[] = {
     ASSET(shelf_html, "shelf.html", HTML),
     ASSET(shelf_js, "shelf.js", JAVASCRIPT),
     ASSET(shortcuts_js, "shortcuts.js", JAVASCRIPT),
+    ASSET(sign_in_link_html, "sign-in-link.html", HTML),
     ASSET(sign_in_html, "sign-in.html", HTML),
     ASSET(sign_on_failed_html, "sign-on-failed.html", HTML),
     ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),

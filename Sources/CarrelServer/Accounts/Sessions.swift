@@ -51,6 +51,24 @@ package struct Sessions: Sendable {
         return (session, session.state(at: clock.now))
     }
 
+    /// Ends the family of a token that came up long after it was renewed: whoever uses it may have stolen it.
+    ///
+    /// - Parameters:
+    ///   - token: the token.
+    ///   - caller: who the audit log says used it.
+    /// - Throws: when the database does not take it.
+    func endReused(_ token: OpaqueToken, by caller: Actor) async throws {
+        let now = clock.now
+        try await database.write { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
+                return
+            }
+            try SessionStore.deleteFamily(session.family, in: transaction)
+            let entry = caller.entry("session.use", on: session.family, at: now, outcome: .refused, reason: "reused")
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
     /// Notes that a session was used; at most once a day.
     func touch(_ session: Session, _ token: OpaqueToken) async throws {
         let now = clock.now
@@ -71,6 +89,8 @@ package struct Sessions: Sendable {
     func renew(_ token: OpaqueToken, record: @escaping @Sendable (Renewal, any Transaction) throws -> Void) async throws
         -> Renewal
     {
+        // Anybody makes well-formed tokens: they take no turn of those who write.
+        guard let (_, state) = try await find(token), state != .ended else { return .refused }
         let now = clock.now
         let successor = successor(of: token)
         return try await database.write { transaction in
