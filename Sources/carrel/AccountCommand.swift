@@ -8,7 +8,8 @@ struct AccountCommand: Command {
     static let abstract = "Accounts of readers: create, change, let in."
     static let subcommands: [any Command.Type] = [
         AccountCreate.self, AccountList.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
-        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self,
+        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self, AccountExport.self,
+        AccountErase.self,
     ]
 }
 

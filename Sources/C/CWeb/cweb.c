@@ -12,6 +12,15 @@
 static const unsigned char about_js[] = {
 #embed "assets/about.js"
 };
+static const unsigned char account_css[] = {
+#embed "assets/account.css"
+};
+static const unsigned char account_html[] = {
+#embed "assets/account.html"
+};
+static const unsigned char account_js[] = {
+#embed "assets/account.js"
+};
 static const unsigned char admin_account_js[] = {
 #embed "assets/admin-account.js"
 };
@@ -233,6 +242,9 @@ static const unsigned char volume_sheet_js[] = {
 
 static const struct cweb_asset table[] = {
     ASSET(about_js, "about.js", JAVASCRIPT),
+    ASSET(account_css, "account.css", CSS),
+    ASSET(account_html, "account.html", HTML),
+    ASSET(account_js, "account.js", JAVASCRIPT),
     ASSET(admin_account_js, "admin-account.js", JAVASCRIPT),
     ASSET(admin_accounts_js, "admin-accounts.js", JAVASCRIPT),
     ASSET(admin_api_js, "admin-api.js", JAVASCRIPT),

@@ -66,6 +66,7 @@ package struct AccountDesk: Sendable {
             if let hash {
                 try AccountStore.setPassword(hash, of: id, in: transaction)
                 try SessionStore.deleteAll(ofAccount: id, in: transaction)
+                try DeviceStore.freeAll(of: id, at: now, in: transaction)
                 try RevocationStore.revoke(.account(id), at: now, in: transaction)
                 try AuditStore.append(password, in: transaction)
             }
@@ -103,6 +104,33 @@ package struct AccountDesk: Sendable {
     /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
     package func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
         try await change(id, Change(deviceLimit: .some(limit)), by: actor)
+    }
+
+    /// Gives an account the new password that its owner chose on their own page: all their other sessions end.
+    ///
+    /// - Parameters:
+    ///   - password: the new password.
+    ///   - session: the session that goes on.
+    ///   - record: the account as it was when the old password was checked.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common, `conflict` when the old one was
+    ///   changed meanwhile.
+    func changePassword(
+        to password: String,
+        keeping session: Session,
+        checked record: AccountStore.SignInRecord,
+        by actor: Actor
+    ) async throws {
+        guard let hash = try await hash(password) else { return }
+        let entry = actor.entry("account.password", on: record.account.id, at: clock.now, reason: "owner")
+        try await change(record.account.id, entry) { account, transaction in
+            try PasswordCheck.requireUnchanged(record, in: transaction) {
+                ServerError(.conflict, "the password was changed while it was checked")
+            }
+            try AccountStore.setPassword(hash, of: account.id, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
+            try Sessions.endOthers(than: session.family, of: account.id, by: actor, at: entry.at, in: transaction)
+        }
     }
 
     // MARK: Choosing a new password
@@ -158,6 +186,7 @@ package struct AccountDesk: Sendable {
             try AccountStore.setPassword(hash, of: account.id, in: transaction)
             try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
             try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
+            try DeviceStore.freeAll(of: account.id, at: now, in: transaction)
             try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",

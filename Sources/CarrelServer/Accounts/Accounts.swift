@@ -44,12 +44,15 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.account(named: name, in: $0) }
     }
 
-    /// The name of an account that exists.
+    /// What signing in needs of an account; nil when it is gone.
+    func signInRecord(of account: Account) async throws -> AccountStore.SignInRecord? {
+        try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
+    }
+
+    /// The name of an account that exists, or did: its orders stay when it is forgotten.
     package func name(ofID id: String) async throws -> String {
-        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else {
-            throw ServerError(.notFound, "there is no such account")
-        }
-        return account.name
+        guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else { throw AccountDesk.unknown }
+        return name
     }
 
     static func checkedName(_ name: String) throws -> String {

@@ -141,14 +141,56 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
     }
 
-    /// Ends a session and what it was renewed from.
+    /// Ends a session and what it was renewed from; the slot of its device is free.
     package func end(_ family: String, of account: Account, by actor: Actor) async throws {
-        let entry = actor.entry("session.end", on: family, at: clock.now)
+        let now = clock.now
         try await database.write { transaction in
-            guard !family.isEmpty, try SessionStore.deleteFamily(family, of: account.id, in: transaction) else {
-                throw ServerError(.notFound, "there is no such session")
-            }
-            try AuditStore.append(entry, in: transaction)
+            guard !family.isEmpty,
+                try Self.end(family, of: account.id, actor.entry("session.end", on: family, at: now), in: transaction)
+            else { throw ServerError(.notFound, "there is no such session") }
         }
+    }
+
+    /// Ends all sessions of an account but one.
+    ///
+    /// - Parameters:
+    ///   - family: the one that goes on.
+    ///   - account: whose.
+    ///   - actor: who does it.
+    /// - Returns: how many ended.
+    /// - Throws: when the database does not take it; all go on then.
+    func endOthers(than family: String, of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { transaction in
+            try Self.endOthers(than: family, of: account.id, by: actor, at: now, in: transaction)
+        }
+    }
+
+    /// The same, in the transaction of what is the reason for it.
+    @discardableResult
+    static func endOthers(
+        than family: String,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Int {
+        let others = try SessionStore.families(of: account, butFor: family, in: transaction)
+        for other in others { _ = try end(other, of: account, actor.entry("session.end", on: other, at: now), in: transaction) }
+        return others.count
+    }
+
+    /// Whether there was such a session.
+    private static func end(
+        _ family: String,
+        of account: String,
+        _ entry: Audit.Entry,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)
+        guard try SessionStore.deleteFamily(family, of: account, in: transaction) else { return false }
+        for device in devices { try DeviceStore.free(device, at: entry.at, in: transaction) }
+        try AuditStore.append(entry, in: transaction)
+        return true
     }
 }
