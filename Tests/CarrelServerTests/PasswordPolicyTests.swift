@@ -1,3 +1,5 @@
+import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
