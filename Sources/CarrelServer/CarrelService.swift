@@ -197,7 +197,7 @@ package final class CarrelService: Sendable {
             database: database,
             clock: clock,
             products: products,
-            sources: sources,
+            accounts: accounts,
             feedPasswords: feedPasswords,
             signIn: ReaderSignIn(database: database, clock: clock, check: check),
             callers: callers
