@@ -49,6 +49,14 @@ struct SubscriptionRoutes {
         subscript(names: [String]) -> String? {
             names.lazy.compactMap { form[$0] }.first ?? names.lazy.compactMap { query[$0] }.first
         }
+
+        /// The first that says something.
+        func firstNamed(_ names: [String], where isSaid: (String) -> Bool) -> String? {
+            for source in [form, query] {
+                for name in names { if let value = source[name], isSaid(value) { return value } }
+            }
+            return nil
+        }
     }
 
     private func on(
@@ -120,7 +128,7 @@ struct SubscriptionRoutes {
             SignInRequest(
                 name: name,
                 password: parameters[names.password] ?? "",
-                deviceKey: parameters[names.device],
+                deviceKey: parameters.firstNamed(names.device, where: Devices.Claim.isKey),
                 deviceName: parameters[names.deviceName] ?? request.headers["User-Agent"] ?? "",
                 address: request.peer.description,
                 requestID: request.id

@@ -144,7 +144,8 @@ final class UpstreamSource: EntitlementSource {
             accountName: request.name,
             address: request.address,
             password: request.password,
-            isKnownDevice: false
+            isKnownDevice: false,
+            requestID: request.requestID
         )
         if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
         let result = await ask(.signIn) { system throws(UpstreamError) in
