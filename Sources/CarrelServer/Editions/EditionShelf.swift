@@ -21,13 +21,13 @@ struct EditionShelf: Sendable {
     /// A page of somebody's shelf.
     ///
     /// - Parameters:
-    ///   - account: who reads.
+    ///   - reader: who reads.
     ///   - number: the page, from 1 on; it is empty behind the last one.
     ///   - size: editions on a page.
-    /// - Returns: the page.
-    /// - Throws: what the database throws.
-    func page(of account: Account, _ number: Int, size: Int) async throws -> Page {
-        let products = try await readers.products(for: account)
+    /// - Returns: nil when nobody knows the reader any more.
+    /// - Throws: what the database throws, and a source that cannot tell.
+    func page(of reader: ReaderEntitlement.Reader, _ number: Int, size: Int) async throws -> Page? {
+        guard let products = try await readers.products(for: reader) else { return nil }
         let wanted = products.dropFirst((number - 1) * size).prefix(size).map(\.id)
         let editions = try await database.read { transaction in
             try wanted.compactMap { try EditionStore.edition(product: $0, in: transaction) }

@@ -3,13 +3,20 @@ import CarrelHTTP
 import CarrelStore
 import CarrelSubscription
 
-/// Who the reader is that sends a request, and what of the catalog they may read: somebody with an account here, not with the
+/// Who the reader is that sends a request, and what of the catalog they may read: somebody with an account, not with the
 /// credentials of one edition.
 struct ReaderEntitlement: Sendable {
+    /// Somebody who reads.
+    enum Reader: Sendable {
+        case account(Account)
+        /// Whoever a source gave this token.
+        case token(String)
+    }
+
     let database: any Database
     let clock: any WallClock
     let products: ProductCatalog
-    let accounts: Accounts
+    let sources: EntitlementSources
     let feedPasswords: FeedPasswords
     let signIn: ReaderSignIn
     let callers: Callers
@@ -19,47 +26,81 @@ struct ReaderEntitlement: Sendable {
     /// By the session of a browser or an app.
     func mayRead(_ productID: String, session request: HTTPRequest) async throws -> Bool {
         guard let account = try await callers.readerIfAny(request) else { return false }
-        return try await mayRead(productID, account)
+        return try await mayRead(productID, .account(account))
     }
 
     /// By a user name and a password: one of the account's app passwords or its own, or a session's token as the password. The
     /// second credential of a token opens feeds, and nothing else.
     func mayRead(_ productID: String, basic request: HTTPRequest) async throws -> Bool {
-        guard let account = try await account(basic: request) else { return false }
-        return try await mayRead(productID, account)
+        guard let reader = try await reader(basic: request) else { return false }
+        return try await mayRead(productID, reader)
     }
 
-    private func mayRead(_ productID: String, _ account: Account) async throws -> Bool {
-        let products = try await products.current()
-        let entitlement = try await entitlement(of: account)
-        guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
-        return true
+    private func mayRead(_ productID: String, _ reader: Reader) async throws -> Bool {
+        switch reader {
+        case .account(let account):
+            let products = try await products.current()
+            let entitlement = try await entitlement(of: account)
+            guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
+            return true
+        case .token(let token):
+            guard case .granted = try await sources.decision(on: productID, token: token) else { return false }
+            return true
+        }
     }
 
     // MARK: Feeds
 
     /// Who asks for a feed: by a user name and a password as for a product, by a token with the second credential that came with
     /// it, or by a session; nil for nobody.
-    func reader(ofFeed request: HTTPRequest) async throws -> Account? {
-        guard let (user, password) = request.basicCredentials else { return try await callers.readerIfAny(request) }
-        if feedPasswords.isRight(password, of: user) { return try await accounts.account(ofSession: user) }
-        return try await account(basic: request)
+    func reader(ofFeed request: HTTPRequest) async throws -> Reader? {
+        guard let (user, password) = request.basicCredentials else {
+            return try await callers.readerIfAny(request).map { .account($0) }
+        }
+        if feedPasswords.isRight(password, of: user) { return .token(user) }
+        return try await reader(basic: request)
     }
 
-    /// The published products that an account may read, the newest issue first.
-    func products(for account: Account) async throws -> [Product] {
+    /// The published products that somebody may read, the newest issue first; nil when nobody knows them any more.
+    func products(for reader: Reader) async throws -> [Product]? {
         let products = try await products.current()
-        let (entitlement, now) = (try await entitlement(of: account), clock.now)
-        return products.published.reversed().filter { product in
-            if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
+        let newest = products.published.reversed()
+        switch reader {
+        case .account(let account):
+            let (entitlement, now) = (try await entitlement(of: account), clock.now)
+            return newest.filter { product in
+                if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
+            }
+        case .token(let token):
+            guard let standing = try await standing(of: token) else { return nil }
+            if standing.state == .suspended { return [] }
+            guard let issues = standing.issues else { return standing.state == .active ? Array(newest) : newest.filter(\.isFree) }
+            let listed = Set(issues)
+            return newest.filter { $0.isFree || listed.contains($0.id) }
         }
     }
 
-    private func account(basic request: HTTPRequest) async throws -> Account? {
+    /// Whether somebody is known still; an account is.
+    func isKnown(_ reader: Reader) async throws -> Bool {
+        switch reader {
+        case .account: true
+        case .token(let token): try await standing(of: token) != nil
+        }
+    }
+
+    /// What is said of a token; nil when nobody knows it, or it has ended.
+    private func standing(of token: String) async throws -> Standing? {
+        guard let standing = try await sources.standing(of: token), standing.state != .unknown, standing.state != .stale else {
+            return nil
+        }
+        return standing
+    }
+
+    private func reader(basic request: HTTPRequest) async throws -> Reader? {
         guard let (_, password) = request.basicCredentials else { return nil }
-        if Sessions.token(password) != nil { return try await accounts.account(ofSession: password) }
-        if let account = try await callers.account(ofBasic: request, scope: .opds) { return account }
-        return try await signIn.account(request)
+        if Sessions.token(password) != nil { return .token(password) }
+        if let account = try await callers.account(ofBasic: request, scope: .opds) { return .account(account) }
+        return try await signIn.account(request).map { .account($0) }
     }
 
     private func entitlement(of account: Account) async throws -> Entitlement {

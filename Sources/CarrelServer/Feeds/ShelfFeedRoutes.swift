@@ -26,8 +26,9 @@ struct ShelfFeedRoutes {
         _ write: (EditionShelf.Page, String) -> [UInt8]
     ) async throws -> HTTPResponse {
         let number = try request.query.integer("page", in: 1...FeedRoutes.pageLimit) ?? 1
-        guard let reader = try await gate.readers.reader(ofFeed: request) else { return gate.refusal(request) }
-        let page = try await shelf.page(of: reader, number, size: PublicationFeed.pageSize)
+        guard let reader = try await gate.readers.reader(ofFeed: request),
+            let page = try await shelf.page(of: reader, number, size: PublicationFeed.pageSize)
+        else { return gate.refusal(request) }
         return gate.personal(FeedRoutes.serve(write(page, document.base(of: request)), type, request))
     }
 

@@ -92,12 +92,7 @@ struct SubscriptionRoutes {
             case .garbage, .stall: return .text("<html>{garbage]")
             }
         } catch let error as SourceFailure {
-            return HTTPError(
-                .serviceUnavailable,
-                "subscription.source",
-                "\(error.source) does not answer",
-                headers: ["Retry-After": "30"]
-            ).response(requestID: request.id)
+            return error.problem.response(requestID: request.id)
         } catch let error as HTTPError {
             return error.response(requestID: request.id)
         }

@@ -5,7 +5,7 @@ import CarrelStore
 import CarrelUpstream
 
 extension SubscriptionSettings {
-    /// The sources, in the order in which they are asked.
+    /// The sources, in the order in which they are asked; the canned users are the last.
     ///
     /// What is kept of the tokens of systems upstream is hashed under the secret.
     func sources(
@@ -14,9 +14,10 @@ extension SubscriptionSettings {
         sessions: Sessions,
         check: PasswordCheck,
         products: ProductCatalog,
+        receipts: ReceiptSource?,
         secret: Secret,
         metrics: MetricsRegistry
-    ) throws(UpstreamError) -> [any EntitlementSource] {
+    ) throws(UpstreamError) -> EntitlementSources {
         var made: [any EntitlementSource] = []
         for source in sources {
             switch source {
@@ -46,6 +47,8 @@ extension SubscriptionSettings {
                 )
             }
         }
-        return made
+        if let receipts { made.append(receipts) }
+        if hasCannedUsers { made.append(CannedUsers(clock: clock)) }
+        return EntitlementSources(inOrder: made)
     }
 }
