@@ -219,6 +219,7 @@ package final class CarrelService: Sendable {
             callers: callers,
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
+        ExplanationRoutes(sources: sources, products: products, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(
