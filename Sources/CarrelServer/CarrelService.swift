@@ -141,12 +141,13 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
+        let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
         let signIn = SignInRoutes(
             accounts: accounts,
             desk: desk,
             check: check,
             callers: callers,
-            signOnLabel: settings.signOn.provider == nil ? nil : settings.signOn.label
+            signOnLabel: signOnLabel
         )
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
         signIn.add(to: &router)
@@ -190,7 +191,8 @@ package final class CarrelService: Sendable {
             staff: staff,
             desk: desk,
             callers: callers,
-            hasCannedUsers: settings.subscription.hasCannedUsers
+            hasCannedUsers: settings.subscription.hasCannedUsers,
+            signOnLabel: signOnLabel
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)

@@ -12,6 +12,9 @@
 static const unsigned char about_js[] = {
 #embed "assets/about.js"
 };
+static const unsigned char admin_access_js[] = {
+#embed "assets/admin-access.js"
+};
 static const unsigned char admin_account_js[] = {
 #embed "assets/admin-account.js"
 };
@@ -227,6 +230,7 @@ static const unsigned char volume_sheet_js[] = {
 
 static const struct cweb_asset table[] = {
     ASSET(about_js, "about.js", JAVASCRIPT),
+    ASSET(admin_access_js, "admin-access.js", JAVASCRIPT),
     ASSET(admin_account_js, "admin-account.js", JAVASCRIPT),
     ASSET(admin_accounts_js, "admin-accounts.js", JAVASCRIPT),
     ASSET(admin_api_js, "admin-api.js", JAVASCRIPT),
