@@ -87,7 +87,7 @@ package struct Accounts: Sendable {
     /// Redeems the token of a link: it works once, and its account gets a session.
     ///
     /// - Returns: the session's token, or nil when the link is unknown, used or too old.
-    package func redeemSignInLink(_ text: String) async throws -> String? {
+    package func redeemSignInLink(_ text: String, requestID: String = "") async throws -> String? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         let redeemed = try await database.write { transaction -> Bool in
@@ -101,6 +101,8 @@ package struct Accounts: Sendable {
             else { return false }
             try AccountStore.deleteSession(link.hash, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
+            let entry = Actor(account.id, requestID: requestID).entry("session.start", on: account.id, at: now, reason: "link")
+            try AuditStore.append(entry, in: transaction)
             return true
         }
         return redeemed ? token.text : nil

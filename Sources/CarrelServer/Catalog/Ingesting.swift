@@ -30,6 +30,7 @@ package final class Ingesting: Sendable {
     package func ingest(
         _ path: String,
         _ options: IngestOptions,
+        by actor: Actor = .operator,
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
     ) async throws -> Outcome {
         let (scratch, blobs) = (scratch, titles.blobs)
@@ -39,7 +40,7 @@ package final class Ingesting: Sendable {
         if let known = try await titles.find(sourceHash: hash) {
             var metadata = known.metadata
             metadata.apply(options.overrides)
-            let title = try await titles.update(metadata, of: known)
+            let title = try await titles.update(metadata, of: known, by: actor)
             return Outcome(title: title, created: false, warnings: [])
         }
         let trail = BlobTrail(blobs)
@@ -47,7 +48,7 @@ package final class Ingesting: Sendable {
             let made = try await thread.run {
                 try Ingest(blobs: trail, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
             }
-            let (title, created) = try await titles.add(made)
+            let (title, created) = try await titles.add(made, by: actor)
             return Outcome(title: title, created: created, warnings: made.warnings)
         } catch {
             await takeBack(trail.made)

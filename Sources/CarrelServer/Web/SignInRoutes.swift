@@ -27,7 +27,9 @@ struct SignInRoutes {
         router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
             // Whoever only looks does not use the link up.
             if request.method == .head { return .empty(.ok, headers: ["Cache-Control": "no-store"]) }
-            guard let session = try await accounts.redeemSignInLink(parameters["token"]) else { return try Self.ended(request) }
+            guard let session = try await accounts.redeemSignInLink(parameters["token"], requestID: request.id) else {
+                return try Self.ended(request)
+            }
             return Self.open(session, "/", request)
         }
         router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
