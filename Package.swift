@@ -221,6 +221,7 @@ let package = Package(
                 "CarrelPostgres",
                 "CarrelServer",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
+                "CarrelHTTPServer",
             ]
         ),
         tests("ScriptsTests", ["CarrelTesting"]),

@@ -3,6 +3,8 @@
 public enum AddressRule: Sendable {
     /// Every address, and Unix sockets.
     case any
+    /// Only those that the closure takes, of 4 or 16 bytes in network order, and no Unix socket.
+    case only(@Sendable (_ address: [UInt8]) -> Bool)
     /// Only globally reachable unicast addresses (``isPublic(_:)``), and no Unix socket.
     case publicOnly
 

@@ -111,16 +111,15 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let own = OwnAccounts(
+        var sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
             check: check,
             products: products,
-            devicePolicy: settings.subscription.devices,
-            givesFeedPasswords: settings.subscription.givesFeedPasswords
+            secret: try secret(.upstream),
+            metrics: metrics
         )
-        var sources: [any EntitlementSource] = [own]
         if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
@@ -196,30 +195,28 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
-        let gate = EditionGate(
-            credentials: credentials,
-            readers: ReaderEntitlement(
-                database: database,
-                clock: clock,
-                products: products,
-                sources: sources,
-                feedPasswords: feedPasswords,
-                signIn: ReaderSignIn(database: database, clock: clock, check: check),
-                callers: callers
-            ),
-            metrics: metrics
+        let readers = ReaderEntitlement(
+            database: database,
+            clock: clock,
+            products: products,
+            sources: sources,
+            feedPasswords: feedPasswords,
+            signIn: ReaderSignIn(database: database, clock: clock, check: check),
+            callers: callers
         )
+        let gate = EditionGate(credentials: credentials, readers: readers, metrics: metrics)
         let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
         let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
         let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
         downloadRoutes.add(to: &router)
         EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
-        FeedRoutes(
-            database: database,
-            document: document,
-            catalogID: CatalogID.text(try secret(.audit)),
-            callers: callers
-        ).add(to: &router)
+        let catalogID = CatalogID.text(try secret(.audit))
+        let feedGate = FeedGate(readers: readers, document: document, needsSignIn: settings.editions.feedsNeedSignIn)
+        FeedRoutes(database: database, document: document, catalogID: catalogID, callers: callers, gate: feedGate)
+            .add(to: &router)
+        let editionShelf = EditionShelf(database: database, readers: readers)
+        ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
+        EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
         AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
         HealthRoutes(

@@ -43,10 +43,17 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
         )
     }
 
+    private var addresses: [String] { [signIn, verify, credentials, renew, signOut].compactMap(\.self) }
+
+    /// Whether every call stays on this machine.
+    package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
+
+    /// Whether an address is one of this machine's.
+    package static func isOnThisMachine(_ url: String) -> Bool { UpstreamAddress.isOnThisMachine(url) }
+
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
-        for address in [signIn, verify, credentials, renew, signOut] {
-            guard let address else { continue }
+        for address in addresses {
             try UpstreamAddress.check(address)
             _ = try EndpointTemplate(address)
         }

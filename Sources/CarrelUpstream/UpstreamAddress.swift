@@ -14,6 +14,11 @@ enum UpstreamAddress {
         }
     }
 
+    /// Whether the host is this machine, by its address or as `localhost`.
+    static func isOnThisMachine(_ url: String) -> Bool {
+        url.firstRange(of: "://").map { isThisMachine(url[$0.upperBound...].prefix { !"/?".contains($0) }) } ?? false
+    }
+
     private static func isThisMachine(_ authority: Substring) -> Bool {
         let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map { authority.index(after: $0) } : nil
         let host = end.map { authority[..<$0] } ?? authority.prefix { $0 != ":" }

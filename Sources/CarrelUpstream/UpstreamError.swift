@@ -27,7 +27,7 @@ public struct UpstreamError: Error, Sendable, Equatable, CustomStringConvertible
     /// The HTTP status, where there was one.
     public let status: Int?
 
-    init(_ code: Code, _ detail: String, status: Int? = nil) {
+    package init(_ code: Code, _ detail: String, status: Int? = nil) {
         self.code = code
         self.detail = detail
         self.status = status

@@ -109,6 +109,10 @@ public struct XMLWriter: Sendable {
     }
 
     private mutating func escape(_ text: String, inAttribute: Bool) {
+        guard !text.utf8.allSatisfy(Self.isPlain) else {
+            bytes += text.utf8
+            return
+        }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": bytes += "&amp;".utf8
@@ -123,6 +127,12 @@ public struct XMLWriter: Sendable {
             default: bytes += String(scalar).utf8
             }
         }
+    }
+
+    /// Whether a byte stands for itself everywhere: all of ASCII but controls and what markup is made of.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "&") && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">")
+            && byte != UInt8(ascii: "\"")
     }
 
     /// Whether XML 1.0 has the character (§2.2).

@@ -24,24 +24,35 @@ struct ConfigCheck: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console)
-        if options.json {
-            return console.print(loaded.json)
-        }
+        let home = try options.open()
+        let loaded = try LoadedSettings(home: home, overrides: overrides, console: console)
+        let upstream = try UpstreamFiles(home: home, loaded.values, console: console)
+        if options.json { return console.print(upstream.json(beside: loaded.json)) }
         console.print(loaded.table)
+        for (name, file) in upstream.files {
+            console.print("")
+            console.print("upstream/\(name).conf")
+            console.print(file.table)
+        }
     }
 }
 
 struct ConfigSample: Command {
     var output = OutputOptions()
+    var upstream = false
 
     static let name = "sample"
     static let abstract = "Print a settings file that changes nothing: every setting with its default, commented out."
-    static let examples = [Example("carrel config sample > carrel-home/carrel.conf", "Begins a settings file.")]
-    static let parameters: [Parameter<Self>] = Parameter.group(\.output)
+    static let examples = [
+        Example("carrel config sample > carrel-home/carrel.conf", "Begins a settings file."),
+        Example("carrel config sample --upstream > carrel-home/upstream/bureau.conf", "Begins that of a system upstream."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.flag(\.upstream, "--upstream", help: "Print the file of a system upstream, which subscription.sources names.")]
+        + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
-        console.write(Array(ServeSettings.sampleFile.utf8))
+        console.write(Array((upstream ? UpstreamFile.sample : ServeSettings.sampleFile).utf8))
     }
 }
 

@@ -38,16 +38,17 @@ struct ServeCommand: Command {
         var overrides = overrides
         if demo { overrides.set("web.guest-account", "demo") }
         let settings = try LoadedSettings(home: home, overrides: overrides, console: console).values
+        var chosen = settings.service
+        chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
-        var made = settings.service
-        made.signOn = try settings.signOn.service(publicURL: made.stream.publicURL)
-        let service = try await options.openService(made)
+        chosen.signOn = try settings.signOn.service(publicURL: chosen.stream.publicURL)
+        let service = try await options.openService(chosen)
         do {
-            try await service.tickets.forgetDead(life: settings.service.stream.ticketLife)
+            try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
         } catch {
             console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
         }

@@ -21,6 +21,7 @@ struct ServeSettings: SettingsTable {
     var keyRotation = 0
     var ticketLife = Duration.seconds(24 * 3600)
     var guestAccount: String?
+    var sources = ["accounts"]
     var cannedUsers = false
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
@@ -31,6 +32,7 @@ struct ServeSettings: SettingsTable {
     var sha1Until: Instant?
     var editionRefusal = RefusalStyle.forbidden
     var opdsRefusal = RefusalStyle.challenge
+    var opdsSignIn = false
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
 
@@ -108,6 +110,12 @@ struct ServeSettings: SettingsTable {
             help: "The account whose shelf visitors see without signing in; nobody's when unset."
         ),
         Setting(
+            \.sources,
+            "subscription.sources",
+            value: "name",
+            help: "Who is asked what subscribers have, in order: accounts, and systems that a file upstream/NAME.conf describes."
+        ),
+        Setting(
             \.cannedUsers,
             "subscription.canned-users",
             flags: ["--canned-users"],
@@ -141,6 +149,7 @@ struct ServeSettings: SettingsTable {
             help: "Whether answers say what they need in X-Pugpig-Entitlement too."
         ),
         Setting(\.catalogTitle, "opds.title", value: "text", help: "What feeds call the catalog."),
+        Setting(\.opdsSignIn, "opds.sign-in", help: "Whether the feeds are for those only who sign in."),
     ]
 
     static let otherVariables: Set<String> = [
@@ -153,6 +162,16 @@ struct ServeSettings: SettingsTable {
             found.append(
                 (certificate == nil ? "tls.certificate" : "tls.key", "is needed too: TLS takes a certificate and its key")
             )
+        }
+        if sources.isEmpty { found.append(("subscription.sources", "names nobody who could be asked")) }
+        for (index, name) in sources.enumerated() {
+            if name != "accounts", !UpstreamFile.isName(name) {
+                found.append(
+                    ("subscription.sources", "names '\(name)', which is neither accounts nor lower-case letters, digits and '-'")
+                )
+            } else if sources[..<index].contains(name) {
+                found.append(("subscription.sources", "names '\(name)' twice"))
+            }
         }
         if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
         found += contradictionsOfApps
@@ -195,6 +214,7 @@ struct ServeSettings: SettingsTable {
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal
         made.editions.opdsRefusal = opdsRefusal
+        made.editions.feedsNeedSignIn = opdsSignIn
         made.editions.saysPugpigEntitlement = pugpigHeaders
         made.editions.catalogTitle = catalogTitle
         return made

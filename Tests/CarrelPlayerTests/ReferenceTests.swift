@@ -11,6 +11,7 @@ struct `The tables of the command` {
     @Test func `contradict themselves nowhere`() {
         #expect(Program(Carrel.self, version: Version.text).description.problems == [])
         #expect(ServeSettings.problems == [])
+        #expect(UpstreamFile.problems == [])
     }
 
     @Test func `are documented setting by setting`() async throws {
@@ -55,6 +56,37 @@ struct `The tables of the command` {
         #expect(error.map { "\($0.message) \($0.hint ?? "")" }?.contains(why) == true)
     }
 
+    @Test(arguments: [
+        ("", "upstream.url is needed"), ("upstream.url = http://subs.example.org/", "in the clear"),
+        ("upstream.url = https://a:b@subs.example.org/", "no host"),
+        ("upstream.sign-in-url = https://a.example/", "upstream.url"),
+        ("upstream.url = https://a.example/\nupstream.verify-url = https://a.example/{secret}", "placeholder"),
+        ("upstream.url = https://a.example/\nupstream.networks = here", "'here' is not a network"),
+        ("upstream.url = https://a.example/\nupstream.timeout = 2m", "upstream.timeout"),
+        ("upstream.url = https://a.example/\nupstream.fail-memory = 8d", "upstream.fail-memory"),
+        ("upstream.url = https://a.example/\nupstream.fail-policy = open\nupstream.fail-memory = 2d", "upstream.fail-memory"),
+        ("upstream.url = https://a.example/\nupstream.protocol = webhook", "upstream.secret"),
+        ("upstream.protocol = webhook\nupstream.secret = 0123456789abcdef", "upstream.url is needed"),
+        ("upstream.url = https://a.example/\nupstream.fail-policy = last_known_good", "last-known-good"),
+    ])
+    func `refuse a system upstream that could not be asked`(text: String, why: String) {
+        let error = #expect(throws: SettingsError.self) {
+            _ = try LoadedSettings<UpstreamFile>(file: SettingsFile(Array("\(text)\n".utf8), path: "sample"))
+        }
+        #expect(error.map { "\($0.message) \($0.hint ?? "")" }?.contains(why) == true, "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        ("accounts, accounts", "twice"), ("\"\"", "names nobody"), ("canned", "neither accounts"), ("../x", "neither accounts"),
+    ])
+    func `refuse sources that are none`(sources: String, why: String) {
+        let error = #expect(throws: SettingsError.self) {
+            let text = "subscription.sources = \(sources)\n"
+            _ = try LoadedSettings<ServeSettings>(file: SettingsFile(Array(text.utf8), path: "sample"))
+        }
+        #expect(error?.message.contains(why) == true, "\(String(describing: error))")
+    }
+
     @Test(arguments: ["https://audio.example.org", "http://[::1]:8080/", "https://example.org/audio"])
     func `take an address that could work`(url: String) throws {
         let settings = try LoadedSettings<ServeSettings>(file: SettingsFile(Array("http.public-url = \(url)\n".utf8), path: "s"))
@@ -76,18 +108,38 @@ struct `The tables of the command` {
             "Which home is meant is no setting: `--home` or `CARREL_HOME`, `--environment` or `CARREL_ENVIRONMENT` (`live`, `qa`),",
             "`--database` or `CARREL_DATABASE` (PostgreSQL instead of the file in the home).",
         ]
+        lines += rows(ServeSettings.settings, try LoadedSettings<ServeSettings>().explain())
+        lines += [
+            "", "# Settings of a system upstream", "",
+            "In the file `upstream/NAME.conf` of the home, where `subscription.sources` names it (docs/upstream.md).",
+            "`carrel config sample --upstream` prints one. They stand nowhere else.",
+        ]
+        let defaults = try LoadedSettings<UpstreamFile>(
+            file: SettingsFile(Array("upstream.url = https://subs.example.org/".utf8), path: "sample")
+        )
+        lines += rows(UpstreamFile.settings, defaults.explain(), isFileOnly: true)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func rows<Table>(
+        _ settings: [Setting<Table>],
+        _ explanations: [SettingExplanation],
+        isFileOnly: Bool = false
+    ) -> [String] {
+        var lines: [String] = []
         var part: Substring = ""
-        for (setting, row) in zip(ServeSettings.settings, try LoadedSettings<ServeSettings>().explain()) {
+        for (setting, row) in zip(settings, explanations) {
             let first = row.name.prefix { $0 != "." }
             if first != part { lines += ["", "## \(first)"] }
             part = first
             let builtIn = row.builtIn.map { $0.isEmpty ? "none" : "`\($0)`" } ?? "none"
-            var facts = ["default \(builtIn)", "`\(row.environmentName)`"] + row.flags.map { "`\($0)`" }
+            var facts = ["default \(builtIn)"]
+            if !isFileOnly { facts += ["`\(row.environmentName)`"] + row.flags.map { "`\($0)`" } }
             if let allowed = setting.allowed { facts.insert(allowed, at: 0) }
             if !setting.choices.isEmpty { facts.insert("one of \(setting.choices.joined(separator: ", "))", at: 0) }
             if setting.isList { facts.insert("several, parted by commas", at: 0) }
             lines += ["", "### `\(row.name)`", row.help, "", facts.joined(separator: " · ")]
         }
-        return lines.joined(separator: "\n") + "\n"
+        return lines
     }
 }

@@ -29,7 +29,7 @@ struct `A feed of editions` {
         #expect(answer.status == 200)
         #expect(answer.headers["Content-Type"] == "application/atom+xml;profile=opds-catalog;kind=acquisition")
         let root = try XMLElement.parse(answer.body.rawSpan, limits: limits)
-        Atom.check(root)
+        AtomRules.check(root)
         return root
     }
 
@@ -37,7 +37,9 @@ struct `A feed of editions` {
         let answer = try await test.send(.get, target)
         #expect(answer.status == 200, "\(target)")
         #expect(answer.headers["Content-Type"] == type)
-        return try JSON.parse(answer.body.rawSpan)
+        let document = try JSON.parse(answer.body.rawSpan)
+        if type == "application/opds+json" { OPDSRules.check(feed: document) } else { OPDSRules.check(publication: document) }
+        return document
     }
 
     @Test func `of OPDS 1 says what apps need of each edition, and where they sign in`() async throws {
@@ -205,37 +207,65 @@ struct `A feed of editions` {
         func hostile() -> String {
             (0..<Int.random(in: 1...12, using: &random)).map { _ in pieces.randomElement() ?? "" }.joined()
         }
-        var (titles, refused): ([String: String], Int) = ([:], 0)
-        for _ in 0..<10_000 where titles.count < 400 || refused < 5000 {
-            let (id, title) = (hostile(), hostile())
-            guard EditionOptions.fault(inProductID: id) == nil, titles.count < 400, titles[id] == nil else {
-                refused += 1
-                continue
+        var (titles, refused): ([String: String], Set<String>) = ([:], [])
+        while titles.count < 10_000 {
+            let id = hostile()
+            if EditionOptions.fault(inProductID: id) != nil {
+                if refused.count < 10_000 { refused.insert(id) }
+            } else if titles[id] == nil {
+                titles[id] = hostile()
             }
-            titles[id] = title
-            try await test.add(product: id, metadata: TitleMetadata(title: title))
         }
-        let entries = try await atom(test, "/opds/v1?limit=1000").all("entry")
-        #expect(Set(entries.compactMap { $0.child("id")?.text }) == Set(titles.keys))
-        for entry in entries {
-            let id = entry.child("id")?.text ?? ""
-            #expect(entry.child("title")?.text == titles[id].map(Atom.written))
-            let target = entry.link("alternate")?["href"].map { String($0.dropFirst("http://localhost".count)) } ?? ""
+        try await test.add(titles)
+        var (seen, next): (Set<String>, String?) = ([], "/opds/v1?limit=1000")
+        while let target = next {
+            let feed = try await atom(test, target)
+            for entry in feed.all("entry") {
+                let id = entry.child("id")?.text ?? ""
+                let isNew = seen.insert(id).inserted
+                #expect(isNew && entry.child("title")?.text == titles[id].map(AtomRules.written))
+            }
+            next = feed.link("next")?["href"].map { String($0.dropFirst("http://localhost".count)) }
+        }
+        #expect(seen == Set(titles.keys))
+        _ = try await json(test, "/opds/v2")
+        for id in titles.keys.prefix(300) {
+            let publication = try await json(
+                test,
+                "/opds/v2/publications/\(PercentEncoding.encode(id))",
+                type: "application/opds-publication+json"
+            )
+            #expect(ExactBytes(publication["metadata"]?["title"]?.string) == ExactBytes(titles[id]))
+            let links = publication["links"]?.array?.compactMap { $0["href"]?.string } ?? []
+            let target =
+                links.first { $0.contains("/opds/v2/editions/") }.map { String($0.dropFirst("http://localhost".count)) } ?? ""
             #expect(try await test.send(.get, target).status == 500, "its product is found, which has no content: \(target)")
-            let publication = "/opds/v2/publications/\(PercentEncoding.encode(id))"
-            let json = try await json(test, publication, type: "application/opds-publication+json")
-            #expect(ExactBytes(json["metadata"]?["title"]?.string) == ExactBytes(titles[id]))
+        }
+        for id in refused.prefix(1000) {
+            let target = "/editions/\(PercentEncoding.encode(id))/"
+            // A server refuses such a path before anything asks what it means.
+            guard (try? RequestPath(parsing: target)) != nil else { continue }
+            let status = try await test.send(.get, target).status
+            #expect([400, 404].contains(status), "\(id.debugDescription): \(status)")
         }
     }
 
     @Test func `is well-formed for another reader, and every link in it leads somewhere`() async throws {
         let test = try await service()
         let lint = try requirePeer("xmllint")
+        let reader = try await test.service.desk.create("alice", by: Actor("operator"))
+        let password = try await test.service.appPasswords.create(
+            for: reader,
+            name: "reader",
+            scopes: [.opds],
+            by: Actor("operator")
+        ).text
+        let credentials = "Basic \(Base64.encode("alice:\(password)"))"
         var (waiting, seen): ([String], Set<String>) = (["/opds/v1", "/opds/v2"], [])
         while let target = waiting.popLast() {
             guard seen.insert(target).inserted else { continue }
             #expect(seen.count < 500)
-            let answer = try await test.send(.get, target, headers: ["Authorization": "Basic eDp5"])
+            let answer = try await test.send(.get, target, headers: ["Authorization": credentials])
             #expect([200, 302, 401, 403].contains(answer.status), "\(target): \(answer.status)")
             let isDocument = !target.hasPrefix("/editions") && !target.hasPrefix("/opds/v2/editions")
             if isDocument { #expect(answer.status == 200, "\(target)") }
@@ -266,51 +296,45 @@ struct `A feed of editions` {
     }
 }
 
-/// The rules of Atom and of OPDS 1.2 for feeds, as far as they are the same for all.
-private enum Atom {
-    static func check(_ feed: XMLElement) {
-        #expect(feed.name == XMLName("feed", namespace: "http://www.w3.org/2005/Atom"))
-        for name in ["id", "title", "updated"] { #expect(feed.all(name).count == 1) }
-        #expect(feed.child("id")?.text.hasPrefix("urn:uuid:") == true)
-        for relation in ["self", "start"] { #expect(feed.link(relation)?["type"] != nil) }
-        var ids: Set<String> = []
-        for entry in feed.all("entry") {
-            for name in ["id", "title", "updated", "summary"] { #expect(entry.all(name).count == 1) }
-            let isFirst = ids.insert(entry.child("id")?.text ?? "").inserted
-            #expect(isFirst, "an id is there once")
-            #expect(Instant.parse(entry.child("updated")?.text ?? "") != nil)
-            #expect(entry.all("link").contains { $0["rel"]?.hasPrefix("http://opds-spec.org/acquisition") == true })
-            #expect(entry.all("link").allSatisfy { $0["href"]?.hasPrefix("http") == true && $0["type"]?.isEmpty == false })
-        }
-    }
-
-    /// What XML cannot hold is written as U+FFFD.
-    static func written(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map { scalar in
-                    switch scalar.value {
-                    case 0x9, 0xa, 0xd, 0x20...0xfffd, 0x10000...0x10ffff: scalar
-                    default: "\u{fffd}"
-                    }
-                }
-            )
-        )
-    }
-}
-
 private struct ExactBytes: Equatable {
     let bytes: [UInt8]?
     init(_ text: String?) { bytes = text.map { Array($0.utf8) } }
 }
 
-extension XMLElement {
-    fileprivate func all(_ name: String) -> [XMLElement] { children.filter { $0.name.local == name } }
-
-    fileprivate func link(_ relation: String) -> XMLElement? { all("link").first { $0["rel"] == relation } }
-}
-
 extension TestService {
+    /// Editions without content, by their product ids and with their titles.
+    func add(_ titles: [String: String]) async throws {
+        let now = clock.now.milliseconds
+        try await service.database.write { transaction in
+            for (product, name) in titles {
+                let title = Random.uuid()
+                let metadata = String(decoding: JSON.object(["title": .string(name)]).write(), as: UTF8.self)
+                try transaction.run(
+                    Self.insertTitle,
+                    [.text(title), .blob(Array(title.utf8)), .text(name), .text(metadata), .integer(now)]
+                )
+                try transaction.run(
+                    Self.insertEdition,
+                    [.text(title), .text(product), .integer(now), .text(""), .text(name), .text(""), .text(name)]
+                )
+            }
+        }
+    }
+
+    private static let insertTitle = SQL(
+        """
+        INSERT INTO titles (id, kind, source_hash, title, metadata, duration_ms, media_blob, segment_index, created_at)
+        VALUES ($1, 'edition', $2, $3, $4, 0, '', $2, $5)
+        """
+    )
+    private static let insertEdition = SQL(
+        """
+        INSERT INTO editions (title_id, product_id, price, state, issued_at, published_at, updated_at, language,
+            search_title, search_author, search_text)
+        VALUES ($1, $2, 'paid', 'published', $3, $3, $3, $4, $5, $6, $7)
+        """
+    )
+
     /// An edition without content.
     func add(product: String, metadata: TitleMetadata, issued: Int = 0) async throws {
         let (title, at) = (Random.uuid(), clock.now.milliseconds + Int64(issued) * 1000)
@@ -321,22 +345,11 @@ extension TestService {
         let (language, search) = (String((metadata.language ?? "").prefix(2)), "\(name)\n\(authors)\n\(product)")
         try await service.database.write { transaction in
             try transaction.run(
-                SQL(
-                    """
-                    INSERT INTO titles (id, kind, source_hash, title, metadata, duration_ms, media_blob, segment_index, created_at)
-                    VALUES ($1, 'edition', $2, $3, $4, 0, '', $2, $5)
-                    """
-                ),
+                Self.insertTitle,
                 [.text(title), .blob(Array(title.utf8)), .text(metadata.title), .text(text), .integer(at)]
             )
             try transaction.run(
-                SQL(
-                    """
-                    INSERT INTO editions (title_id, product_id, price, state, issued_at, published_at, updated_at, language,
-                        search_title, search_author, search_text)
-                    VALUES ($1, $2, 'paid', 'published', $3, $3, $3, $4, $5, $6, $7)
-                    """
-                ),
+                Self.insertEdition,
                 [.text(title), .text(product), .integer(at), .text(language), .text(name), .text(authors), .text(search)]
             )
         }

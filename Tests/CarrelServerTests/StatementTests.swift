@@ -10,6 +10,7 @@ struct `Every statement of the server` {
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
         + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + StaffStore.statements
+        + UpstreamStore.statements
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

@@ -27,8 +27,8 @@ extension EasyHandle {
         set(CURLOPT_PATH_AS_IS, true)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         if let path = request.unixSocketPath {
-            if case .publicOnly = configuration.addresses {
-                throw HTTPClientError(.address, "a Unix socket is not a public address")
+            guard case .any = configuration.addresses else {
+                throw HTTPClientError(.address, "a Unix socket is none of the addresses that may be connected to")
             }
             guard !path.utf8.contains(0), path.utf8.count < 108, set(CURLOPT_UNIX_SOCKET_PATH, path) else {
                 throw HTTPClientError(.url, "the path of the Unix socket is too long")

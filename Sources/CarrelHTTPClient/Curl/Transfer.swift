@@ -71,11 +71,14 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
     // MARK: - on the loop's thread
 
     func mayConnect(to address: [UInt8]) -> Bool {
-        if case .publicOnly = addresses, !AddressRule.isPublic(address) {
-            refused = true
-            return false
-        }
-        return true
+        let isAllowed =
+            switch addresses {
+            case .any: true
+            case .only(let takes): [4, 16].contains(address.count) && takes(address)
+            case .publicOnly: AddressRule.isPublic(address)
+            }
+        if !isAllowed { refused = true }
+        return isAllowed
     }
 
     func receiveHeadLine(_ line: RawSpan) -> Bool {

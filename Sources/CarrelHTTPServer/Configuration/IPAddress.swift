@@ -12,6 +12,12 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         bytes = Self.unmapped(address.array)
     }
 
+    /// An address of 4 or 16 bytes in network order; nil for any other number of them.
+    public init?(bytes: [UInt8]) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = Self.unmapped(bytes)
+    }
+
     init?(_ address: clinux_address) {
         guard address.length > 0 else { return nil }
         bytes = address.array

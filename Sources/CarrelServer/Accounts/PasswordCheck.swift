@@ -17,6 +17,8 @@ struct PasswordCheck: Sendable {
         let requestID: String
         /// Names the installation of an app that asks; nil in a browser.
         var deviceKeyHash: [UInt8]?
+        /// Whether the attempt was counted before, by somebody else who was asked.
+        var isCounted = false
     }
 
     enum Outcome: Sendable {
@@ -38,7 +40,7 @@ struct PasswordCheck: Sendable {
             password: attempt.password,
             isKnownDevice: try await isKnown(attempt.deviceKeyHash, record)
         )
-        if let wait = try await throttle.begin(counted) { return .throttled(wait) }
+        if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
         // Hashed in any case, so that time tells nothing about who has an account.
         let verdict = try await passwords.verify(attempt.password, against: record?.password)
         guard let record, verdict.isRight else {

@@ -5,6 +5,8 @@ package struct Actor: Sendable {
     let id: String
     let requestID: String
 
+    /// The server itself.
+    static let server = "server"
     /// Somebody who has not signed in.
     static let nobody = "nobody"
     /// Whoever may use the home itself.

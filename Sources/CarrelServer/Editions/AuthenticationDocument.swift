@@ -10,6 +10,9 @@ struct AuthenticationDocument: Sendable {
     static let mediaType = "application/opds-authentication+json"
     static let path = "/opds/authentication"
 
+    /// Where the document is, for whoever asks for what needs it.
+    static func link(_ base: String) -> JSON { ["href": .string(base + path), "type": .string(mediaType)] }
+
     /// Scheme and authority, and perhaps a path, before all of our own paths.
     func base(of request: HTTPRequest) -> String { publicURL ?? "\(request.scheme)://\(request.authority)" }
 
@@ -21,6 +24,10 @@ struct AuthenticationDocument: Sendable {
             "description": "Sign in with the name and password of your account.",
             "links": [
                 ["rel": "start", "href": .string(base + "/opds/v2"), "type": "application/opds+json"],
+                [
+                    "rel": .string(ShelfFeedRoutes.relation), "href": .string(base + ShelfFeedRoutes.path),
+                    "type": "application/opds+json",
+                ],
                 ["rel": "self", "href": .string(base + Self.path), "type": .string(Self.mediaType)],
             ],
             "authentication": [

@@ -40,6 +40,20 @@ package struct Edition: Sendable {
     /// The path of its address, with a slash at the end.
     var path: String { "/editions/\(PercentEncoding.encode(productID))/" }
 
+    /// What a reader downloads to have all of it, below its address.
+    var file: (address: String, type: String) {
+        switch title.kind {
+        case .edition: ("-/package.zip", "application/zip")
+        case .pdf: (entry.asAddress, "application/pdf")
+        case .ebook, .audiobook: (entry.asAddress, "application/epub+zip")
+        }
+    }
+
+    /// What a browser opens to read it, below its address.
+    var reading: (address: String, type: String) {
+        title.kind == .edition ? ("", "text/html") : file
+    }
+
     /// The form in which the API and the command line show it.
     package var json: JSONObject {
         var object = title.json

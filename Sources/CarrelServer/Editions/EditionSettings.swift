@@ -12,6 +12,8 @@ package struct EditionSettings: Sendable {
     package var refusal = RefusalStyle.forbidden
     /// Below `/opds/v2/editions/`.
     package var opdsRefusal = RefusalStyle.challenge
+    /// Whether feeds are for those only who sign in.
+    package var feedsNeedSignIn = false
     /// Whether answers say what they need in `X-Pugpig-Entitlement` too.
     package var saysPugpigEntitlement = false
     /// What feeds call the catalog.

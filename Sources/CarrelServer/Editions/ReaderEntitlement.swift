@@ -3,8 +3,16 @@ import CarrelHTTP
 import CarrelStore
 import CarrelSubscription
 
-/// Whether the reader who sends a request may read a product: somebody with an account, not with the credentials of one edition.
+/// Who the reader is that sends a request, and what of the catalog they may read: somebody with an account, not with the
+/// credentials of one edition.
 struct ReaderEntitlement: Sendable {
+    /// Somebody who reads.
+    enum Reader: Sendable {
+        case account(Account)
+        /// Whoever a source gave this token.
+        case token(String)
+    }
+
     let database: any Database
     let clock: any WallClock
     let products: ProductCatalog
@@ -13,40 +21,96 @@ struct ReaderEntitlement: Sendable {
     let signIn: ReaderSignIn
     let callers: Callers
 
+    // MARK: One product
+
     /// By the session of a browser or an app.
     func mayRead(_ productID: String, session request: HTTPRequest) async throws -> Bool {
         guard let account = try await callers.readerIfAny(request) else { return false }
-        return try await mayRead(productID, account)
+        return try await mayRead(productID, .account(account))
     }
 
-    /// By a user name and a password: one of the account's app passwords or its own, or a session's token as the password, or a
-    /// token with the second credential that came with it.
+    /// By a user name and a password: one of the account's app passwords or its own, or a session's token as the password. The
+    /// second credential of a token opens feeds, and nothing else.
     func mayRead(_ productID: String, basic request: HTTPRequest) async throws -> Bool {
-        guard let (user, password) = request.basicCredentials else { return false }
-        if feedPasswords.isRight(password, of: user) { return try await mayRead(productID, token: user) }
-        if Sessions.token(password) != nil { return try await mayRead(productID, token: password) }
-        if let account = try await callers.account(ofBasic: request, scope: .opds) {
-            return try await mayRead(productID, account)
-        }
-        guard let account = try await signIn.account(request) else { return false }
-        return try await mayRead(productID, account)
+        guard let reader = try await reader(basic: request) else { return false }
+        return try await mayRead(productID, reader)
     }
 
-    private func mayRead(_ productID: String, token: String) async throws -> Bool {
-        for source in sources {
-            switch try await source.decision(on: productID, token: token) {
-            case .granted: return true
-            case .refused: return false
-            case nil: continue
+    private func mayRead(_ productID: String, _ reader: Reader) async throws -> Bool {
+        switch reader {
+        case .account(let account):
+            let products = try await products.current()
+            let entitlement = try await entitlement(of: account)
+            guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
+            return true
+        case .token(let token):
+            for source in sources {
+                switch try await source.decision(on: productID, token: token) {
+                case .granted: return true
+                case .refused: return false
+                case nil: continue
+                }
             }
+            return false
         }
-        return false
     }
 
-    private func mayRead(_ productID: String, _ account: Account) async throws -> Bool {
+    // MARK: Feeds
+
+    /// Who asks for a feed: by a user name and a password as for a product, by a token with the second credential that came with
+    /// it, or by a session; nil for nobody.
+    func reader(ofFeed request: HTTPRequest) async throws -> Reader? {
+        guard let (user, password) = request.basicCredentials else {
+            return try await callers.readerIfAny(request).map { .account($0) }
+        }
+        if feedPasswords.isRight(password, of: user) { return .token(user) }
+        return try await reader(basic: request)
+    }
+
+    /// The published products that somebody may read, the newest issue first; nil when nobody knows them any more.
+    func products(for reader: Reader) async throws -> [Product]? {
         let products = try await products.current()
-        let entitlement = try await database.readBriefly { try SubscriptionStore.entitlement(of: account, in: $0) }
-        guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
-        return true
+        let newest = products.published.reversed()
+        switch reader {
+        case .account(let account):
+            let (entitlement, now) = (try await entitlement(of: account), clock.now)
+            return newest.filter { product in
+                if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
+            }
+        case .token(let token):
+            guard let standing = try await standing(of: token) else { return nil }
+            if standing.state == .suspended { return [] }
+            guard let issues = standing.issues else { return standing.state == .active ? Array(newest) : newest.filter(\.isFree) }
+            let listed = Set(issues)
+            return newest.filter { $0.isFree || listed.contains($0.id) }
+        }
+    }
+
+    /// Whether somebody is known still; an account is.
+    func isKnown(_ reader: Reader) async throws -> Bool {
+        switch reader {
+        case .account: true
+        case .token(let token): try await standing(of: token) != nil
+        }
+    }
+
+    /// What the first source that knows a token says of it; nil when it has ended.
+    private func standing(of token: String) async throws -> Standing? {
+        for source in sources {
+            guard let standing = try await source.standing(of: token) else { continue }
+            return standing.state == .unknown || standing.state == .stale ? nil : standing
+        }
+        return nil
+    }
+
+    private func reader(basic request: HTTPRequest) async throws -> Reader? {
+        guard let (_, password) = request.basicCredentials else { return nil }
+        if Sessions.token(password) != nil { return .token(password) }
+        if let account = try await callers.account(ofBasic: request, scope: .opds) { return .account(account) }
+        return try await signIn.account(request).map { .account($0) }
+    }
+
+    private func entitlement(of account: Account) async throws -> Entitlement {
+        try await database.readBriefly { try SubscriptionStore.entitlement(of: account, in: $0) }
     }
 }

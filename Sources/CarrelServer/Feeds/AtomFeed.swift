@@ -26,6 +26,8 @@ struct AtomFeed {
     var total: Int?
     /// Whether it says where apps sign in.
     var saysWhereToSignIn = true
+    /// Whether all of it is what readers of feeds may have at once: links to the files themselves, where readers are challenged.
+    var isOfReaders = false
 
     /// The document.
     ///
@@ -114,6 +116,13 @@ struct AtomFeed {
             for relation in ["http://opds-spec.org/image", "http://opds-spec.org/image/thumbnail"] {
                 writer.element("link", ["rel": relation, "type": cover.mediaType, "href": address + "-/cover"])
             }
+        }
+        guard !isOfReaders else {
+            let address = "\(base)/opds/v2\(edition.path)"
+            for (relation, target) in [("http://opds-spec.org/acquisition", edition.file), ("alternate", edition.reading)] {
+                writer.element("link", ["rel": relation, "type": target.type, "href": address + target.address])
+            }
+            return
         }
         let isPages = edition.title.kind == .edition
         let type = isPages ? PackageManifest.mediaType : edition.title.kind == .pdf ? "application/pdf" : "application/epub+zip"

@@ -8,20 +8,24 @@ import CarrelXML
 
 /// `/opds/…`: the catalog of editions, as OPDS 1.2 and as OPDS 2.0.
 ///
-/// The feeds are the same for everybody; the one with drafts has an address of its own.
+/// The feeds are the same for everybody who may see them; the one with drafts has an address of its own, and so has what is
+/// somebody's own (``ShelfFeedRoutes``).
 struct FeedRoutes {
     let database: any Database
     let document: AuthenticationDocument
     /// Names the catalog for good.
     let catalogID: String
     let callers: Callers
+    let gate: FeedGate
 
     private static let caching = "public, max-age=60"
     /// Pages of search results that are found by counting from the first.
-    private static let pageLimit = 10_000
+    static let pageLimit = 10_000
 
     func add(to router: inout Router) {
-        router.on(.get, "opds/v1{/}") { request, _ in try await catalog(request, withDrafts: false) }
+        router.on(.get, "opds/v1{/}") { request, _ in
+            try await gate.answer(request) { try await catalog(request, withDrafts: false) }
+        }
         router.on(.get, "opds/v1/drafts") { request, _ in
             try await callers.require(request, .readCatalog)
             var response = try await catalog(request, withDrafts: true)
@@ -29,12 +33,16 @@ struct FeedRoutes {
             response.headers["Vary"] = "Authorization"
             return response
         }
-        router.on(.get, "opds/v1/search") { request, _ in try await atomSearch(request) }
+        router.on(.get, "opds/v1/search") { request, _ in try await gate.answer(request) { try await atomSearch(request) } }
         router.on(.get, "opds/v1/search.xml") { request, _ in searchDescription(request) }
-        router.on(.get, "opds/v2{/}") { request, _ in try await publications(request, "/opds/v2") }
-        router.on(.get, "opds/v2/search") { request, _ in try await publications(request, "/opds/v2/search") }
+        router.on(.get, "opds/v2{/}") { request, _ in
+            try await gate.answer(request) { try await publications(request, "/opds/v2") }
+        }
+        router.on(.get, "opds/v2/search") { request, _ in
+            try await gate.answer(request) { try await publications(request, "/opds/v2/search") }
+        }
         router.on(.get, "opds/v2/publications/{product}") { request, parameters in
-            try await publication(request, parameters["product"])
+            try await gate.answer(request) { try await publication(request, parameters["product"]) }
         }
         router.on(.get, "opds/authentication") { request, _ in
             Self.serve(document.json(request).write(), AuthenticationDocument.mediaType, request)
@@ -58,6 +66,7 @@ struct FeedRoutes {
             .init(relation: "self", type: AtomFeed.mediaType, address: address(mark)),
             .init(relation: "start", type: AtomFeed.mediaType, address: path),
             .init(relation: "search", type: Self.searchType, address: "/opds/v1/search.xml"),
+            .init(relation: ShelfFeedRoutes.relation, type: AtomFeed.mediaType, address: ShelfFeedRoutes.atomPath),
             .init(
                 relation: "http://opds-spec.org/auth/document",
                 type: AuthenticationDocument.mediaType,
@@ -176,7 +185,7 @@ struct FeedRoutes {
         return text
     }
 
-    private static func serve(_ bytes: [UInt8], _ type: String, _ request: HTTPRequest) -> HTTPResponse {
+    static func serve(_ bytes: [UInt8], _ type: String, _ request: HTTPRequest) -> HTTPResponse {
         HTTPResponse.serving(
             Representation(bytes, contentType: type, etag: EntityTag(of: bytes).description),
             for: request,

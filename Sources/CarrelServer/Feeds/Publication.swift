@@ -49,11 +49,7 @@ struct Publication {
                 "href": .string(address + target), "type": .string(type),
             ]
             if !isFree {
-                link["properties"] = [
-                    "authenticate": [
-                        "href": .string(base + AuthenticationDocument.path), "type": .string(AuthenticationDocument.mediaType),
-                    ]
-                ]
+                link["properties"] = ["authenticate": AuthenticationDocument.link(base)]
             }
             return .object(link)
         }
@@ -63,11 +59,8 @@ struct Publication {
                 "type": .string(Self.mediaType),
             ]
         ]
-        switch edition.title.kind {
-        case .edition: links += [acquisition("-/package.zip", "application/zip"), acquisition("", "text/html")]
-        case .pdf: links.append(acquisition(edition.entry.asAddress, "application/pdf"))
-        case .ebook, .audiobook: links.append(acquisition(edition.entry.asAddress, "application/epub+zip"))
-        }
+        links.append(acquisition(edition.file.address, edition.file.type))
+        if edition.title.kind == .edition { links.append(acquisition(edition.reading.address, edition.reading.type)) }
         if !isFree, edition.sampleCount > 0 {
             links.append([
                 "rel": "http://opds-spec.org/acquisition/sample", "href": .string(address + "content.xml"),

@@ -54,6 +54,10 @@ struct PublicationFeed {
             "templated": true,
         ])
         links.append([
+            "rel": .string(ShelfFeedRoutes.relation), "href": .string(base + ShelfFeedRoutes.path),
+            "type": .string(Self.mediaType), "properties": ["authenticate": AuthenticationDocument.link(base)],
+        ])
+        links.append([
             "rel": "http://opds-spec.org/auth/document", "href": .string(base + AuthenticationDocument.path),
             "type": .string(AuthenticationDocument.mediaType),
         ])

@@ -35,6 +35,8 @@ package struct Home: Sendable {
     package var lockPath: String { "\(directory)/carrel.lock" }
     package var socketPath: String { "\(directory)/carrel.sock" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
+    /// Where the settings of a system upstream are.
+    package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }
 
     private static func makeDirectories(_ path: String) throws(ServerError) {
         var made = path.hasPrefix("/") ? "" : "."

@@ -4,7 +4,9 @@ package import CarrelStore
 ///
 /// Instants are BIGINT milliseconds since 1970-01-01 UTC; identifiers are TEXT; bytes are `blob`.
 package enum Schema {
-    package static let migrations = [first, subscriptions, editions, ownPages, staff, revocations, identities]
+    package static let migrations = [
+        first, subscriptions, editions, ownPages, staff, revocations, identities, upstream,
+    ]
 
     private static let first = Migration(
         version: 1,

@@ -30,6 +30,8 @@ package enum SecretStore {
         case audit
         /// What is kept of who tried to sign in.
         case throttle
+        /// What is kept of the tokens of systems upstream.
+        case upstream
         /// What browsers keep while somebody signs in at a provider.
         case signOn = "sign-on"
     }

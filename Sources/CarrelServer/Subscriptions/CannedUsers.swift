@@ -7,6 +7,7 @@ import CarrelCrypto
 /// configuration says so; the products they are entitled to need not exist.
 package struct CannedUsers: EntitlementSource {
     package let name = "canned"
+    package let countsAttempts = false
     /// The products that these users know of.
     private let issues: [String]
     private let clock: any WallClock
@@ -61,6 +62,8 @@ package struct CannedUsers: EntitlementSource {
         }
         return .token(Self.token(of: user), globalAuthPassword: user.hasSuffix("global") ? "" : nil)
     }
+
+    package func owns(_ token: String) -> Bool { Self.user(of: token) != nil }
 
     package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard let user = Self.user(of: token) else { return nil }

@@ -7,6 +7,12 @@ package protocol EntitlementSource: Sendable {
     /// What the configuration, reports and the audit log call it.
     var name: String { get }
 
+    /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
+    var countsAttempts: Bool { get }
+
+    /// Whether a token is one of this source's, which then answers for it alone.
+    func owns(_ token: String) async throws -> Bool
+
     /// Signs somebody in.
     ///
     /// - Returns: a refusal also when the source does not know them; another source may.
@@ -38,6 +44,26 @@ package struct SignInRequest: Sendable {
     /// The client's address, for throttling.
     package let address: String
     package let requestID: String
+    /// Whether another source has counted the attempt.
+    package var isCounted = false
+    /// Whether another source found that it came too soon; no password is to be tried then.
+    package var isThrottled = false
+
+    package init(
+        name: String,
+        password: String,
+        deviceKey: String? = nil,
+        deviceName: String = "",
+        address: String,
+        requestID: String
+    ) {
+        self.name = name
+        self.password = password
+        self.deviceKey = deviceKey
+        self.deviceName = deviceName
+        self.address = address
+        self.requestID = requestID
+    }
 }
 
 /// What signing in or renewing comes to.
@@ -45,6 +71,14 @@ package enum SignInOutcome: Sendable, Equatable {
     /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
     case token(String, globalAuthPassword: String? = nil)
     case refused(status: String, message: String?)
+
+    /// Too many attempts, and how long to wait.
+    static func throttled(_ wait: Duration) -> SignInOutcome {
+        refused(status: "throttled", message: "Too many attempts. Try again in \(PasswordCheck.words(for: wait)).")
+    }
+
+    /// Whether somebody is not known, in whoever's words.
+    var saysNotRecognised: Bool { if case .refused("notrecognised", _) = self { true } else { false } }
 
     /// Says nothing about whether there is such an account.
     static let notRecognised = refused(status: "notrecognised", message: "Credentials not recognised")
@@ -81,7 +115,7 @@ package enum SourceDecision: Sendable, Equatable {
     /// - life: how long the credentials live; nil for the configured time.
     case granted(rule: String, tag: String, life: Duration? = nil)
     /// The status may be missing, as one canned user shows.
-    case refused(status: String?, message: String)
+    case refused(status: String?, message: String?)
 
     static let notEntitled = refused(status: "notentitled", message: "You are not entitled to this edition")
     static let expired = refused(status: "expired", message: "Your subscription has expired")
@@ -93,6 +127,8 @@ package enum SourceDecision: Sendable, Equatable {
 package struct SourceFailure: Error, Sendable, Equatable, CustomStringConvertible {
     package let source: String
     package let detail: String
+    /// Whether the source knows the token that was asked about.
+    package let knowsToken: Bool
 
     package var description: String { "\(source): \(detail)" }
 }

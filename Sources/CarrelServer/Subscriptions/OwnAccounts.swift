@@ -6,6 +6,7 @@ import CarrelStore
 /// Carrel's own accounts: passwords, devices and sessions, plans and purchases.
 struct OwnAccounts: EntitlementSource {
     let name = "accounts"
+    let countsAttempts = true
     let database: any Database
     let clock: any WallClock
     let sessions: Sessions
@@ -20,17 +21,17 @@ struct OwnAccounts: EntitlementSource {
 
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
         let device = Devices.Claim(key: request.deviceKey, name: request.deviceName)
-        let attempt = PasswordCheck.Attempt(
+        var attempt = PasswordCheck.Attempt(
             name: request.name,
             password: request.password,
             address: request.address,
             requestID: request.requestID,
             deviceKeyHash: request.deviceKey == nil ? nil : device.keyHash
         )
+        attempt.isCounted = request.isCounted
+        if request.isThrottled { return .notRecognised }
         switch try await check.run(attempt) {
-        case .throttled(let wait):
-            let message = "Too many attempts. Try again in \(PasswordCheck.words(for: wait))."
-            return .refused(status: "throttled", message: message)
+        case .throttled(let wait): return .throttled(wait)
         case .wrong: return .notRecognised
         case .right(let record, let rehash): return try await start(record, device, rehash: rehash, request)
         }
@@ -88,6 +89,8 @@ struct OwnAccounts: EntitlementSource {
     }
 
     // MARK: Tokens
+
+    func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard let token = Sessions.token(token) else { return nil }

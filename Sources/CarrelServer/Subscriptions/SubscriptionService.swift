@@ -13,25 +13,60 @@ struct SubscriptionService: Sendable {
     let credentialLife: Duration
 
     func signIn(_ request: SignInRequest) async throws -> SignInAnswer {
-        var refusal = SignInOutcome.notRecognised
+        var (refusal, failure) = (SignInOutcome.notRecognised, SourceFailure?.none)
+        var request = request
         for source in sources {
-            let outcome = try await source.signIn(request)
-            if case .token(let token, let password) = outcome {
-                activity.count(.signIns)
-                return answer(token, password)
+            do {
+                let outcome = try await source.signIn(request)
+                if case .token(let token, let password) = outcome {
+                    activity.count(.signIns)
+                    return answer(token, password)
+                }
+                if case .refused("throttled", _) = outcome { request.isThrottled = true }
+                if !outcome.saysNotRecognised || refusal == .notRecognised { refusal = outcome }
+            } catch let error as SourceFailure {
+                failure = failure ?? error
             }
-            if outcome == .notRecognised && refusal != .notRecognised { continue }
-            refusal = outcome
+            if source.countsAttempts { request.isCounted = true }
         }
+        // Nobody is called unknown while one cannot tell.
+        if let failure, refusal.saysNotRecognised { throw failure }
         if case .refused(let status, _) = refusal { activity.refuse(status) }
         return answer(refusal)
     }
 
-    func renew(_ token: String, for caller: Actor) async throws -> SignInAnswer {
+    /// Asks the source whose token it is, or, where nobody knows it, those that could: in order, up to the first answer that leaves
+    /// no doubt.
+    ///
+    /// - Returns: the answer, nil when nobody had one; and what kept another from answering, which only counts then.
+    private func ask<Answer>(
+        about token: String,
+        _ call: (any EntitlementSource) async throws -> Answer?,
+        leavesNoDoubt: (Answer) -> Bool
+    ) async throws -> (answer: Answer?, failure: SourceFailure?) {
+        guard !token.isEmpty else { return (nil, nil) }
+        for source in sources where try await source.owns(token) { return (try await call(source), nil) }
+        var (first, failure) = (Answer?.none, SourceFailure?.none)
         for source in sources {
-            if let outcome = try await source.renew(token, for: caller) { return answer(outcome) }
+            do {
+                guard let answer = try await call(source) else { continue }
+                if leavesNoDoubt(answer) { return (answer, nil) }
+                first = first ?? answer
+            } catch let error as SourceFailure {
+                failure = failure ?? error
+            }
         }
-        return answer(.notRecognised)
+        return (first, failure)
+    }
+
+    func renew(_ token: String, for caller: Actor) async throws -> SignInAnswer {
+        let (outcome, failure) = try await ask(about: token) {
+            try await $0.renew(token, for: caller)
+        } leavesNoDoubt: {
+            if case .token = $0 { true } else { false }
+        }
+        if let failure { throw failure }
+        return answer(outcome ?? .notRecognised)
     }
 
     private func answer(_ outcome: SignInOutcome) -> SignInAnswer {
@@ -47,18 +82,23 @@ struct SubscriptionService: Sendable {
     }
 
     func standing(of token: String) async throws -> Standing {
-        for source in sources {
-            if let standing = try await source.standing(of: token) { return standing }
+        let (standing, failure) = try await ask(about: token) {
+            try await $0.standing(of: token)
+        } leavesNoDoubt: {
+            $0.state == .active || $0.state == .suspended || $0.issues != nil
         }
+        if let failure { throw failure }
+        if let standing { return standing }
         return Standing(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
         let issuer = try await credentials.issuer()
-        var known: SourceDecision?
-        for source in sources {
-            known = try await source.decision(on: productID, token: token)
-            if known != nil { break }
+        // A token that nobody knows opens nothing, also while somebody who might cannot tell.
+        let (known, _) = try await ask(about: token) {
+            try await $0.decision(on: productID, token: token)
+        } leavesNoDoubt: {
+            if case .granted = $0 { true } else { false }
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
@@ -69,7 +109,8 @@ struct SubscriptionService: Sendable {
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             activity.count(.credentials)
-            let pair = issuer.issue(product: productID, account: tag, life: life ?? credentialLife)
+            let life = min(life ?? credentialLife, credentialLife)
+            let pair = issuer.issue(product: productID, account: tag, life: life)
             return .granted(userID: pair.userID, password: pair.password)
         case .refused(let status, _):
             let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
@@ -85,7 +126,11 @@ struct SubscriptionService: Sendable {
     }
 
     func signOut(_ token: String, for caller: Actor) async throws {
-        for source in sources where try await source.signOut(token, for: caller) { return }
+        _ = try await ask(about: token) {
+            try await $0.signOut(token, for: caller) ? true : nil
+        } leavesNoDoubt: {
+            $0
+        }
     }
 
     private func record(_ entry: Audit.Entry) async throws {

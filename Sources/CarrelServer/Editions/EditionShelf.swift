@@ -1,0 +1,37 @@
+import CarrelStore
+import CarrelSubscription
+
+/// The editions that somebody may read, the newest issue first, in pages.
+struct EditionShelf: Sendable {
+    struct Page: Sendable {
+        let editions: [Edition]
+        /// From 1 on.
+        let number: Int
+        /// Editions on a full page.
+        let size: Int
+        /// Of all pages.
+        let total: Int
+
+        var last: Int { max(1, (total + size - 1) / size) }
+    }
+
+    let database: any Database
+    let readers: ReaderEntitlement
+
+    /// A page of somebody's shelf.
+    ///
+    /// - Parameters:
+    ///   - reader: who reads.
+    ///   - number: the page, from 1 on; it is empty behind the last one.
+    ///   - size: editions on a page.
+    /// - Returns: nil when nobody knows the reader any more.
+    /// - Throws: what the database throws, and a source that cannot tell.
+    func page(of reader: ReaderEntitlement.Reader, _ number: Int, size: Int) async throws -> Page? {
+        guard let products = try await readers.products(for: reader) else { return nil }
+        let wanted = products.dropFirst((number - 1) * size).prefix(size).map(\.id)
+        let editions = try await database.read { transaction in
+            try wanted.compactMap { try EditionStore.edition(product: $0, in: transaction) }
+        }
+        return Page(editions: editions.filter { $0.state == .published }, number: number, size: size, total: products.count)
+    }
+}

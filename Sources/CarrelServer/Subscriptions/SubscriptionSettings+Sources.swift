@@ -1,0 +1,51 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTPServer
+import CarrelStore
+import CarrelUpstream
+
+extension SubscriptionSettings {
+    /// The sources, in the order in which they are asked.
+    ///
+    /// What is kept of the tokens of systems upstream is hashed under the secret.
+    func sources(
+        database: any Database,
+        clock: any WallClock,
+        sessions: Sessions,
+        check: PasswordCheck,
+        products: ProductCatalog,
+        secret: Secret,
+        metrics: MetricsRegistry
+    ) throws(UpstreamError) -> [any EntitlementSource] {
+        var made: [any EntitlementSource] = []
+        for source in sources {
+            switch source {
+            case .accounts:
+                made.append(
+                    OwnAccounts(
+                        database: database,
+                        clock: clock,
+                        sessions: sessions,
+                        check: check,
+                        products: products,
+                        devicePolicy: devices,
+                        givesFeedPasswords: givesFeedPasswords
+                    )
+                )
+            case .upstream(let upstream):
+                made.append(
+                    try UpstreamSource(
+                        upstream,
+                        database: database,
+                        clock: clock,
+                        products: products,
+                        throttle: check.throttle,
+                        secret: secret,
+                        metrics: metrics
+                    )
+                )
+            }
+        }
+        return made
+    }
+}

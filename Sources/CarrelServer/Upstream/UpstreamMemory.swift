@@ -1,0 +1,162 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+import CarrelSubscription
+import CarrelThreads
+
+/// What is kept of a system's words, for the time when it says nothing: which tokens it knows, what it last granted. Tokens
+/// themselves and what people typed are not kept.
+final class UpstreamMemory: Sendable {
+    /// The longest answer that is kept to be repeated, in bytes.
+    private static let maxAnswerBytes = 256 << 10
+    /// Ids that are no longer than this are remembered.
+    private static let maxProductBytes = 256
+    private static let cleaningStep = Duration.seconds(3600)
+
+    private let source: String
+    private let policy: FailPolicy
+    private let database: any Database
+    private let clock: any WallClock
+    private let fingerprint: HMACSHA256
+    private let cleanedAt = Locked<Instant?>(nil)
+
+    /// What is stored of tokens and names is their HMAC under the secret, of 32 bytes.
+    init(source: String, policy: FailPolicy, database: any Database, clock: any WallClock, secret: Secret) {
+        self.source = source
+        self.policy = policy
+        self.database = database
+        self.clock = clock
+        fingerprint = HMACSHA256(key: secret)
+    }
+
+    /// What is known of a token; nil for one that was never seen.
+    func record(of token: String, product: String? = nil) async throws -> UpstreamStore.Record? {
+        let (hash, product) = (hash(of: token), product.flatMap(Self.kept))
+        return try await database.readBriefly { try UpstreamStore.record(hash, product: product, in: $0) }
+    }
+
+    /// Somebody signed in, and their account, by a name that says nothing to others.
+    func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
+        let subject = subject("name", name.lowercased())
+        let (hash, now, entry, isDue) = (hash(of: token), clock.now, audit(subject), isCleaningDue)
+        try await database.write { [source] transaction in
+            try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            if isDue { try UpstreamStore.deleteOld(at: now, in: transaction) }
+        }
+    }
+
+    /// A token got a successor, which is the same account's. The old one stays what it is until the system says otherwise.
+    func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> Audit.Entry) async throws
+    {
+        let subject = known?.subject ?? subject("token", token)
+        let (hash, now, entry) = (hash(of: fresh), clock.now, audit(subject))
+        try await database.write { [source] transaction in
+            try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
+    /// The system does not take the token, or its owner signed out.
+    func ended(_ token: String, _ state: FailPolicy.Memory.Token, _ known: UpstreamStore.Record) async throws {
+        guard known.memory.token != state else { return }
+        let hash = hash(of: token)
+        try await database.write { try UpstreamStore.setState(state, of: hash, in: $0) }
+    }
+
+    /// The system told what the token's account has.
+    func told(_ answer: SubscriptionAnswer, of token: String, _ known: UpstreamStore.Record?) async throws {
+        switch answer.state {
+        case .unknown: return
+        case .stale:
+            if let known { try await ended(token, .refused, known) }
+            return
+        case .active, .inactive, .suspended: break
+        }
+        let isSuspended = answer.state == .suspended
+        let isGood = answer.state == .active || answer.issues?.isEmpty == false
+        // A stranger's token about which nothing good is said is not worth a row.
+        guard known != nil || isGood || isSuspended else { return }
+        var kept: [UInt8]?
+        if isGood, !isSuspended, case .lastKnownGood = policy {
+            let bytes = answer.write()
+            if bytes.count <= Self.maxAnswerBytes { kept = bytes }
+        }
+        let now = clock.now
+        if let known, !isDue(known, now), known.memory.isSuspended == isSuspended, known.answer?.bytes == kept { return }
+        let subject = known?.subject ?? subject("token", token)
+        let allowed = answer.issues.map { Set($0) }
+        let isActive = answer.state == .active
+        let (hash, answerBytes) = (hash(of: token), kept)
+        try await database.write { [source] transaction in
+            try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
+            try UpstreamStore.setAccount(subject, isSuspended: isSuspended, answer: answerBytes, at: now, in: transaction)
+            try UpstreamStore.deleteGrants(to: subject, unless: { allowed?.contains($0) ?? isActive }, in: transaction)
+        }
+    }
+
+    /// The system granted a product, or refused it.
+    func ruled(_ isGranted: Bool, on product: String, token: String, _ known: UpstreamStore.Record?) async throws {
+        let subject = known?.subject ?? subject("token", token)
+        let (hash, now, product) = (hash(of: token), clock.now, Self.kept(product))
+        if isGranted {
+            let isGrantDue: Bool
+            if case .lastKnownGood = policy, product != nil {
+                isGrantDue = known?.memory.grantedAt.map { now - $0 >= step || $0 > now } ?? true
+            } else {
+                isGrantDue = false
+            }
+            guard isGrantDue || known.map({ isDue($0, now) }) ?? true else { return }
+            try await database.write { [source] transaction in
+                try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
+                if isGrantDue, let product { try UpstreamStore.setGrant(of: product, to: subject, at: now, in: transaction) }
+            }
+        } else if known?.memory.grantedAt != nil, let product {
+            try await database.write { try UpstreamStore.deleteGrant(of: product, to: subject, in: $0) }
+        }
+    }
+
+    /// What answers and grants for an account are filed under, where a token was never seen before.
+    func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject("token", token) }
+
+    // MARK: What is written, and how often
+
+    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers.
+    private var step: Duration {
+        switch policy {
+        case .closed: .seconds(86_400)
+        case .lastKnownGood(let time): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestMemory) / 8))
+        case .open(let time, _): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestOpening) / 8))
+        }
+    }
+
+    private func isDue(_ known: UpstreamStore.Record, _ now: Instant) -> Bool {
+        known.memory.token != .live || now - known.memory.confirmedAt >= step || known.memory.confirmedAt > now
+    }
+
+    private var isCleaningDue: Bool {
+        let now = clock.now
+        return cleanedAt.withLock { cleanedAt in
+            if let cleanedAt, now - cleanedAt < Self.cleaningStep, now >= cleanedAt { return false }
+            cleanedAt = now
+            return true
+        }
+    }
+
+    /// A product's id, if it is one that a database can hold.
+    private static func kept(_ product: String) -> String? {
+        !product.isEmpty && product.utf8.count <= maxProductBytes && !product.utf8.contains(0) ? product : nil
+    }
+
+    private func hash(of token: String) -> [UInt8] { mac("token", token) }
+
+    private func subject(_ kind: String, _ text: String) -> String {
+        "\(source)/\(Base64URL.encode(mac("subject-\(kind)", text).prefix(16)))"
+    }
+
+    private func mac(_ purpose: String, _ text: String) -> [UInt8] {
+        var message: [UInt8] = []
+        for part in [purpose, source, text] { message += "\(part.utf8.count):\(part)".utf8 }
+        return fingerprint.authenticate(message.rawSpan)
+    }
+}

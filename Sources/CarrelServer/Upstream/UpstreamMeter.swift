@@ -1,0 +1,45 @@
+import CarrelHTTPServer
+
+/// How a source's system is doing, for `/metrics`.
+struct UpstreamMeter: Sendable {
+    enum Outcome: String, CaseIterable { case answered, failed, shed }
+
+    private let metrics: MetricsRegistry
+    private let source: String
+    private let latency: Histogram
+
+    /// `isOpen` says whether the circuit breaker keeps questions back.
+    init(_ metrics: MetricsRegistry, source: String, isOpen: @escaping @Sendable () -> Bool) {
+        self.metrics = metrics
+        self.source = source
+        latency = metrics.histogram(
+            "carrel_upstream_seconds",
+            "How long systems upstream took to answer.",
+            [("source", source)]
+        )
+        metrics.gauge(
+            "carrel_upstream_unavailable",
+            "Whether a system upstream is not asked, because it has not answered.",
+            [("source", source)]
+        ) { isOpen() ? 1 : 0 }
+    }
+
+    func count(_ call: UpstreamSource.Call, _ outcome: Outcome) {
+        metrics.counter(
+            "carrel_upstream_calls_total",
+            "Calls to systems upstream; shed ones were not made.",
+            [("source", source), ("call", call.rawValue), ("outcome", outcome.rawValue)]
+        ).add()
+    }
+
+    func observe(_ duration: Duration) { latency.observe(duration) }
+
+    /// Counts an answer that was given without asking.
+    func countStandIn(_ policy: String, _ call: UpstreamSource.Call) {
+        metrics.counter(
+            "carrel_upstream_standins_total",
+            "Answers that were given while a system upstream did not answer.",
+            [("source", source), ("call", call.rawValue), ("policy", policy)]
+        ).add()
+    }
+}

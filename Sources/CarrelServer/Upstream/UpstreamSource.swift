@@ -1,0 +1,293 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTPServer
+import CarrelStore
+import CarrelSubscription
+import CarrelThreads
+import CarrelUpstream
+
+/// A system upstream as a source: it is asked about everything, and its tokens go to apps as they are.
+///
+/// While it does not answer, the source's ``FailPolicy`` says what is said; the default is nothing. A circuit breaker keeps from
+/// asking a system that is down, and what is on its way at once is limited, so that no other source has to wait for it.
+final class UpstreamSource: EntitlementSource {
+    enum Call: String, CaseIterable {
+        case signIn = "sign_in"
+        case renew = "renew_token"
+        case verify = "verify_subscription"
+        case credentials = "edition_credentials"
+        case signOut = "sign_out"
+    }
+
+    let name: String
+    let countsAttempts = true
+    private let system: any UpstreamSystem
+    private let policy: FailPolicy
+    private let concurrency: Int
+    private let memory: UpstreamMemory
+    private let database: any Database
+    private let clock: any WallClock
+    private let products: ProductCatalog
+    private let throttle: SignInThrottle
+    private let meter: UpstreamMeter
+    private let state: Locked<State>
+
+    private struct State {
+        var breaker: CircuitBreaker
+        var cap: MinuteCap
+        var inFlight = 0
+    }
+
+    /// Longer tokens are nobody's.
+    private static let maxTokenBytes = 16_384
+
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    init(
+        _ settings: UpstreamSettings,
+        database: any Database,
+        clock: any WallClock,
+        products: ProductCatalog,
+        throttle: SignInThrottle,
+        secret: Secret,
+        metrics: MetricsRegistry
+    ) throws(UpstreamError) {
+        name = settings.name
+        system = try settings.system()
+        policy = settings.policy
+        concurrency = settings.concurrency
+        memory = UpstreamMemory(source: name, policy: policy, database: database, clock: clock, secret: secret)
+        self.database = database
+        self.clock = clock
+        self.products = products
+        self.throttle = throttle
+        let cap = if case .open(_, let perMinute) = policy { perMinute } else { 0 }
+        let state = Locked(State(breaker: CircuitBreaker(settings.breaker), cap: MinuteCap(cap)))
+        self.state = state
+        meter = UpstreamMeter(metrics, source: name) { state.withLock { $0.breaker.state != .closed } }
+    }
+
+    // MARK: Asking
+
+    /// Asks the system, unless the breaker or the limit keeps from it. Nothing is said here of what to do without an answer.
+    private func ask<Answer: Sendable>(
+        _ call: Call,
+        _ body: (any UpstreamSystem) async throws(UpstreamError) -> Answer
+    ) async -> Result<Answer, UpstreamError> {
+        let admission = state.withLock { state -> CircuitBreaker.Admission? in
+            guard state.inFlight < concurrency, let admission = state.breaker.admit(at: clock.now) else { return nil }
+            state.inFlight += 1
+            return admission
+        }
+        guard let admission else {
+            meter.count(call, .shed)
+            return .failure(.shed)
+        }
+        let started = ContinuousClock.now
+        let result: Result<Answer, UpstreamError>
+        do throws(UpstreamError) {
+            result = .success(try await body(system))
+        } catch {
+            result = .failure(error)
+        }
+        meter.observe(ContinuousClock.now - started)
+        await end(admission, result.map { _ in }, call)
+        return result
+    }
+
+    private func end(_ admission: CircuitBreaker.Admission, _ result: Result<Void, UpstreamError>, _ call: Call) async {
+        let outcome: CircuitBreaker.Outcome
+        switch result {
+        case .success: outcome = .answered
+        case .failure(let error) where error.isOutage: outcome = .failed
+        // A refusal of one request (4xx) still shows that somebody is there.
+        case .failure(let error) where error.code == .status || error.code == .unsupported: outcome = .answered
+        case .failure: outcome = .inconclusive
+        }
+        let (before, after) = state.withLock { state in
+            let before = state.breaker.state
+            state.inFlight -= 1
+            state.breaker.end(admission, outcome, at: clock.now)
+            return (before, state.breaker.state)
+        }
+        if case .failure = result { meter.count(call, .failed) } else { meter.count(call, .answered) }
+        switch (before, after) {
+        case (.closed, .open): await note("upstream.unavailable", .failed)
+        case (.probing, .closed): await note("upstream.available", .allowed)
+        default: break
+        }
+    }
+
+    /// Notes in the audit log how the system is. That it cannot be written is no reason to answer nobody.
+    private func note(_ action: String, _ outcome: Audit.Entry.Outcome) async {
+        let entry = Actor(Actor.server).entry(action, on: name, at: clock.now, outcome: outcome)
+        try? await database.write { try AuditStore.append(entry, in: $0) }
+    }
+
+    private func failure(_ error: UpstreamError, knowsToken: Bool) -> SourceFailure {
+        SourceFailure(source: name, detail: error.detail, knowsToken: knowsToken)
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= maxTokenBytes
+    }
+
+    // MARK: Signing in and out
+
+    func owns(_ token: String) async throws -> Bool {
+        guard Self.isToken(token) else { return false }
+        return try await memory.record(of: token) != nil
+    }
+
+    func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
+        if request.isThrottled { return .notRecognised }
+        let attempt = SignInThrottle.Attempt(
+            accountName: request.name,
+            address: request.address,
+            password: request.password,
+            isKnownDevice: false
+        )
+        if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
+        let result = await ask(.signIn) { system throws(UpstreamError) in
+            try await system.signIn(name: request.name, password: request.password, device: request.deviceKey)
+        }
+        switch result {
+        case .failure(let error): throw failure(error, knowsToken: false)
+        case .success(.refused(let status, let message)):
+            let now = clock.now
+            let actor = Actor(Actor.nobody, requestID: request.requestID)
+            let entry = actor.entry("session.start", on: "", at: now, outcome: .refused, reason: "upstream \(name)")
+            try await database.write { try AuditStore.append(entry, in: $0) }
+            return .refused(status: status ?? "notrecognised", message: message)
+        case .success(.token(let token, let password)):
+            guard Self.isToken(token) else {
+                throw SourceFailure(source: name, detail: "the token is too long", knowsToken: false)
+            }
+            try await throttle.succeeded(attempt)
+            try await memory.signedIn(request.name, token: token) { subject in
+                let actor = Actor(subject, requestID: request.requestID)
+                return actor.entry("session.start", on: subject, at: clock.now, reason: "upstream \(name)")
+            }
+            return .token(token, globalAuthPassword: password)
+        }
+    }
+
+    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
+        guard Self.isToken(token) else { return nil }
+        let known = try await memory.record(of: token)
+        if known?.memory.token == .ended { return .notRecognised }
+        switch await ask(.renew, { system throws(UpstreamError) in try await system.renew(token) }) {
+        case .failure(let error) where error.code == .unsupported: return known == nil ? nil : .notRecognised
+        case .failure(let error): throw failure(error, knowsToken: known != nil)
+        case .success(.refused(let status, let message)):
+            guard let known else { return nil }
+            try await memory.ended(token, .refused, known)
+            return .refused(status: status ?? "notrecognised", message: message)
+        case .success(.token(let fresh, let password)):
+            guard Self.isToken(fresh) else {
+                throw SourceFailure(source: name, detail: "the token is too long", knowsToken: known != nil)
+            }
+            try await memory.renewed(token, to: fresh, known) { subject in
+                let actor = Actor(subject, requestID: caller.requestID)
+                return actor.entry("session.renew", on: subject, at: clock.now, reason: "upstream \(name)")
+            }
+            return .token(fresh, globalAuthPassword: password)
+        }
+    }
+
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool {
+        guard Self.isToken(token) else { return false }
+        let known = try await memory.record(of: token)
+        // Ended here first, so that it opens nothing more whether the system hears of it or not.
+        if let known, known.memory.token != .ended {
+            try await memory.ended(token, .ended, known)
+            let entry = Actor(known.subject, requestID: caller.requestID).entry("session.end", on: known.subject, at: clock.now)
+            try await database.write { try AuditStore.append(entry, in: $0) }
+        }
+        _ = await ask(.signOut) { system throws(UpstreamError) in try await system.signOut(token) }
+        return known != nil
+    }
+
+    // MARK: Entitlement
+
+    func standing(of token: String) async throws -> Standing? {
+        guard Self.isToken(token) else { return nil }
+        let known = try await memory.record(of: token)
+        if known?.memory.token == .ended { return Standing(.stale, message: "Please sign in again") }
+        switch await ask(.verify, { system throws(UpstreamError) in try await system.verify(token) }) {
+        case .success(let answer):
+            try await memory.told(answer, of: token, known)
+            return Standing(answer)
+        case .failure(let error):
+            guard let known, let answer = known.answer, policy.mayRepeat(answer.at, of: known.memory, at: clock.now) else {
+                throw failure(error, knowsToken: known != nil)
+            }
+            meter.countStandIn("last_known_good", .verify)
+            return Standing(try SubscriptionAnswer.parse(answer.bytes))
+        }
+    }
+
+    func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        guard Self.isToken(token) else { return nil }
+        let known = try await memory.record(of: token, product: productID)
+        if known?.memory.token == .ended { return .notRecognised }
+        let result = await ask(.credentials) { system throws(UpstreamError) in
+            try await system.permission(for: productID, token: token)
+        }
+        let subject = memory.subject(of: token, known)
+        switch result {
+        case .success(.granted):
+            try await memory.ruled(true, on: productID, token: token, known)
+            return try await granted("upstream \(name)", productID, subject)
+        case .success(.refused("notrecognised", let message)):
+            guard let known else { return nil }
+            try await memory.ended(token, .refused, known)
+            return .refused(status: "notrecognised", message: message)
+        case .success(.refused(let status, let message)):
+            try await memory.ruled(false, on: productID, token: token, known)
+            if status == "suspended" { try await memory.told(SubscriptionAnswer(.suspended), of: token, known) }
+            return .refused(status: status, message: message)
+        case .failure(let error):
+            switch policy.ruling(on: known?.memory, at: clock.now) {
+            // What nobody here has seen may be another source's.
+            case .notRecognised where known == nil: throw failure(error, knowsToken: false)
+            case .notRecognised: return .notRecognised
+            case .unavailable: throw failure(error, knowsToken: true)
+            case .remembered(let life):
+                meter.countStandIn("last_known_good", .credentials)
+                return try await granted("upstream \(name), last known good", productID, subject, life)
+            case .opened(let life):
+                guard state.withLock({ $0.cap.take(at: clock.now) }) else { throw failure(error, knowsToken: true) }
+                meter.countStandIn("open", .credentials)
+                return try await granted("upstream \(name), open", productID, subject, life)
+            }
+        }
+    }
+
+    /// A grant, unless the product is none that is out.
+    private func granted(
+        _ rule: String,
+        _ productID: String,
+        _ subject: String,
+        _ life: Duration? = nil
+    ) async throws -> SourceDecision {
+        if let product = try await products.current()[productID], product.state != .published { return .notEntitled }
+        return .granted(rule: rule, tag: subject, life: life)
+    }
+}
+
+extension Standing {
+    /// What a system upstream said.
+    fileprivate init(_ answer: SubscriptionAnswer) {
+        self.init(
+            State(rawValue: answer.state.rawValue) ?? .unknown,
+            message: answer.message,
+            categories: answer.categories.map { ($0.scheme, $0.term) },
+            issues: answer.issues
+        )
+    }
+}
+
+extension UpstreamError {
+    /// A question that was not asked.
+    fileprivate static let shed = UpstreamError(.unreachable, "the system upstream is not asked for the moment")
+}

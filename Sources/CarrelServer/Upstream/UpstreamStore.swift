@@ -1,0 +1,126 @@
+import CarrelBytes
+package import CarrelStore
+import CarrelSubscription
+
+/// The SQL of what systems upstream said, for the time when they do not answer. Tokens are there only as keyed hashes.
+package enum UpstreamStore {
+    static let token = SQL("SELECT subject, state, confirmed_at FROM upstream_tokens WHERE token_hash = $1")
+    static let setToken = SQL(
+        """
+        INSERT INTO upstream_tokens (token_hash, source, subject, state, confirmed_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (token_hash) DO UPDATE SET state = excluded.state, confirmed_at = excluded.confirmed_at
+        """
+    )
+    static let setTokenState = SQL("UPDATE upstream_tokens SET state = $2 WHERE token_hash = $1")
+    static let account = SQL("SELECT is_suspended, answer, answered_at FROM upstream_accounts WHERE subject = $1")
+    static let setAccount = SQL(
+        """
+        INSERT INTO upstream_accounts (subject, is_suspended, answer, answered_at, updated_at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (subject) DO UPDATE SET is_suspended = excluded.is_suspended, answer = excluded.answer,
+            answered_at = excluded.answered_at, updated_at = excluded.updated_at
+        """
+    )
+    static let grant = SQL("SELECT granted_at FROM upstream_grants WHERE subject = $1 AND product_id = $2")
+    static let grants = SQL("SELECT product_id FROM upstream_grants WHERE subject = $1")
+    static let setGrant = SQL(
+        """
+        INSERT INTO upstream_grants (subject, product_id, granted_at) VALUES ($1, $2, $3)
+        ON CONFLICT (subject, product_id) DO UPDATE SET granted_at = excluded.granted_at
+        """
+    )
+    static let deleteGrant = SQL("DELETE FROM upstream_grants WHERE subject = $1 AND product_id = $2")
+    static let deleteOldTokens = SQL("DELETE FROM upstream_tokens WHERE confirmed_at < $1")
+    static let deleteOldAccounts = SQL("DELETE FROM upstream_accounts WHERE updated_at < $1")
+    static let deleteOldGrants = SQL("DELETE FROM upstream_grants WHERE granted_at < $1")
+
+    package static let statements = [
+        token, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, deleteOldTokens,
+        deleteOldAccounts, deleteOldGrants,
+    ]
+
+    /// What is known of a token and its account.
+    struct Record: Sendable {
+        /// Names the account without saying whose it is.
+        let subject: String
+        /// Without a grant, unless one was asked for.
+        var memory: FailPolicy.Memory
+        /// The last answer about the subscription, if it was good, and when it came.
+        var answer: (bytes: [UInt8], at: Instant)?
+    }
+
+    /// The record of a token, with the grant of a product where one is named; nil for a token that was never seen.
+    static func record(_ hash: [UInt8], product: String? = nil, in transaction: any Transaction) throws -> Record? {
+        guard let row = try transaction.row(token, [.blob(hash)]) else { return nil }
+        let subject = try row.text(0)
+        guard let state = FailPolicy.Memory.Token(rawValue: try row.text(1)) else {
+            throw ServerError(.home, "a token of a system upstream has a state that this version does not know")
+        }
+        var record = Record(subject: subject, memory: FailPolicy.Memory(state, confirmedAt: try row.instant(2)))
+        if let account = try transaction.row(account, [.text(subject)]) {
+            record.memory.isSuspended = try account.integer(0) != 0
+            if let at = try account.instantIfPresent(2) { record.answer = (try account.blob(1), at) }
+        }
+        if let product {
+            record.memory.grantedAt = try transaction.row(grant, [.text(subject), .text(product)]).map { try $0.instant(0) }
+        }
+        return record
+    }
+
+    static func setToken(
+        _ hash: [UInt8],
+        source: String,
+        subject: String,
+        _ state: FailPolicy.Memory.Token,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        let values: [SQLValue] = [.blob(hash), .text(source), .text(subject), .text(state.rawValue), .instant(now)]
+        _ = try transaction.run(setToken, values)
+    }
+
+    static func setState(_ state: FailPolicy.Memory.Token, of hash: [UInt8], in transaction: any Transaction) throws {
+        _ = try transaction.run(setTokenState, [.blob(hash), .text(state.rawValue)])
+    }
+
+    static func setAccount(
+        _ subject: String,
+        isSuspended: Bool,
+        answer: [UInt8]?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        let values: [SQLValue] = [
+            .text(subject), SQLValue(isSuspended), SQLValue(answer), SQLValue(answer.map { _ in now }), .instant(now),
+        ]
+        _ = try transaction.run(setAccount, values)
+    }
+
+    static func setGrant(of product: String, to subject: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(setGrant, [.text(subject), .text(product), .instant(now)])
+    }
+
+    static func deleteGrant(of product: String, to subject: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteGrant, [.text(subject), .text(product)])
+    }
+
+    /// Forgets the grants of an account that are not allowed any more.
+    static func deleteGrants(
+        to subject: String,
+        unless isAllowed: (String) -> Bool,
+        in transaction: any Transaction
+    ) throws {
+        for row in try transaction.rows(grants, [.text(subject)]) {
+            let product = try row.text(0)
+            if !isAllowed(product) { try deleteGrant(of: product, to: subject, in: transaction) }
+        }
+    }
+
+    /// Forgets tokens that nobody has used for two months, and what no policy may remember any more.
+    static func deleteOld(at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteOldTokens, [.instant(now - .seconds(60 * 86_400))])
+        let oldest = now - FailPolicy.longestMemory
+        _ = try transaction.run(deleteOldGrants, [.instant(oldest)])
+        // A suspension is remembered as long as the token.
+        _ = try transaction.run(deleteOldAccounts, [.instant(now - .seconds(60 * 86_400))])
+    }
+}

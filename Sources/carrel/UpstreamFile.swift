@@ -1,0 +1,197 @@
+import CarrelCommandLine
+import CarrelCrypto
+import CarrelHTTPServer
+import CarrelServer
+import CarrelSettings
+import CarrelSubscription
+import CarrelUpstream
+
+/// What the file `upstream/NAME.conf` of a home says of one system upstream.
+struct UpstreamFile: SettingsTable {
+    /// How the system is asked.
+    enum Way: String, CaseIterable, TextValue { case calls, webhook }
+    /// How the five calls travel.
+    enum Method: String, CaseIterable, TextValue { case post, get }
+    /// What is said while the system does not answer.
+    enum Policy: String, CaseIterable, TextValue {
+        case closed
+        case lastKnownGood = "last-known-good"
+        case open
+    }
+
+    var way = Way.calls
+    var url: String?
+    var secret: String?
+    var method = Method.post
+    var signInURL: String?
+    var verifyURL: String?
+    var credentialsURL: String?
+    var renewURL: String?
+    var signOutURL: String?
+    var canRenew = true
+    var canSignOut = true
+    var userParameter = "username"
+    var passwordParameter = "password"
+    var tokenParameter = "token"
+    var productParameter = "product_id"
+    var deviceParameter = "uuid"
+    var policy = Policy.closed
+    var memory = Duration.seconds(24 * 3600)
+    var cap = 60
+    var timeout = Duration.seconds(5)
+    var concurrency = 128
+    var networks: [String] = []
+    var certificateAuthorities: String?
+
+    static let settings: [Setting<Self>] = [
+        Setting(\.way, "upstream.protocol", help: "Whether the system speaks the five calls, or Carrel's webhook."),
+        Setting(\.url, "upstream.url", value: "url", help: "Where it is: https, or http on this machine."),
+        Setting(
+            \.secret,
+            "upstream.secret",
+            value: "text",
+            isSecret: true,
+            help: "What signs the webhook's requests; 16 bytes at least."
+        ),
+        Setting(\.method, "upstream.method", help: "Whether calls are made by POST with a form, or by GET with a query."),
+        Setting(
+            \.signInURL,
+            "upstream.sign-in-url",
+            value: "url",
+            help: "Where sign_in is, if not below the URL; with {username}, {password} and {uuid} it is a template."
+        ),
+        Setting(\.verifyURL, "upstream.verify-url", value: "url", help: "Where verify_subscription is; a template has {token}."),
+        Setting(
+            \.credentialsURL,
+            "upstream.credentials-url",
+            value: "url",
+            help: "Where edition_credentials is; a template has {token} and {product_id}."
+        ),
+        Setting(\.renewURL, "upstream.renew-url", value: "url", help: "Where renew_token is; a template has {token}."),
+        Setting(\.signOutURL, "upstream.sign-out-url", value: "url", help: "Where sign_out is; a template has {token}."),
+        Setting(\.canRenew, "upstream.renew", help: "Whether the system renews tokens."),
+        Setting(\.canSignOut, "upstream.sign-out", help: "Whether the system is told who signs out."),
+        Setting(
+            \.userParameter,
+            "upstream.username-parameter",
+            value: "name",
+            help: "What it calls the name that somebody typed."
+        ),
+        Setting(\.passwordParameter, "upstream.password-parameter", value: "name", help: "What it calls the password."),
+        Setting(\.tokenParameter, "upstream.token-parameter", value: "name", help: "What it calls a token."),
+        Setting(\.productParameter, "upstream.product-parameter", value: "name", help: "What it calls the id of a product."),
+        Setting(\.deviceParameter, "upstream.device-parameter", value: "name", help: "What it calls the device."),
+        Setting(
+            \.policy,
+            "upstream.fail-policy",
+            help: "What is said while it does not answer: nothing, what it last granted, or everything to known tokens."
+        ),
+        Setting(
+            \.memory,
+            "upstream.fail-memory",
+            help: "How long what it said counts while it does not answer; a week at most, a day with open."
+        ),
+        Setting(
+            \.cap,
+            "upstream.fail-cap",
+            allowed: .range(0...1_000_000),
+            help: "How many credentials a minute are handed out with open while it does not answer."
+        ),
+        Setting(\.timeout, "upstream.timeout", help: "How long one call may take."),
+        Setting(\.concurrency, "upstream.concurrency", allowed: .range(1...1024), help: "Calls on their way at once."),
+        Setting(
+            \.networks,
+            "upstream.networks",
+            value: "network",
+            help: "Where its addresses may be, such as 10.1.0.0/16; anywhere public when unset, or here if the URL says so."
+        ),
+        Setting(
+            \.certificateAuthorities,
+            "upstream.certificate-authorities",
+            value: "file",
+            help: "Authorities in PEM to trust instead of the system's."
+        ),
+    ]
+
+    var contradictions: [(setting: String, problem: String)] {
+        var found: [(setting: String, problem: String)] = []
+        switch way {
+        case .calls:
+            if url == nil, signInURL == nil || verifyURL == nil || credentialsURL == nil {
+                found.append(("upstream.url", "is needed, unless sign-in-url, verify-url and credentials-url are all set"))
+            } else if let problem = Self.problem({ () throws(UpstreamError) in try endpoints.check() }) {
+                found.append(("upstream.url", problem))
+            }
+        case .webhook:
+            if (secret?.utf8.count ?? 0) < 16 {
+                found.append(("upstream.secret", "is needed for the webhook, of 16 bytes at least"))
+            }
+            let isUsable = url.flatMap { url in
+                Self.problem { () throws(UpstreamError) in try SubscriptionEndpoints(base: url).check() }
+            }
+            if url == nil || isUsable != nil { found.append(("upstream.url", isUsable ?? "is needed")) }
+        }
+        for network in networks where AddressRange(network) == nil {
+            found.append(("upstream.networks", "'\(network)' is not a network such as 10.0.0.0/8"))
+        }
+        if timeout < .milliseconds(100) || timeout > .seconds(60) {
+            found.append(("upstream.timeout", "is not between a tenth of a second and a minute"))
+        }
+        let longest = policy == .open ? FailPolicy.longestOpening : FailPolicy.longestMemory
+        if memory < .seconds(1) || memory > longest {
+            found.append(("upstream.fail-memory", "is not between a second and \(longest.written)"))
+        }
+        return found
+    }
+
+    private static func problem(_ check: () throws(UpstreamError) -> Void) -> String? {
+        do throws(UpstreamError) {
+            try check()
+            return nil
+        } catch {
+            return "cannot be used: \(error.detail)"
+        }
+    }
+
+    private var endpoints: SubscriptionEndpoints {
+        var made = SubscriptionEndpoints(base: url ?? "")
+        if let signInURL { made.signIn = signInURL }
+        if let verifyURL { made.verify = verifyURL }
+        if let credentialsURL { made.credentials = credentialsURL }
+        made.renew = canRenew ? renewURL ?? (url == nil ? nil : made.renew) : nil
+        made.signOut = canSignOut ? signOutURL ?? (url == nil ? nil : made.signOut) : nil
+        made.names = [
+            .username: userParameter, .password: passwordParameter, .token: tokenParameter, .product: productParameter,
+            .device: deviceParameter,
+        ]
+        made.usesForm = method == .post
+        return made
+    }
+
+    /// What the service needs of it; nil for a webhook without an address, which ``contradictions`` refuses.
+    func settings(name: String) -> UpstreamSettings {
+        let way: UpstreamSettings.Way =
+            switch way {
+            case .calls: .calls(endpoints)
+            case .webhook: .webhook(url: url ?? "", secret: Secret(Array((secret ?? "").utf8)))
+            }
+        var made = UpstreamSettings(name: name, way)
+        made.policy =
+            switch policy {
+            case .closed: .closed
+            case .lastKnownGood: .lastKnownGood(memory)
+            case .open: .open(memory, perMinute: cap)
+            }
+        made.timeout = timeout
+        made.concurrency = concurrency
+        made.networks = networks.compactMap { AddressRange($0) }
+        made.certificateAuthorities = certificateAuthorities
+        return made
+    }
+
+    /// Whether a text can be the name of a system, and of its file.
+    static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && !["accounts", "canned"].contains(text) && text.first != "-"
+            && text.utf8.allSatisfy { $0 >= 0x61 && $0 <= 0x7a || $0 >= 0x30 && $0 <= 0x39 || $0 == UInt8(ascii: "-") }
+    }
+}

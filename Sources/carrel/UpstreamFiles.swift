@@ -1,0 +1,49 @@
+import CarrelCommandLine
+import CarrelJSON
+import CarrelServer
+import CarrelSettings
+
+/// The settings of the systems upstream that a home's `subscription.sources` names.
+struct UpstreamFiles {
+    /// In the order of the sources.
+    let files: [(name: String, file: LoadedSettings<UpstreamFile>)]
+    private let names: [String]
+
+    /// Reads them; warnings are told at once.
+    init(home: Home, _ settings: ServeSettings, console: Console) throws {
+        names = settings.sources
+        files = try settings.sources.filter { $0 != "accounts" }.map { name in
+            let path = home.upstreamSettingsPath(name)
+            guard let file = try SettingsFile.read(path) else {
+                throw ServerError(.invalid, "subscription.sources names '\(name)', and there is no file \(path)")
+            }
+            let loaded = try LoadedSettings<UpstreamFile>(file: file)
+            for warning in loaded.warnings { console.warning(warning) }
+            return (name, loaded)
+        }
+    }
+
+    /// Where it is known who may read what.
+    var sources: [SubscriptionSettings.Source] {
+        names.map { name in
+            files.first { $0.name == name }.map { .upstream($0.file.values.settings(name: name)) } ?? .accounts
+        }
+    }
+
+    /// The settings of the server, and those of each system beside them.
+    func json(beside settings: JSON) -> JSON {
+        guard !files.isEmpty, let object = settings.object else { return settings }
+        let systems = JSON.object(JSONObject(files.map { ($0.name, $0.file.json) }))
+        return .object(JSONObject(object.map { ($0.name, $0.value) } + [("upstream", systems)]))
+    }
+}
+
+extension UpstreamFile {
+    /// A file that only lacks where the system is.
+    static var sample: String {
+        sampleFile(heading: [
+            "# A system upstream, which subscription.sources names as this file is called. A line is `name = value`; what is commented",
+            "# out is the default. upstream.url is needed; the webhook needs upstream.secret too, and a file that others cannot read.",
+        ])
+    }
+}
