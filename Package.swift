@@ -187,6 +187,12 @@ let package = Package(
             "CarrelPackagerTests",
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelPackager", "CarrelTS", "CarrelTesting"]
         ),
+        tests(
+            "CarrelIngestTests",
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelIngest", "CarrelPackager", "CarrelStore", "CarrelTesting",
+            ]
+        ),
         tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),

@@ -58,15 +58,16 @@ package struct Ingest {
 
     /// Takes the file, folder or ZIP archive at `path`.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedTitle {
-        let name = SourceParts.stem(path)
-        if Self.isFolder(path) { return try take(SourceParts(folder: path, name: name), sourceHash) }
+        if Self.isFolder(path) { return try take(SourceParts(folder: path, name: path), path, sourceHash) }
         let file = try SourceFile(path: path, name: path)
         guard file.size > 0 else { throw IngestError(.empty, path, "is empty") }
-        guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else { return try take(SourceParts(file: file), sourceHash) }
+        guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else {
+            return try take(SourceParts(file: file), path, sourceHash)
+        }
         let folder = try scratch.makeFolder()
         defer { scratch.remove(folder) }
         try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
-        return try take(SourceParts(folder: folder, name: name), sourceHash)
+        return try take(SourceParts(folder: folder, name: path), path, sourceHash)
     }
 
     private static func isFolder(_ path: String) -> Bool {
@@ -74,10 +75,12 @@ package struct Ingest {
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    private func take(_ parts: SourceParts, _ sourceHash: [UInt8]) throws -> IngestedTitle {
+    private func take(_ parts: SourceParts, _ path: String, _ sourceHash: [UInt8]) throws -> IngestedTitle {
         let recording = try Recording.make(of: parts, ingest: self)
         var warnings = recording.warnings
-        var metadata = recording.metadata(named: parts.name)
+        var metadata = try recording.metadata {
+            try options.overrides.title ?? options.untitled.title(of: path)
+        }
         metadata.apply(options.overrides)
         let cover = try cover(of: recording, parts, &warnings)
         let sample = try SampleCut(blobs: blobs, scratch: scratch, progress: progress).make(
@@ -103,14 +106,27 @@ package struct Ingest {
         _ parts: SourceParts,
         _ warnings: inout [String]
     ) throws -> (blob: BlobID, mediaType: String)? {
+        if let path = options.overrides.coverPath { return try Self.keepCover(path, in: blobs) }
         var cover = recording.tags.lazy.compactMap(\.cover).first
-        if let path = options.overrides.coverPath {
-            cover = try Self.picture(path)
-            if cover == nil { throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB") }
-        } else if let path = parts.coverPath, let beside = try? Self.picture(path) {
+        if let path = parts.coverPath, let beside = try? Self.picture(path) {
             cover = beside
         }
-        guard let cover, cover.mediaType != "image/bmp" else { return nil }
+        return try cover.flatMap { try Self.keep($0, in: blobs) }
+    }
+
+    /// Keeps the picture in a file as a cover.
+    ///
+    /// - Throws: ``IngestError`` `ingest.malformed` when it is none that browsers show.
+    package static func keepCover(_ path: String, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String) {
+        guard let picture = try picture(path), let kept = try keep(picture, in: blobs) else {
+            throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")
+        }
+        return kept
+    }
+
+    /// Nil for a picture that browsers do not show.
+    static func keep(_ cover: AudioTags.Cover, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String)? {
+        guard cover.mediaType != "image/bmp" else { return nil }
         let writer = try blobs.writer()
         try writer.append(cover.bytes.rawSpan)
         return (try writer.finish(), cover.mediaType)

@@ -15,6 +15,8 @@ package struct IngestError: Error, Equatable, CustomStringConvertible {
         package static let truncated = Code(rawValue: "ingest.truncated")
         /// The file is protected by a technology that only its maker can remove.
         package static let protected = Code(rawValue: "ingest.protected")
+        /// Neither the source nor the caller says its title.
+        package static let untitled = Code(rawValue: "ingest.untitled")
         package static let malformed = Code(rawValue: "ingest.malformed")
         /// An archive with dangerous names or sizes.
         package static let archive = Code(rawValue: "ingest.archive")

@@ -10,6 +10,8 @@ package struct IngestOptions: Sendable {
     package var sampleSeconds: Double = 60
     /// Whether a file whose end is missing is taken as far as it goes.
     package var allowTruncated = false
+    /// What becomes of a source that does not say its title.
+    package var untitled = Untitled.fileName
     /// Bytes that an archive may unpack to.
     package var archiveLimit: Int64 = 16 << 30
 
@@ -34,6 +36,29 @@ package struct IngestOptions: Sendable {
     }
 
     package init() {}
+
+    /// Whether segments or sample are to be other than they are by default.
+    package var cutsOtherwise: Bool {
+        let usual = Self()
+        return segmentSeconds != usual.segmentSeconds || sampleSeconds != usual.sampleSeconds
+    }
+}
+
+/// What a source is called that does not say its title.
+package enum Untitled: Sendable {
+    /// By its file, folder or archive.
+    case fileName
+    case named(String)
+    /// It is refused: its file was named by a program.
+    case refused
+
+    func title(of path: String) throws(IngestError) -> String {
+        switch self {
+        case .fileName: return SourceParts.stem(path)
+        case .named(let name): return name
+        case .refused: throw IngestError(.untitled, path, "does not say its title", hint: "send it with title=")
+        }
+    }
 }
 
 /// How far an ingest has come.

@@ -124,12 +124,12 @@ struct Recording {
         return chapters.sorted { $0.startMS < $1.startMS }
     }
 
-    /// What the parts say of the whole.
-    func metadata(named name: String) -> TitleMetadata {
+    /// What the parts say of the whole, and `name` where they do not say what it is called.
+    func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.
-        let title = tags.count > 1 ? first.album ?? name : first.title ?? first.album ?? name
-        var metadata = TitleMetadata(title: title)
+        let said = tags.count > 1 ? first.album : first.title ?? first.album
+        var metadata = TitleMetadata(title: try said ?? name())
         metadata.subtitle = first.subtitle
         metadata.authors = first.authors
         metadata.narrators = first.narrators

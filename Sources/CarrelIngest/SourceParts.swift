@@ -23,7 +23,7 @@ struct SourceParts {
     /// A single file.
     init(file: SourceFile) {
         files = [file]
-        name = Self.stem(file.name)
+        name = file.name
     }
 
     /// All sound below a folder, ordered as a person would count: 2 before 10.

@@ -10,7 +10,6 @@ import Glibc
 struct Transcoder {
     /// Formats that hold sound themselves. None of them names other files.
     private static let formats = "flac,wav,w64,ogg,aiff,caf,mp3,aac,mov,matroska,ac3,eac3,ape,wv,tta,asf,amr,au,dsf"
-    private static let programs = (transcoder: "ffmpeg", prober: "ffprobe")
 
     /// Seconds of processor time: a day of sound takes minutes.
     private static let cpuSeconds = 4 * 3600
@@ -19,6 +18,12 @@ struct Transcoder {
     private static let complaintBytes = 16 << 20
 
     let source: SourceFile
+    /// What is run, as the child's PATH finds it.
+    var programs = (transcoder: "ffmpeg", prober: "ffprobe")
+
+    init(source: SourceFile) {
+        self.source = source
+    }
 
     private static func limited(_ arguments: [String]) -> [String] {
         ["prlimit", "--cpu=\(cpuSeconds)", "--as=\(memoryBytes)", "--fsize=\(complaintBytes)", "--nofile=64", "--core=0", "--"]
@@ -37,7 +42,7 @@ struct Transcoder {
         var out: [UInt8] = []
         try run(
             [
-                Self.programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
+                programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
                 "-format_whitelist", Self.formats, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
                 "-i", "file:\(source.absolutePath)",
             ]
@@ -54,7 +59,7 @@ struct Transcoder {
     func picture() -> [UInt8]? {
         var out: [UInt8] = []
         try? run(
-            [Self.programs.transcoder] + inputOptions + [
+            [programs.transcoder] + inputOptions + [
                 "-map", "0:v:0", "-c", "copy", "-frames:v", "1", "-f", "image2pipe", "pipe:1",
             ]
         ) {
@@ -73,7 +78,7 @@ struct Transcoder {
     /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
     func aac(sampleRate: Int, channels: Int, _ body: (RawSpan) throws -> Void) throws {
         try run(
-            [Self.programs.transcoder] + inputOptions + [
+            [programs.transcoder] + inputOptions + [
                 "-map", "0:a:0", "-vn", "-map_metadata", "-1", "-ac", "\(channels)", "-ar", "\(sampleRate)", "-c:a", "aac",
                 "-b:a", "\(channels * 64)k", "-f", "adts", "pipe:1",
             ],
@@ -84,7 +89,7 @@ struct Transcoder {
     /// A stretch of an ADTS file as an MP3 file.
     func mp3(bitrate: Int, _ body: (RawSpan) throws -> Void) throws {
         try run(
-            [Self.programs.transcoder] + inputOptions + [
+            [programs.transcoder] + inputOptions + [
                 "-map", "0:a:0", "-map_metadata", "-1", "-c:a", "libmp3lame", "-b:a", "\(bitrate)k", "-f", "mp3", "pipe:1",
             ],
             body

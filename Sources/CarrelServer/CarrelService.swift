@@ -163,7 +163,7 @@ package final class CarrelService: Sendable {
         SampleRoutes(titles: titles).add(to: &router)
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
-        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        TitleRoutes(titles: titles, ingesting: ingesting, editions: editions, callers: callers).add(to: &router)
         AdminRoutes(
             home: home,
             database: database,

@@ -22,7 +22,7 @@ struct BackupCommand: Command {
 
     func run(_ console: Console) async throws {
         let home = try options.open()
-        try options.requireEmbedded("PostgreSQL has its own tools: pg_dump")
+        try options.requireEmbedded("PostgreSQL has its own tools: pg_dump", home)
         guard unsafe access(path, F_OK) != 0 else { throw ServerError(.conflict, "\(path) exists already") }
         let database = try CarrelService.openDatabase(home)
         try await database.backup(to: path)
@@ -49,7 +49,7 @@ struct RestoreCommand: Command {
 
     func run(_ console: Console) async throws {
         let home = try options.open()
-        try options.requireEmbedded("PostgreSQL has its own tools: pg_restore")
+        try options.requireEmbedded("PostgreSQL has its own tools: pg_restore", home)
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on this home: stop it first")
         }
@@ -61,8 +61,8 @@ struct RestoreCommand: Command {
 
 extension HomeOptions {
     /// Refuses a command that is about the file in the home.
-    fileprivate func requireEmbedded(_ hint: String) throws(UsageError) {
-        guard database == nil else {
+    fileprivate func requireEmbedded(_ hint: String, _ home: Home) throws(UsageError) {
+        guard database == nil, DatabaseNote(home).place == nil else {
             throw UsageError(.contradiction, "this command is for the embedded database", hint: hint)
         }
     }

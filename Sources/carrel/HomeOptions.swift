@@ -51,7 +51,9 @@ struct HomeOptions: ParameterGroup, Sendable {
         var settings = settings
         settings.onFailure = FailureLog.write
         settings.version = Version.text
+        let note = DatabaseNote(home)
         guard let database else {
+            try note.requireEmbedded()
             do {
                 return try await CarrelService.open(home, settings: settings)
             } catch let error as StoreError where error.code == .full {
@@ -61,11 +63,9 @@ struct HomeOptions: ParameterGroup, Sendable {
         guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
             throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
         }
-        return try await CarrelService.open(
-            home,
-            database: try PostgresDatabase(database, migrations: Schema.migrations),
-            settings: settings
-        )
+        let state = try PostgresDatabase(database, migrations: Schema.migrations)
+        try note.write(database)
+        return try await CarrelService.open(home, database: state, settings: settings)
     }
 }
 

@@ -10,7 +10,9 @@ struct `The commands of an administrator` {
         "GET /admin/v1/session", "POST /admin/v1/session", "DELETE /admin/v1/session", "POST /admin/v1/setup",
     ]
     /// What `carrel ingest` does in the home itself, where no file has to be sent.
-    private static let uploads: Set<String> = ["POST /admin/v1/titles", "POST /admin/v1/editions"]
+    private static let uploads: Set<String> = [
+        "POST /admin/v1/titles", "POST /admin/v1/editions", "PUT /admin/v1/titles/{title}/cover",
+    ]
 
     /// The requests of an access log, as the API's document writes them.
     private func requests(_ log: String) throws -> Set<String> {

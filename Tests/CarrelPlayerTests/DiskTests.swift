@@ -95,6 +95,38 @@ struct `The command on a disk` {
         #expect(errors.contains("is full"), "\(errors)")
     }
 
+    /// The disk is full while the body is still coming, and while the sound is taken in.
+    @Test(arguments: ["100k", "1250k"])
+    func `that becomes full during an upload is told to the client, and keeps nothing of it`(room: String) async throws {
+        let path = try await makeSound("tone.mp3", seconds: 120, ["-c:a", "libmp3lame", "-b:a", "64k"])
+        let (status, output, errors) = try await script(
+            "16m",
+            """
+            $CARREL serve --home $DISK/home --port 0 >$DISK/listening 2>$DISK/told & server=$!
+            for i in $(seq 100); do grep -q listening $DISK/listening && break; sleep 0.1; done
+            url=$(sed -n 's/listening on //p' $DISK/listening)
+            key=$($CARREL key create --role admin --home $DISK/home 2>/dev/null)
+            upload() {
+              curl -s -X POST -H "Authorization: Bearer $key" -H 'Content-Type: audio/mpeg' \
+                --data-binary "@\(path)" -w ' %{http_code}\\n' "$url/admin/v1/titles?title=x"
+            }
+            used=$(($(du -sk $DISK | cut -f1) + ${ROOM%k}))
+            mount -o remount,size=${used}k $DISK
+            upload
+            find $DISK/home/blobs $DISK/home/scratch -type f 2>/dev/null | wc -l
+            mount -o remount,size=16m $DISK
+            upload | tail -c 4
+            find $DISK/home/scratch -type f 2>/dev/null | wc -l
+            kill $server; wait $server
+            """.replacing("${ROOM%k}", with: String(room.dropLast()))
+        )
+        #expect(status == .exited(0), "\(errors)")
+        let lines = output.split(separator: "\n").map(String.init)
+        #expect(lines.dropFirst() == [" 507", "0", "201", "0"], "\(output)")
+        #expect(lines.first?.contains("ingest.full") == true, "\(output)")
+        #expect(lines.first?.contains(directory.path) == false, "where the home is, is not the client's business")
+    }
+
     @Test func `that takes no writes says so, for a new home and for one that is there`() async throws {
         let (status, _, errors) = try await script(
             "16m",

@@ -180,6 +180,13 @@ struct `The audit log` {
                 as: "edition.ingest"
             ),
             Act(
+                "PUT /admin/v1/titles/{title}/cover",
+                "/admin/v1/titles/\(test.title.id)/cover",
+                upload: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3],
+                as: "title.cover",
+                on: test.title.id
+            ),
+            Act(
                 "POST /admin/v1/titles",
                 "/admin/v1/titles?title=Tone",
                 upload: SilentMP3.frames(400),

@@ -10,7 +10,15 @@ struct `Every statement of the server` {
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
         + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + StaffStore.statements
-        + UpstreamStore.statements
+        + OperationRoutes.statements + UpstreamStore.statements
+
+    @Test func `is in the list above`() async throws {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let named = try await checkProcess(["grep", "-rho", " = SQL(", "\(root)/Sources/CarrelServer"]).split(separator: "\n")
+            .count
+        #expect(named > 100)
+        #expect(named == Self.statements.count, "a statement is missing in its store's list, or a store's list in this test's")
+    }
 
     @Test(arguments: statements)
     func `is understood by SQLite`(statement: SQL) async throws {

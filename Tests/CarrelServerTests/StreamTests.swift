@@ -137,6 +137,19 @@ struct `Streaming of orders` {
         #expect(try await test.send(.get, playlist.segments[0], headers: ["User-Agent": "phone"]).status == 200)
     }
 
+    @Test func `asking what is there is not listening`() async throws {
+        let test = try await TestService { $0.stream.concurrency = 1 }
+        let order = try await test.order()
+        let playlist = try await test.playlist(order)
+        let key = test.path(of: playlist.key)
+        for path in [key, playlist.segments[0]] {
+            #expect(try await test.send(.head, path, headers: ["User-Agent": "phone"]).status == 200)
+        }
+        #expect(try await test.call(.get, "/v1/orders/\(order.id)", peer: .local(userID: 0)).json["state"] == "ready")
+        #expect(try await test.send(.get, key, headers: ["User-Agent": "tablet"]).status == 200, "the phone took no place")
+        #expect(try await test.call(.get, "/v1/orders/\(order.id)", peer: .local(userID: 0)).json["state"] == "active")
+    }
+
     @Test func `an order id that never was looks like one that is not yours`() async throws {
         let test = try await TestService { $0.stream.access = .session }
         let order = try await test.order()

@@ -127,7 +127,9 @@ struct `Ticket secrets` {
     @Test func `never share an id: when all are in use, that is said`() async throws {
         let test = try await TestService()
         for id in 2...255 { #expect(try await test.service.tickets.rotate(atOnce: false, by: .operator).id == UInt8(id)) }
-        await #expect(throws: ServerError(.conflict, "")) { _ = try await test.service.tickets.rotate(atOnce: false, by: .operator) }
+        await #expect(throws: ServerError(.conflict, "")) {
+            _ = try await test.service.tickets.rotate(atOnce: false, by: .operator)
+        }
         #expect(try await test.service.tickets.rotate(atOnce: true, by: .operator).forgotten == 255)
     }
 }

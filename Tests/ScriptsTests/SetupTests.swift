@@ -40,6 +40,17 @@ struct `scripts/setup` {
         #expect(try await packages("lint") == [])
     }
 
+    @Test func `names every program that a test asks for`() async throws {
+        let asked = try await checkProcess(["grep", "-rhoE", "requirePeer\\(\"[^\"]+\"", "\(repository)/Tests"])
+            .split(separator: "\n").map { String($0.split(separator: "\"")[1]) }
+        let script = try await checkProcess(["cat", "\(repository)/scripts/setup"])
+        let known = script.split { " '\n".contains($0) }.filter { $0.hasPrefix("cmd:") }.map { String($0.dropFirst(4)) }
+        // ffprobe comes with ffmpeg, the rest with every Debian; the shells are tried where they are (Tests/allowed-skips.txt)
+        let others: Set = ["ffprobe", "sh", "gzip", "fish", "zsh", "groff"]
+        #expect(known.count > 10)
+        #expect(Set(asked).subtracting(known).subtracting(others) == [])
+    }
+
     @Test func `does nothing where nothing is missing`() async throws {
         let path = try await debian()
         let result = try await setup("test", path)

@@ -159,6 +159,9 @@ static const unsigned char playlist_js[] = {
 static const unsigned char positions_js[] = {
 #embed "assets/positions.js"
 };
+static const unsigned char reading_js[] = {
+#embed "assets/reading.js"
+};
 static const unsigned char refusals_js[] = {
 #embed "assets/refusals.js"
 };
@@ -279,6 +282,7 @@ static const struct cweb_asset table[] = {
     ASSET(player_js, "player.js", JAVASCRIPT),
     ASSET(playlist_js, "playlist.js", JAVASCRIPT),
     ASSET(positions_js, "positions.js", JAVASCRIPT),
+    ASSET(reading_js, "reading.js", JAVASCRIPT),
     ASSET(refusals_js, "refusals.js", JAVASCRIPT),
     ASSET(reset_html, "reset.html", HTML),
     ASSET(resume_sheet_js, "resume-sheet.js", JAVASCRIPT),

@@ -131,16 +131,7 @@ package struct EditionIngest {
 
     /// The picture that the operator named, or the one that the source has.
     func cover(_ own: () throws -> [UInt8]?) throws -> (blob: BlobID, mediaType: String)? {
-        var cover: AudioTags.Cover?
-        if let path = options.overrides.coverPath {
-            cover = try Ingest.picture(path)
-            if cover == nil { throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB") }
-        } else if let bytes = try own() {
-            cover = AudioTags.Cover(bytes)
-        }
-        guard let cover, cover.mediaType != "image/bmp" else { return nil }
-        let writer = try blobs.writer()
-        try writer.append(cover.bytes.rawSpan)
-        return (try writer.finish(), cover.mediaType)
+        if let path = options.overrides.coverPath { return try Ingest.keepCover(path, in: blobs) }
+        return try own().flatMap { AudioTags.Cover($0) }.flatMap { try Ingest.keep($0, in: blobs) }
     }
 }

@@ -4,6 +4,8 @@ package struct EditionOptions: Sendable {
     package var productID: String
     /// What the source says of itself is overridden by what is set here.
     package var overrides = IngestOptions.Overrides()
+    /// What becomes of a source that does not say its title.
+    package var untitled = Untitled.fileName
     /// Which resources are open to everybody.
     package var samples: [String] = []
     /// Whether a PDF whose end is missing is taken all the same.

@@ -29,7 +29,7 @@ struct PDFFile {
         }
         let information = try PDFInformation(file)
         if information.isEncrypted { warnings.append("\(path) is encrypted: readers may need a password for it") }
-        var metadata = TitleMetadata(title: information.title ?? SourceParts.stem(path))
+        var metadata = TitleMetadata(title: try information.title ?? ingest.options.untitled.title(of: path))
         metadata.authors = information.author.map { [$0] } ?? []
         metadata.apply(ingest.options.overrides)
         let (blob, resource) = try ingest.takeWhole(file, as: .pdf, suffix: "pdf")

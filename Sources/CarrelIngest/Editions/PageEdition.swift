@@ -22,7 +22,7 @@ struct PageEdition {
         }
         try checkSamples(files.map(\.path))
         let heads = try heads(files)
-        var metadata = TitleMetadata(title: heads[entry]?.title ?? SourceParts.stem(source))
+        var metadata = TitleMetadata(title: try heads[entry]?.title ?? ingest.options.untitled.title(of: source))
         metadata.authors = heads[entry]?.author.map { [$0] } ?? []
         metadata.description = heads[entry]?.description
         metadata.language = heads[entry]?.language

@@ -10,9 +10,9 @@ extension Ingesting {
     /// Writing waits for the disk when much is written.
     private static let uploads = BlockingThreads(name: "upload", count: 2)
 
-    /// Writes the body of a request to a file in the scratch folder, which is the caller's to remove.
-    func receive(_ request: HTTPRequest) async throws -> String {
-        if let length = request.body.length, Int64(length) > Self.uploadLimit { throw Self.tooLarge }
+    /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
+    func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
+        if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
         let path = try scratch.newName()
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
@@ -21,7 +21,7 @@ extension Ingesting {
         do {
             while let chunk = try await request.body.next() {
                 received += Int64(chunk.count)
-                guard received <= Self.uploadLimit else { throw Self.tooLarge }
+                guard received <= limit else { throw Self.tooLarge(limit) }
                 let written = try await Self.uploads.run {
                     unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
                 }
@@ -36,21 +36,21 @@ extension Ingesting {
         return path
     }
 
-    private static let tooLarge = HTTPError(
-        .contentTooLarge,
-        "request.too-large",
-        "an upload has at most \(uploadLimit >> 30) GiB"
-    )
+    private static func tooLarge(_ limit: Int64) -> HTTPError {
+        HTTPError(.contentTooLarge, "request.too-large", "such an upload has at most \(limit >> 20) MiB")
+    }
 }
 
 extension HTTPError {
     /// What an uploader is told of a source that was not taken.
     init(upload error: IngestError) {
+        // Words for the command line name the home and its options, which are not a client's.
+        let hint = error.code == .truncated ? "allowTruncated=true takes what is usable" : error.hint
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
             error.code.rawValue,
-            "the upload \(error.detail)",
-            extra: error.hint.map { [("hint", $0)] } ?? []
+            error.code == .full ? "there is no room for the upload" : "the upload \(error.detail)",
+            extra: hint.map { [("hint", $0)] } ?? []
         )
     }
 }

@@ -40,8 +40,9 @@ package final class Ingesting: Sendable {
         if let known = try await titles.find(sourceHash: hash) {
             var metadata = known.metadata
             metadata.apply(options.overrides)
-            let title = try await titles.update(metadata, of: known, by: actor)
-            return Outcome(title: title, created: false, warnings: [])
+            var title = try await titles.update(metadata, of: known, by: actor)
+            if let path = options.overrides.coverPath { title = try await replaceCover(of: title, with: path, by: actor) }
+            return Outcome(title: title, created: false, warnings: options.cutsOtherwise ? [Self.cutStays] : [])
         }
         let trail = BlobTrail(blobs)
         do {
@@ -50,6 +51,30 @@ package final class Ingesting: Sendable {
             }
             let (title, created) = try await titles.add(made, by: actor)
             return Outcome(title: title, created: created, warnings: made.warnings)
+        } catch {
+            await takeBack(trail.made)
+            throw Self.isFull(error) ? diskIsFull(path) : error
+        }
+    }
+
+    private static let cutStays = "the title is in the catalog already: its segments and its sample stay as they are"
+
+    /// Gives a title the picture in a file as its cover.
+    func replaceCover(of title: Title, with path: String, by actor: Actor) async throws -> Title {
+        try await keepingCover(path, instead: title.cover?.blob) { try await self.titles.setCover($0, of: title, by: actor) }
+    }
+
+    /// Keeps the picture in a file, enters it, and removes the one before it.
+    func keepingCover<Entered: Sendable>(
+        _ path: String,
+        instead old: String?,
+        _ enter: (_ cover: (blob: BlobID, mediaType: String)) async throws -> Entered
+    ) async throws -> Entered {
+        let trail = BlobTrail(titles.blobs)
+        do {
+            let entered = try await enter(try await thread.run { try Ingest.keepCover(path, in: trail) })
+            await takeBack(Set([old.flatMap { BlobID($0) }].compactMap(\.self)))
+            return entered
         } catch {
             await takeBack(trail.made)
             throw Self.isFull(error) ? diskIsFull(path) : error

@@ -11,7 +11,7 @@ package struct Title: Sendable, Equatable {
     /// Playing time without encoder delay and padding.
     package let durationMS: Int64
     /// The blob of the cover and its media type.
-    package let cover: (blob: String, mediaType: String)?
+    package internal(set) var cover: (blob: String, mediaType: String)?
     /// The blob of the sample, an MP3 file, and its playing time.
     package let sample: (blob: String, durationMS: Int64)?
     package let createdAt: Instant

@@ -9,6 +9,7 @@ import Glibc
 struct TitleRoutes {
     let titles: Titles
     let ingesting: Ingesting
+    let editions: Editions
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -25,6 +26,18 @@ struct TitleRoutes {
             return .json(.object(try await titles.find(parameters["title"]).json))
         }
         router.on(.post, "admin/v1/titles") { request, _ in try await upload(request) }
+        router.on(.put, "admin/v1/titles/{title}/cover") { request, parameters in
+            try await callers.require(request, .changeCatalog)
+            let title = try await titles.find(parameters["title"])
+            let path = try await ingesting.receive(request, limit: Int64(AudioTags.Cover.limit))
+            defer { unsafe unlink(path) }
+            let actor = try await callers.actor(request)
+            do {
+                return .json(.object(try await ingesting.replaceCover(of: title, by: path, editions, actor).json))
+            } catch let error as IngestError {
+                throw HTTPError(upload: error)
+            }
+        }
     }
 
     /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
@@ -33,6 +46,9 @@ struct TitleRoutes {
         var options = IngestOptions()
         options.overrides = try Self.overrides(request.query)
         options.allowTruncated = request.query.flag("allowTruncated")
+        options.segmentSeconds = try request.query.number("segmentSeconds", in: 1...60) ?? options.segmentSeconds
+        options.sampleSeconds = try request.query.number("sampleSeconds", in: 0...600) ?? options.sampleSeconds
+        options.untitled = .refused
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
         let outcome: Ingesting.Outcome

@@ -38,6 +38,7 @@ package enum TitleStore {
         """
     )
     static let updateMetadata = SQL("UPDATE titles SET title = $2, isbn = $3, metadata = $4 WHERE id = $1")
+    static let setCover = SQL("UPDATE titles SET cover_blob = $2, cover_type = $3 WHERE id = $1")
     static let kind = SQL("SELECT kind FROM titles WHERE id = $1")
     static let idsByISBN = SQL("SELECT id FROM titles WHERE isbn = $1 AND kind = 'audiobook' ORDER BY created_at, id LIMIT 10")
     static let media = SQL("SELECT media_blob, segment_index FROM titles WHERE id = $1")
@@ -47,7 +48,7 @@ package enum TitleStore {
     )
 
     package static let statements = [
-        insert, byID, bySource, byISBN, list, updateMetadata, kind, idsByISBN, media, longest, blobUsers,
+        insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, media, longest, blobUsers,
     ]
 
     /// Whether the title was inserted; false when its source is already in the catalog.
@@ -73,6 +74,10 @@ package enum TitleStore {
             .text(id), .text(metadata.title), .text(ifPresent: metadata.isbn?.description), .text(metadataText(metadata)),
         ]
         _ = try transaction.run(updateMetadata, values)
+    }
+
+    static func setCover(_ blob: String, _ mediaType: String, of id: String, in transaction: any Transaction) throws {
+        try transaction.run(setCover, [.text(id), .text(blob), .text(mediaType)])
     }
 
     static func metadataText(_ metadata: TitleMetadata) -> String {

@@ -87,6 +87,16 @@ package struct Titles: Sendable {
         return try await find(title.id)
     }
 
+    /// Gives a title another cover.
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title, by actor: Actor) async throws -> Title {
+        let entry = actor.entry("title.cover", on: title.id, at: clock.now)
+        try await database.write { transaction in
+            try TitleStore.setCover(cover.blob.text, cover.mediaType, of: title.id, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+        return try await find(title.id)
+    }
+
     /// The cover of a title as a response.
     func coverResponse(of id: String, for request: HTTPRequest) async throws -> HTTPResponse {
         let title = try await find(id)

@@ -53,6 +53,7 @@ struct EditionRoutes {
         guard let productID = query["productId"] else { throw ServerError(.invalid, "productId is missing") }
         var options = EditionOptions(productID: productID)
         options.overrides = try TitleRoutes.overrides(query)
+        options.untitled = .named(productID)
         options.samples = query.all("sample")
         options.allowTruncated = query.flag("allowTruncated")
         var terms = Edition.Terms(productID: productID)

@@ -137,6 +137,11 @@ package struct Editions: Sendable {
         package init() {}
     }
 
+    /// The edition that a title is, if it is one.
+    func find(title: String) async throws -> Edition? {
+        try await database.read { try EditionStore.edition(title: title, in: $0) }
+    }
+
     /// Changes what is known of an edition.
     package func change(_ productID: String, _ change: Change, by actor: Actor) async throws -> Edition {
         try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
@@ -152,6 +157,14 @@ package struct Editions: Sendable {
             edition.issuedAt = change.issuedAt ?? edition.issuedAt
             if edition.publishedAt != nil, let date = change.publishedAt { edition.publishedAt = date }
             edition.sampleCount = samples
+        }
+    }
+
+    /// Gives an edition another cover.
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of productID: String, by actor: Actor) async throws -> Edition {
+        try await update(productID, "edition.change", by: actor) { edition, transaction in
+            try TitleStore.setCover(cover.blob.text, cover.mediaType, of: edition.title.id, in: transaction)
+            edition.title.cover = (cover.blob.text, cover.mediaType)
         }
     }
 

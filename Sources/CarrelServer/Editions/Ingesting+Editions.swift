@@ -12,6 +12,16 @@ extension Ingesting {
         package let warnings: [String]
     }
 
+    /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
+    func replaceCover(of title: Title, by path: String, _ editions: Editions, _ actor: Actor) async throws -> Title {
+        guard let edition = try await editions.find(title: title.id) else {
+            return try await replaceCover(of: title, with: path, by: actor)
+        }
+        return try await keepingCover(path, instead: title.cover?.blob) {
+            try await editions.setCover($0, of: edition.productID, by: actor).title
+        }
+    }
+
     /// Takes an edition. Content that the product has already is recognised, and what the options say is written to it; other
     /// content takes the place of what the product has.
     package func ingest(
@@ -29,11 +39,13 @@ extension Ingesting {
             try EditionIngest(blobs: blobs, scratch: scratch, options: options, progress: progress).sourceHash(path)
         }
         if case .same(let edition) = try await editions.match(sourceHash: hash, terms: terms) {
-            return EditionOutcome(
-                edition: try await editions.takeAgain(edition, options, terms, by: actor),
-                created: false,
-                warnings: []
-            )
+            var known = try await editions.takeAgain(edition, options, terms, by: actor)
+            if let path = options.overrides.coverPath {
+                known = try await keepingCover(path, instead: known.title.cover?.blob) {
+                    try await editions.setCover($0, of: terms.productID, by: actor)
+                }
+            }
+            return EditionOutcome(edition: known, created: false, warnings: [])
         }
         let trail = BlobTrail(blobs)
         do {

@@ -34,6 +34,8 @@ package struct Home: Sendable {
     /// Held by the server of the home, and by whoever replaces its database.
     package var lockPath: String { "\(directory)/carrel.lock" }
     package var socketPath: String { "\(directory)/carrel.sock" }
+    /// Says where the state is when it is not in the home.
+    package var databaseNotePath: String { "\(directory)/database" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
     /// Where the settings of a system upstream are.
     package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }

@@ -1,15 +1,16 @@
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
-import CarrelStore
+package import CarrelStore
 
 /// What operators and their monitoring ask: is it alive, can it serve, how is it doing.
-struct OperationRoutes {
+package struct OperationRoutes {
     let database: any Database
     let metrics: MetricsRegistry
     let isDraining: @Sendable () -> Bool
     let callers: Callers
 
+    package static let statements = [probe]
     static let probe = SQL("SELECT count(*) FROM schema_version")
 
     func add(to router: inout Router) {

@@ -122,6 +122,15 @@ extension Query {
         return value
     }
 
+    /// A number in `range`; nil when it is absent.
+    func number(_ name: String, in range: ClosedRange<Double>) throws(ServerError) -> Double? {
+        guard let text = self[name] else { return nil }
+        guard let value = Double(text), range.contains(value) else {
+            throw ServerError(.invalid, "\(name) should be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
     /// `true` or `false` in any case; absent means false, as do other words.
     func flag(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
 }

@@ -61,7 +61,8 @@ struct StreamRoutes {
         )
         let bytes =
             request.query.flag("mediaPlaylist")
-            ? try streaming.multivariantPlaylist(grant, asked) : try await streaming.mediaPlaylist(grant, asked, at: now)
+            ? try streaming.multivariantPlaylist(grant, asked, cover: try await titles.find(grant.order.titleID).cover != nil)
+            : try await streaming.mediaPlaylist(grant, asked, at: now)
         var response = HTTPResponse(
             .ok,
             headers: ["Content-Type": "application/vnd.apple.mpegurl", "Cache-Control": "private, no-cache"],
@@ -87,10 +88,12 @@ struct StreamRoutes {
             )
         }
         try Streaming.requireLive(grant.order, at: now)
-        try streaming.requireLease(subject, listener, at: now)
+        // who only asks what is there listens to nothing: no lease, and the order stays as it is
+        let listens = request.method != .head
+        if listens { try streaming.requireLease(subject, listener, at: now) }
         if purpose == .key {
-            let response = try await key(grant, period: number)
-            activity.count(.streams)
+            let response = try await key(grant, period: number, activates: listens)
+            if listens { activity.count(.streams) }
             return response
         }
         let codec = grant.media.index.format.codec
@@ -106,9 +109,9 @@ struct StreamRoutes {
         )
     }
 
-    private func key(_ grant: Grants.Grant, period: Int) async throws -> HTTPResponse {
+    private func key(_ grant: Grants.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
-        if grant.order.state == .ready {
+        if activates, grant.order.state == .ready {
             try Streaming.requireLive(try await streaming.orders.activate(grant.order.id), at: streaming.clock.now)
         }
         return HTTPResponse(

@@ -113,8 +113,9 @@ package final class Streaming: Sendable {
         return template
     }
 
-    /// The multivariant playlist that wraps a media playlist, with the chapters and the cover as session data.
-    func multivariantPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest) throws -> [UInt8] {
+    /// The multivariant playlist that wraps a media playlist, with the chapters and, where there is one, the cover as session
+    /// data. The cover's address is a value: what a URI attribute leads to is JSON (RFC 8216 §4.3.4.4).
+    func multivariantPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest, cover: Bool) throws -> [UInt8] {
         let index = grant.media.index
         var query: [String] = []
         if request.offline { query.append("offline=true") }
@@ -125,9 +126,8 @@ package final class Streaming: Sendable {
             bandwidth: bandwidth.peak,
             averageBandwidth: bandwidth.average,
             codecs: index.format.codecString,
-            sessionData: [
-                .init(id: "com.apple.hls.chapters", .uri("chapters.json")), .init(id: "org.carrel.cover", .uri("cover")),
-            ]
+            sessionData: [.init(id: "com.apple.hls.chapters", .uri("chapters.json"))]
+                + (cover ? [.init(id: "org.carrel.cover", .value("cover"))] : [])
         )
     }
 

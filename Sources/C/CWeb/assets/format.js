@@ -56,6 +56,16 @@ export function when(date, now = new Date()) {
   return fullDate.format(date);
 }
 
+/** 3 May 2025. @param {Date} date */
+export const calendarDay = (date) => fullDate.format(date);
+
+/** 1.2 MB, 300 KB. @param {number} bytes */
+export function fileSize(bytes) {
+  if (bytes < 1e6) return `${Math.max(1, Math.round(bytes / 1e3))}\u00a0KB`;
+  const megabytes = bytes / 1e6;
+  return megabytes < 1000 ? `${megabytes < 10 ? megabytes.toFixed(1) : Math.round(megabytes)}\u00a0MB` : `${(megabytes / 1000).toFixed(1)}\u00a0GB`;
+}
+
 /** How long until then: in 3 days, in 5 hours, in a few minutes. @param {Date} date @param {Date} [now] */
 export function until(date, now = new Date()) {
   const minutes = (date.getTime() - now.getTime()) / 60_000;

@@ -1,4 +1,4 @@
-// The bookshelf: what may be heard now, the last one first; what has ended, below.
+// The bookshelf: what may be heard now, the last one first; what may be read; what has ended, below.
 
 import { getJSON, send } from './api.js';
 import { coverOf } from './cover.js';
@@ -6,6 +6,7 @@ import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
 import { hideNotice, showNotice } from './notice.js';
 import { Outbox } from './outbox.js';
+import { readingPage, showMoreReading, showReading } from './reading.js';
 import { noticeForError } from './refusals.js';
 import { remember, remembered } from './store.js';
 
@@ -24,12 +25,14 @@ const lastHeard = (item) => (item.position ? Date.parse(item.position.lastUpdate
 
 async function load() {
   try {
-    const { account, items } = await getJSON('/v1/shelf');
+    const [{ account, items }, reading] = await Promise.all([getJSON('/v1/shelf'), readingPage()]);
     hideNotice();
-    show(account, items);
+    showReading(reading);
+    show(account, items, reading.total);
   } catch (error) {
     byId('continue').hidden = true;
     byId('titles').hidden = true;
+    byId('reading').hidden = true;
     showNotice(noticeForError(error, null), () => location.reload());
   } finally {
     byId('shelf').removeAttribute('aria-busy');
@@ -47,8 +50,8 @@ async function signOut() {
   location.assign('/');
 }
 
-/** @param {{name: string, guest?: boolean}} account @param {Item[]} items */
-function show(account, items) {
+/** @param {{name: string, guest?: boolean}} account @param {Item[]} items @param {number} readable how many editions there are */
+function show(account, items, readable) {
   const now = new Date();
   byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), account.name);
   byId('sign-out').hidden = account.guest === true;
@@ -61,10 +64,11 @@ function show(account, items) {
   if (first) byId('continue-item').replaceChildren(hero(first, now));
   const rest = present.filter((item) => item !== first);
   byId('items').replaceChildren(...rest.map((item) => card(item, now)));
-  byId('titles').hidden = rest.length === 0 && Boolean(first);
+  byId('titles').hidden = rest.length === 0 && Boolean(first || readable);
   setText(byId('titles-heading'), first ? 'Also on your shelf' : 'On your shelf');
-  if (items.length === 0) byId('items').replaceChildren(empty());
-  byId('find-box').hidden = rest.length <= few;
+  if (items.length === 0 && !readable) byId('items').replaceChildren(empty());
+  byId('find-box').hidden = rest.length + readable <= few;
+  if (byId('titles').hidden && readable) byId('reading').querySelector('.section-row')?.append(byId('find-box'), byId('found'));
   find();
 
   byId('past').hidden = past.length === 0;
@@ -151,12 +155,22 @@ function hero(item, now) {
       badge(item, now)));
 }
 
-/** Shows only the titles that have every word of the search. */
+/** Shows only the titles that have every word of the search, among all that there are. */
+async function findAll() {
+  find();
+  try {
+    while (/** @type {HTMLInputElement} */ (byId('find')).value.trim() && await showMoreReading()) find();
+  } catch (error) {
+    showNotice(noticeForError(error, null), () => location.reload());
+  }
+}
+
+/** The same among those on the page. */
 function find() {
   const { value } = /** @type {HTMLInputElement} */ (byId('find'));
   const words = value.toLowerCase().split(/\s+/).filter(Boolean);
   let found = 0;
-  for (const entry of byId('items').children) {
+  for (const entry of [...byId('items').children, ...byId('editions').children]) {
     const text = entry.getAttribute('data-find') ?? '';
     const matches = words.every((word) => text.includes(word));
     /** @type {HTMLElement} */ (entry).hidden = !matches;
@@ -165,7 +179,14 @@ function find() {
   setText(byId('found'), words.length === 0 ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
 }
 
-byId('find').addEventListener('input', find);
+byId('find').addEventListener('input', findAll);
+byId('more').addEventListener('click', async () => {
+  const before = byId('editions').children.length;
+  await showMoreReading().catch((error) => showNotice(noticeForError(error, null), () => location.reload()));
+  find();
+  // The button is further down now, or gone: go on at what it brought.
+  /** @type {HTMLElement|null|undefined} */ (byId('editions').children[before]?.querySelector('a'))?.focus();
+});
 byId('sign-out').addEventListener('click', signOut);
 load();
 // A shelf that comes back from the browser's memory may have new places on it.

@@ -1,0 +1,88 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelIngest
+import CarrelJSON
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+import Testing
+
+/// Taking uploads, and covers, into the catalog.
+struct `The catalog` {
+    private static let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 1, count: 200)
+
+    private func upload(
+        _ body: [UInt8],
+        to target: String,
+        by method: HTTPMethod = .post,
+        at test: TestService
+    ) async throws -> (status: Int, json: JSON) {
+        let response = await test.service.router.respond(
+            to: HTTPRequest(method, target, headers: [:], body: body, peer: .local(userID: 0))
+        )
+        let bytes = try await response.body.collect(upTo: 1 << 20)
+        return (response.status.rawValue, try JSON.parse(bytes.rawSpan))
+    }
+
+    private func blobs(_ test: TestService) async throws -> Set<String> {
+        Set(try await checkProcess(["find", test.directory.file("blobs"), "-type", "f"]).split(separator: "\n").map(String.init))
+    }
+
+    @Test func `takes an upload that says no title only with one, and keeps nothing otherwise`() async throws {
+        let test = try await TestService()
+        let before = try await blobs(test)
+        let sound = SilentMP3.frames(100)
+        let refused = try await upload(sound, to: "/admin/v1/titles", at: test)
+        #expect(refused.status == 422)
+        #expect(refused.json["code"] == "ingest.untitled")
+        #expect(refused.json["hint"]?.string?.contains("title=") == true)
+        #expect(try await blobs(test) == before)
+        let taken = try await upload(sound, to: "/admin/v1/titles?title=Hush&sampleSeconds=0&segmentSeconds=2", at: test)
+        #expect(taken.status == 201)
+        let title = try #require(taken.json["titles"]?.array?.first)
+        #expect(title["title"] == "Hush")
+        #expect(title["sampleDuration"] == .null)
+        let again = try await upload(sound, to: "/admin/v1/titles", at: test)
+        #expect(again.status == 200, "a source that is there needs no title")
+        #expect(again.json["titles"]?.array?.first?["id"] == title["id"])
+        #expect(try await upload(sound, to: "/admin/v1/titles?title=Hush&segmentSeconds=0", at: test).status == 400)
+    }
+
+    @Test func `gives a title another cover, and lets go of the one before`() async throws {
+        let test = try await TestService()
+        let before = try await blobs(test)
+        let path = "/admin/v1/titles/\(test.title.id)/cover"
+        let set = try await upload(Self.png, to: path, by: .put, at: test)
+        #expect(set.status == 200)
+        #expect(set.json["hasCover"] == true)
+        let first = try await blobs(test)
+        #expect(first.count == before.count + 1)
+        let order = try await test.order()
+        #expect(try await test.send(.get, "/v1/stream/hls/\(order.id)/cover").body == Self.png)
+        let other = test.directory.write("other.png", Self.png + [2])
+        var options = IngestOptions()
+        options.overrides.coverPath = other
+        options.sampleSeconds = 5
+        let outcome = try await test.service.ingesting.ingest(test.directory.file("silence.mp3"), options)
+        #expect(!outcome.created)
+        #expect(outcome.warnings.count == 1, "the sample of a title that is there stays as it is")
+        #expect(try await test.send(.get, "/v1/stream/hls/\(order.id)/cover").body == Self.png + [2])
+        #expect(try await blobs(test).count == first.count)
+        #expect(try await blobs(test) != first)
+        let refused = try await upload(Array("not a picture".utf8), to: path, by: .put, at: test)
+        #expect(refused.status == 422)
+        #expect(try await blobs(test).count == first.count)
+    }
+
+    @Test func `names the cover in a multivariant playlist where there is one`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let path = "/v1/stream/hls/\(order.id)/playlist.m3u8?mediaPlaylist=true"
+        let without = String(decoding: try await test.send(.get, path).body, as: UTF8.self)
+        #expect(without.contains(#"#EXT-X-SESSION-DATA:DATA-ID="com.apple.hls.chapters",URI="chapters.json""#))
+        #expect(!without.contains("org.carrel.cover"))
+        _ = try await upload(Self.png, to: "/admin/v1/titles/\(test.title.id)/cover", by: .put, at: test)
+        let with = String(decoding: try await test.send(.get, path).body, as: UTF8.self)
+        #expect(with.contains(#"#EXT-X-SESSION-DATA:DATA-ID="org.carrel.cover",VALUE="cover""#))
+    }
+}
