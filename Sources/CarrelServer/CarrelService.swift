@@ -29,6 +29,7 @@ package final class CarrelService: Sendable {
     package let subscriptions: Subscriptions
     package let editions: Editions
     package let audit: Audit
+    package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
@@ -89,6 +90,7 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
+        housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
             database: database,
@@ -111,7 +113,7 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        var sources = try settings.subscription.sources(
+        let sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
@@ -120,7 +122,6 @@ package final class CarrelService: Sendable {
             secret: try secret(.upstream),
             metrics: metrics
         )
-        if settings.subscription.hasCannedUsers { sources.append(CannedUsers(clock: clock)) }
         let authorisation = SubscriptionService(
             sources: sources,
             credentials: credentials,
@@ -228,6 +229,7 @@ package final class CarrelService: Sendable {
             activity: activity,
             version: settings.version,
             startedAt: clock.now,
+            sources: sources,
             isDraining: { draining.withLock { $0 } },
             callers: callers
         ).add(to: &router)

@@ -9,6 +9,15 @@ public enum FailPolicy: Sendable, Equatable {
     /// Every product to every token that the system confirmed within this time, at most so often a minute. At most a day.
     case open(Duration, perMinute: Int)
 
+    /// What the configuration calls it: `closed`, `last-known-good` or `open`.
+    public var word: String {
+        switch self {
+        case .closed: "closed"
+        case .lastKnownGood: "last-known-good"
+        case .open: "open"
+        }
+    }
+
     /// The longest that the policies may remember.
     public static let longestMemory = Duration.seconds(7 * 86_400)
     public static let longestOpening = Duration.seconds(86_400)

@@ -54,6 +54,7 @@ struct ServeCommand: Command {
         }
         let sealing = Task { await Self.keepSealing(service.audit, console) }
         let reading = Task { await Self.keepReading(service.credentials, console) }
+        let tidying = Task { await Self.keepTidy(service.housekeeping, console) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         let configuration = try configuration(settings, home)
@@ -72,6 +73,8 @@ struct ServeCommand: Command {
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
+        tidying.cancel()
+        await tidying.value
         reading.cancel()
         await reading.value
         sealing.cancel()
@@ -108,6 +111,21 @@ struct ServeCommand: Command {
                 isFailing = true
             }
             try? await Task.sleep(for: CredentialKeyring.life)
+        }
+    }
+
+    /// Removes what is over, a little at a time. A failure is told once until it passes.
+    private static func keepTidy(_ housekeeping: Housekeeping, _ console: Console) async {
+        var isFailing = false
+        while !Task.isCancelled {
+            do {
+                try await housekeeping.run()
+                isFailing = false
+            } catch {
+                if !isFailing, !Task.isCancelled { console.warning("what has expired cannot be removed: \(error)") }
+                isFailing = true
+            }
+            try? await Task.sleep(for: Housekeeping.interval)
         }
     }
 

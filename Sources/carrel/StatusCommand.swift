@@ -31,6 +31,9 @@ struct StatusCommand: Command {
                 + "\(database?["engine"]?.string ?? "") schema \(database?["schema"]?.int ?? 0), "
                 + "\((health["disk"]?["freeBytes"]?.int ?? 0) >> 20) MiB free, \(health["listeners"]?.int ?? 0) listeners"
         )
+        for source in health["sources"]?.array ?? [] where source["state"] != nil {
+            console.print(Self.line(about: source))
+        }
         let names = ["signIns", "streams", "segments", "positions", "credentials"]
         var table = TextTable(
             ["FROM", "SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"].map { TextTable.Column($0) }
@@ -42,6 +45,17 @@ struct StatusCommand: Command {
             table.add([slot["at"]?.string ?? ""] + counts.map { String($0) } + [refusals])
         }
         console.print(table)
+    }
+
+    /// How a system upstream is.
+    private static func line(about source: JSON) -> String {
+        func text(_ member: String) -> String? { source[member]?.string }
+        var line = "upstream \(text("name") ?? ""): \(text("state") ?? "")"
+        if let until = text("unavailableUntil") { line += " until \(until)" }
+        line += ", fail policy \(text("failPolicy") ?? "")"
+        if let at = text("answeredAt") { line += ", answered at \(at)" }
+        if let at = text("failedAt") { line += ", failed at \(at): \(text("failure") ?? "")" }
+        return line
     }
 }
 

@@ -36,6 +36,7 @@ struct `Band replication` {
 
     /// How loud the sound is at a frequency, as a part of full scale.
     private func level(_ samples: [Int16], at hertz: Double) -> Double {
+        guard samples.count >= 44_096 else { return 0 }
         let window = samples[40_000..<44_096]
         var (real, imaginary) = (0.0, 0.0)
         for (place, sample) in window.enumerated() {

@@ -39,7 +39,7 @@ struct `A folder of chapters` {
             // a tenth of a second behind its start and before its end it is the chapter's tone, and the tone before it is over
             let start = Int(chapter.startMS) * 441 / 10 + title.index.encoderDelay
             for place in [start + 4410, start + 4 * 44_100 - 13_230] {
-                #expect(abs(frequency(samples[place..<place + 8820], rate: 44_100) - hertz) < 10, "\(chapter)")
+                #expect(abs(frequency(samples, place..<place + 8820, rate: 44_100) - hertz) < 10, "\(chapter)")
             }
         }
         #expect(metadata.chapters.first?.startMS == 0)

@@ -22,7 +22,7 @@ struct `Formats` {
         #expect(samples.count == Int(title.index.totalSamples))
         for (chapter, hertz) in zip(title.metadata.chapters, [300.0, 600, 900]) {
             let start = Int(chapter.startMS) * 441 / 10 + title.index.encoderDelay + 22_050
-            #expect(abs(frequency(samples[start..<start + 44_100], rate: 44_100) - hertz) < 10, "\(chapter)")
+            #expect(abs(frequency(samples, start..<start + 44_100, rate: 44_100) - hertz) < 10, "\(chapter)")
         }
         #expect(abs(title.durationMS - 9000) < 400)
     }
@@ -36,8 +36,8 @@ struct `Formats` {
         let title = try intake.take(intake.directory.write("joined.mp3", joined))
         #expect(title.index.format == AudioFormat(codec: Self.lc, sampleRate: 44_100, channels: 1))
         let samples = try await intake.decode(try intake.media(of: title))
-        #expect(abs(frequency(samples[44_100..<88_200], rate: 44_100) - 300) < 10)
-        #expect(abs(frequency(samples[264_600..<308_700], rate: 44_100) - 600) < 10, "the part behind the change is there")
+        #expect(abs(frequency(samples, 44_100..<88_200, rate: 44_100) - 300) < 10)
+        #expect(abs(frequency(samples, 264_600..<308_700, rate: 44_100) - 600) < 10, "the part behind the change is there")
     }
 
     /// Apple Lossless lies in the same file as AAC does, but no ADTS frame can carry it.
@@ -54,7 +54,7 @@ struct `Formats` {
         #expect(title.index.format == AudioFormat(codec: Self.lc, sampleRate: 48_000, channels: 1))
         #expect(title.metadata.title == "Lossless")
         let samples = try await intake.decode(try intake.media(of: title))
-        #expect(abs(frequency(samples[48_000..<96_000], rate: 48_000) - 500) < 10)
+        #expect(abs(frequency(samples, 48_000..<96_000, rate: 48_000) - 500) < 10)
         #expect(abs(title.durationMS - 3000) < 100)
     }
 
@@ -69,7 +69,7 @@ struct `Formats` {
         let title = try intake.take(intake.directory.write("listed.m4a", MP4Patch.configured(plain, listed)))
         #expect(title.index.format == AudioFormat(codec: Self.lc, sampleRate: 44_100, channels: 2))
         let samples = try await intake.decode(try intake.media(of: title))
-        #expect(abs(frequency(samples[44_100..<88_200], rate: 44_100) - 500) < 10)
+        #expect(abs(frequency(samples, 44_100..<88_200, rate: 44_100) - 500) < 10)
         let source = try await intake.decode(path, ["-ignore_editlist", "1"])
         #expect(source.count != samples.count || source != samples, "it was encoded again")
 

@@ -87,8 +87,9 @@ struct Intake {
     }
 }
 
-/// The frequency of a tone, by how often it rises through zero.
-func frequency(_ samples: ArraySlice<Int16>, rate: Int) -> Double {
-    let rises = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
-    return Double(rises) * Double(rate) / Double(max(1, samples.count))
+/// The frequency of a tone, by how often it rises through zero; 0 where there are not so many samples.
+func frequency(_ samples: [Int16], _ range: Range<Int>, rate: Int) -> Double {
+    guard samples.indices.contains(range.lowerBound), range.upperBound <= samples.count else { return 0 }
+    let part = samples[range]
+    return Double(zip(part, part.dropFirst()).count { $0 < 0 && $1 >= 0 }) * Double(rate) / Double(range.count)
 }

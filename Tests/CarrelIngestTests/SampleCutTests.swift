@@ -56,7 +56,7 @@ struct `A sample` {
         #expect(abs(Double(samples.count) / 44.1 - Double(sample.durationMS)) < 80, "it lasts as long as it is said to")
         for (second, hertz) in [(0.2, 600.0), (38, 600), (41, 900), (59, 900)] {
             let start = Int(second * 44_100)
-            let heard = frequency(samples[start..<start + 22_050], rate: 44_100)
+            let heard = frequency(samples, start..<start + 22_050, rate: 44_100)
             #expect(abs(heard - hertz) < 10, "at \(second) s")
         }
     }
@@ -68,7 +68,7 @@ struct `A sample` {
         let sample = try intake.bytes(of: try #require(title.sample).blob)
         // 64 kbit/s: a second is 8,000 bytes
         let start = 40 * 8000 + title.index.encoderDelay * 8000 / 44_100
-        let places = (start - 500...start + 500).filter { media[$0...].starts(with: sample) }
+        let places = (start - 500...start + 500).filter { $0 < media.count && media[$0...].starts(with: sample) }
         #expect(places.count == 1)
     }
 

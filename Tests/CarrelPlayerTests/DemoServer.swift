@@ -38,10 +38,12 @@ final class DemoServer: Sendable {
     }
     private static let libraryDirectory = TemporaryDirectory()
 
-    init(_ options: [String] = [], extraOrders: [[String]] = []) async throws {
+    /// Serves what the files give, with these options of `carrel serve`: the demo titles where nothing else is said.
+    init(_ options: [String] = [], sources: [String]? = nil) async throws {
         let home = directory.file("home")
         var titles: [DemoTitle] = []
-        for source in try await Self.library.value {
+        let library = if let sources { sources } else { try await Self.library.value }
+        for source in library {
             let title = try await Self.json(["ingest", source, "--home", home, "--json"])["titles"]?.array?.first
             let id = title?["id"]?.string ?? ""
             let order = try await Self.json(["order", "create", "--home", home, "--title", id, "--account", "demo", "--json"])

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelReader
@@ -91,6 +92,29 @@ struct `The canned users and a subscription client` {
             #expect(try await story("200-200-500") == "active claimed 500 claimed 500")
             _ = try await client.signIn(name: "activeglobal", password: "")
             #expect(await client.feedAuthorization?.hasPrefix("Basic ") == true)
+        }
+    }
+
+    @Test func `are asked as one of several providers`() async throws {
+        try await withClient(form: true) { first in
+            try await withClient(form: true) { second in
+                let providers = SubscriptionProviders([first, second])
+                // `rubbish` is nobody to either; the first that recognises somebody keeps the second from being asked
+                await #expect(throws: ReaderError.self) { try await providers.signIn(name: "rubbish", password: "") }
+                #expect(try await providers.signIn(name: "activesome", password: "").client === first)
+                _ = try await second.signIn(name: "activeall", password: "")
+                let (own, other) = (await providers.provider(for: Self.first), await providers.provider(for: Self.second))
+                #expect(own === first && other === second)
+                for product in [Self.first, Self.second] {
+                    #expect(try await providers.credentials(for: product).headers["Authorization"]?.hasPrefix("Basic ") == true)
+                }
+                // what nobody claims is the last one's to refuse
+                _ = try await second.signIn(name: "lapsednone", password: "")
+                await providers.refresh()
+                let refusal = await #expect(throws: ReaderError.self) { try await providers.credentials(for: Self.second) }
+                #expect(refusal?.status == "notentitled")
+                #expect(try await providers.credentials(for: Self.first).headers.isEmpty == false)
+            }
         }
     }
 }

@@ -95,7 +95,16 @@ struct `An ingest of sound` {
         }
     }
 
-    /// A part that was fine is in the store already when the next one is refused.
+    /// The sound itself is in the store already when the picture turns out to be none.
+    @Test func `with a cover that is none is refused and leaves nothing behind`() async throws {
+        let test = try await TestService()
+        let path = test.directory.write("a.mp3", SilentMP3.frames(300))
+        try await refuse(test, path, .malformed, .malformed, "is not a JPEG, PNG, GIF or WebP picture") {
+            $0.overrides.coverPath = path
+        }
+    }
+
+    /// What was written of the part that was fine goes with the one that is refused.
     @Test func `of a folder with a part that FairPlay protects, or that is cut off, leaves nothing behind`() async throws {
         let test = try await TestService()
         let folder = test.directory.file("book")

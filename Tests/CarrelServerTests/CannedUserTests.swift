@@ -229,7 +229,9 @@ extension TestService {
     func ask(
         _ call: String,
         _ parameters: [String: String],
-        _ way: `The canned users`.Way = .form
+        _ way: `The canned users`.Way = .form,
+        from address: String = "192.0.2.1",
+        at other: CarrelService? = nil
     ) async throws -> SubscriptionReply {
         let text = parameters.map { "\(Self.escaped($0.key))=\(Self.escaped($0.value))" }.joined(separator: "&")
         var headers: HTTPFields = [:]
@@ -239,9 +241,9 @@ extension TestService {
             way == .form ? "/\(call)/" : "/\(call)?\(text)",
             headers: headers,
             body: way == .form ? Array(text.utf8) : [],
-            peer: .network(address: "192.0.2.1", port: 1)
+            peer: .network(address: address, port: 1)
         )
-        let response = await service.router.respond(to: request)
+        let response = await (other ?? service).router.respond(to: request)
         let body = String(decoding: try await response.body.collect(upTo: 16 << 20), as: UTF8.self)
         #expect(response.headers["Cache-Control"] == "no-store, no-cache, must-revalidate, private")
         #expect(response.headers["Pragma"] == "no-cache")

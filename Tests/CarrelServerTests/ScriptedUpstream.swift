@@ -1,4 +1,7 @@
+import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
+import CarrelJSON
 import CarrelServer
 import CarrelSubscription
 import CarrelTesting
@@ -32,6 +35,14 @@ final class ScriptedUpstream: Sendable {
         var isSlow: Bool { [.timeout, .drip, .stall].contains(self) }
     }
 
+    /// How it is asked.
+    enum Kind: String, CaseIterable, Sendable, CustomStringConvertible {
+        case calls = "the five calls"
+        case webhook
+
+        var description: String { rawValue }
+    }
+
     /// Asked for by these tokens; `revoked` was once a token.
     static let states: [String: SubscriptionAnswer] = [
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
@@ -40,32 +51,36 @@ final class ScriptedUpstream: Sendable {
     ]
 
     let port: UInt16
+    private let kind: Kind
     private let server: LoopbackServer
     private let fault: Locked<Fault?>
     private let suspended: Locked<Set<String>>
     private let revoked: Locked<Set<String>>
     private let asked: Locked<[String]>
 
-    init() {
+    init(_ kind: Kind = .calls) {
+        self.kind = kind
         let (fault, suspended, revoked) = (Locked<Fault?>(nil), Locked<Set<String>>([]), Locked<Set<String>>([]))
         let asked = Locked<[String]>([])
         (self.fault, self.suspended, self.revoked, self.asked) = (fault, suspended, revoked, asked)
         server = LoopbackServer { connection in
             while let request = connection.readRequest() {
-                let call = request.target.split(separator: "/").first.map(String.init) ?? ""
+                let asking = Self.question(request, kind)
+                let call = asking["call"] ?? ""
                 asked.withLock { $0.append(call) }
                 if let fault = fault.withLock({ $0 }) {
-                    Self.fail(fault, connection)
+                    Self.fail(fault, kind, connection)
                     return
                 }
-                let query = try? Query(parsing: String(decoding: request.body, as: UTF8.self))
-                let answer = Self.answer(
-                    call,
-                    query ?? Query(),
-                    suspended: suspended.withLock { $0 },
-                    revoked: revoked.withLock { $0 }
-                )
-                connection.respond(200, ["Content-Type: text/xml"], body: answer)
+                let (suspended, revoked) = (suspended.withLock { $0 }, revoked.withLock { $0 })
+                switch kind {
+                case .calls:
+                    let answer = Self.answer(call, asking, suspended: suspended, revoked: revoked)
+                    connection.respond(200, ["Content-Type: text/xml"], body: answer)
+                case .webhook:
+                    let answer = Self.hookAnswer(call, asking, suspended: suspended, revoked: revoked)
+                    connection.respond(200, ["Content-Type: application/json"], body: answer.write())
+                }
             }
         }
         port = server.port
@@ -86,10 +101,62 @@ final class ScriptedUpstream: Sendable {
     func revoke(_ token: String) { revoked.withLock { _ = $0.insert(token) } }
 
     var settings: UpstreamSettings {
-        UpstreamSettings(name: "bureau", .calls(SubscriptionEndpoints(base: "http://127.0.0.1:\(port)")))
+        let base = "http://127.0.0.1:\(port)"
+        return switch kind {
+        case .calls: UpstreamSettings(name: "bureau", .calls(SubscriptionEndpoints(base: base)))
+        case .webhook:
+            UpstreamSettings(name: "bureau", .webhook(url: base + "/", secret: Secret([UInt8](repeating: 7, count: 32))))
+        }
     }
 
-    private static func answer(_ call: String, _ query: Query, suspended: Set<String>, revoked: Set<String>) -> [UInt8] {
+    /// What is asked: the call, and what goes with it.
+    private static func question(_ request: LoopbackRequest, _ kind: Kind) -> [String: String] {
+        var found: [String: String] = [:]
+        switch kind {
+        case .calls:
+            let query = (try? Query(parsing: String(decoding: request.body, as: UTF8.self))) ?? Query()
+            for name in ["token", "product_id", "username", "password"] { found[name] = query[name] }
+            found["call"] = request.target.split(separator: "/").first.map(String.init)
+        case .webhook:
+            let body = request.body
+            for (name, value) in (try? JSON.parse(body.rawSpan))?.object ?? [:] { found[name] = value.string }
+        }
+        return found
+    }
+
+    private static func hookAnswer(
+        _ call: String,
+        _ query: [String: String],
+        suspended: Set<String>,
+        revoked: Set<String>
+    ) -> JSON {
+        let token = query["token"] ?? ""
+        let known = revoked.contains(token) ? nil : states[token]
+        let notRecognised: JSON = ["error": ["status": "notrecognised", "message": "Not one of ours"]]
+        switch call {
+        case "sign_in":
+            let name = query["username"] ?? ""
+            return states["T-\(name)"] != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
+        case "renew_token": return known == nil ? notRecognised : ["token": .string("\(token)+")]
+        case "verify_subscription":
+            let answer = suspended.contains(token) ? SubscriptionAnswer(.suspended) : known ?? SubscriptionAnswer(.stale)
+            var object: JSONObject = ["state": .string(answer.state.rawValue)]
+            if let issues = answer.issues { object["issues"] = .array(issues.map { .string($0) }) }
+            return .object(object)
+        case "edition_credentials":
+            guard let known else { return notRecognised }
+            let product = query["product_id"] ?? ""
+            let allows = known.issues?.contains(product) ?? product.hasPrefix("p")
+            guard allows, !suspended.contains(token) else {
+                return ["error": ["status": "notentitled", "message": "Not yours"]]
+            }
+            return ["granted": true]
+        default: return [:]
+        }
+    }
+
+    private static func answer(_ call: String, _ query: [String: String], suspended: Set<String>, revoked: Set<String>) -> [UInt8]
+    {
         let token = query["token"] ?? ""
         let known = revoked.contains(token) ? nil : states[token]
         switch call {
@@ -117,16 +184,23 @@ final class ScriptedUpstream: Sendable {
         }
     }
 
-    private static func fail(_ fault: Fault, _ connection: LoopbackConnection) {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 1000\r\n\r\n<credentials><userid>U"
+    private static func fail(_ fault: Fault, _ kind: Kind, _ connection: LoopbackConnection) {
+        let grant =
+            switch kind {
+            case .calls: CredentialsAnswer.granted(userID: "U", password: "P").write()
+            case .webhook: Array("{\"granted\": true, \"state\": \"active\", \"token\": \"T\"}".utf8)
+            }
+        // More is promised than comes.
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n\(String(decoding: grant, as: UTF8.self))"
         switch fault {
         case .timeout: _ = connection.read()
         case .reset: connection.hangUp()
-        case .status500: connection.respond(500, body: CredentialsAnswer.granted(userID: "U", password: "P").write())
-        case .status403: connection.respond(403, body: CredentialsAnswer.granted(userID: "U", password: "P").write())
+        case .status500: connection.respond(500, body: grant)
+        case .status403: connection.respond(403, body: grant)
         case .redirect: connection.respond(302, ["Location: http://127.0.0.1:1/edition_credentials/"])
         case .garbage: connection.respond(200, body: Array("<html><body>It works!</body></html>".utf8))
-        case .otherAnswer: connection.respond(200, body: Array("<result>granted</result>".utf8))
+        case .otherAnswer:
+            connection.respond(200, body: Array((kind == .calls ? "<result>granted</result>" : "{\"granted\": \"yes\"}").utf8))
         case .drip:
             for character in head where connection.write(String(character)) {
                 _ = connection.waitToRead(milliseconds: 60)

@@ -1,6 +1,8 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
+import CarrelJSON
 import CarrelServer
 import CarrelStore
 import CarrelSubscription
@@ -63,11 +65,28 @@ struct `A system upstream that fails` {
         return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
     }
 
+    /// What the server says of the system's health.
+    private static func health(_ test: TestService) async throws -> JSON {
+        let answer = try await test.call(.get, "/admin/v1/health", peer: .local(userID: 0))
+        #expect(answer.json["ready"] == true)
+        #expect(answer.json["sources"]?.array?.compactMap { $0["name"]?.string } == ["bureau", "accounts"])
+        return answer.json["sources"]?.array?.first ?? .null
+    }
+
     @Test(arguments: ScriptedUpstream.Fault.allCases, Policy.allCases)
     func `follows the table`(fault: ScriptedUpstream.Fault, policy: Policy) async throws {
-        let upstream = ScriptedUpstream()
+        try await followsTheTable(.calls, fault, policy)
+    }
+
+    @Test(arguments: ScriptedUpstream.Fault.allCases, Policy.allCases)
+    func `follows the table as a webhook too`(fault: ScriptedUpstream.Fault, policy: Policy) async throws {
+        try await followsTheTable(.webhook, fault, policy)
+    }
+
+    private func followsTheTable(_ kind: ScriptedUpstream.Kind, _ fault: ScriptedUpstream.Fault, _ policy: Policy) async throws {
+        let upstream = ScriptedUpstream(kind)
         let test = try await Self.service(upstream, policy.value, timeout: .milliseconds(fault.isSlow ? 1500 : 20_000)) {
-            $0.breaker.failures = 2  // so that the slow ones are waited for twice and not ten times
+            $0.breaker.failures = kind == .calls ? 2 : 1  // so that the slow ones are not waited for ten times
         }
         _ = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
@@ -222,6 +241,10 @@ struct `A system upstream that fails` {
                 "carrel_upstream_calls_total{source=\"bureau\",call=\"verify_subscription\",outcome=\"shed\"} 15"
             )
         )
+        let down = try await Self.health(test)
+        #expect(down["state"] == "unavailable" && down["failPolicy"] == "closed")
+        #expect(down["unavailableUntil"]?.string == (test.clock.now + .seconds(5)).description)
+        #expect(down["failure"] == "the system upstream answered with status 500")
         test.clock.advance(by: .seconds(5))
         #expect(try await Self.verify(test, "T-reader") == "503")
         #expect(try await Self.verify(test, "T-reader") == "503")
@@ -230,6 +253,9 @@ struct `A system upstream that fails` {
         test.clock.advance(by: .seconds(10))
         #expect(try await Self.verify(test, "T-reader") == "active")
         #expect(try await Self.verify(test, "T-reader") == "active")
+        let well = try await Self.health(test)
+        #expect(well["state"] == "available" && well["answeredAt"]?.string == test.clock.now.description && well["asking"] == 0)
+        #expect(try await test.send(.get, "/readyz").status == 200)
         let entries = try await test.service.audit.list(Audit.Filter())
         #expect(entries.count { $0.action == "upstream.unavailable" && $0.subject == "bureau" } == 1)
         #expect(entries.count { $0.action == "upstream.available" && $0.subject == "bureau" } == 1)

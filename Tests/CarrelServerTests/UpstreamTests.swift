@@ -109,6 +109,26 @@ struct `A system upstream as a source` {
         #expect(try await test.ask("renew_token", ["token": "T-reader"]).xml == "<token>T-reader+</token>")
     }
 
+    @Test(arguments: [false, true])
+    func `is told nothing of tokens that Carrel made, whatever they are for`(isDown: Bool) async throws {
+        let upstream = ScriptedUpstream()
+        let test = try await Self.service(upstream)
+        let page = "/opds/v2/editions/com.example.7/index.html"
+        try await test.ingest(EditionFiles.folder(test.directory), "com.example.7")
+        let alice = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
+        _ = try await test.service.subscriptions.give("com.example.7", to: alice, as: .gift, by: Actor("test"))
+        let token = try await test.service.accounts.issueSession(for: alice)
+        if isDown { upstream.fail(.status500) }
+        for (call, word) in [("verify_subscription", "com.example.7"), ("edition_credentials", "<userid>")] {
+            #expect(try await test.ask(call, ["token": token, "product_id": "com.example.7"]).xml.contains(word))
+        }
+        let headers: HTTPFields = ["Authorization": "Basic \(Base64.encode("anybody:\(token)"))"]
+        #expect(try await test.send(.get, page, headers: headers).status == 200)
+        #expect(try await test.ask("renew_token", ["token": token]).xml.hasPrefix("<token>"))
+        #expect(try await test.ask("sign_out", ["token": token]).status == 200)
+        #expect(upstream.calls() == [])
+    }
+
     @Test func `is guarded against guessing as accounts are, once for each attempt`() async throws {
         for accountsFirst in [true, false] {
             let upstream = ScriptedUpstream()

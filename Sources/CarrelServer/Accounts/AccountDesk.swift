@@ -64,7 +64,6 @@ package struct AccountDesk: Sendable {
                 expires: entry.at + Self.resetLife,
                 in: transaction
             )
-            try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
         }
         return token.text
     }

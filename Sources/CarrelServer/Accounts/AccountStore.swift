@@ -33,7 +33,6 @@ package enum AccountStore {
         """
     )
     static let deleteSession = SQL("DELETE FROM sessions WHERE token_hash = $1")
-    static let deleteExpiredSessions = SQL("DELETE FROM sessions WHERE expires_at <= $1")
     static let insertServiceKey = SQL(
         "INSERT INTO service_keys (id, name, role, token_hash, created_at) VALUES ($1, $2, $3, $4, $5)"
     )
@@ -48,7 +47,7 @@ package enum AccountStore {
 
     package static let statements = [
         insertAccount, accountByName, accountByID, listAccounts, secretsByName, updatePassword, updateSuspension,
-        updateDeviceLimit, insertLink, accountOfLink, deleteSession, deleteExpiredSessions,
+        updateDeviceLimit, insertLink, accountOfLink, deleteSession,
         insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
     ]
 
@@ -146,10 +145,6 @@ package enum AccountStore {
 
     static func deleteSession(_ hash: [UInt8], in transaction: any Transaction) throws {
         _ = try transaction.run(deleteSession, [.blob(hash)])
-    }
-
-    static func deleteExpiredSessions(before now: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(deleteExpiredSessions, [.integer(now.milliseconds)])
     }
 
     static func insertServiceKey(_ key: Accounts.ServiceKey, hash: [UInt8], in transaction: any Transaction) throws {

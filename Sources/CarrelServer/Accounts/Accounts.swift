@@ -78,7 +78,6 @@ package struct Accounts: Sendable {
                 expires: now + Self.linkLife,
                 in: $0
             )
-            try AccountStore.deleteExpiredSessions(before: now, in: $0)
             try AuditStore.append(actor.entry("sign-in-link.create", on: account.id, at: now), in: $0)
         }
         return token.text

@@ -8,6 +8,14 @@ struct PasswordCheck: Sendable {
     let clock: any WallClock
     let passwords: PasswordHashing
     let throttle: SignInThrottle
+    private let refused = RefusedPasswords()
+
+    init(database: any Database, clock: any WallClock, passwords: PasswordHashing, throttle: SignInThrottle) {
+        self.database = database
+        self.clock = clock
+        self.passwords = passwords
+        self.throttle = throttle
+    }
 
     /// What was typed, and where.
     struct Attempt: Sendable {
@@ -34,21 +42,33 @@ struct PasswordCheck: Sendable {
         let name = try? Accounts.checkedName(attempt.name)
         var record: AccountStore.SignInRecord?
         if let name { record = try await database.readBriefly { try AccountStore.signInRecord(named: name, in: $0) } }
+        let network = SignInThrottle.network(of: attempt.address)
+        let key = refused.key(name: attempt.name, password: attempt.password, network: network)
+        let isRepeat = refused.holds(key, passwordHash: record?.password, at: clock.now)
         let counted = SignInThrottle.Attempt(
             accountName: attempt.name,
             address: attempt.address,
             password: attempt.password,
-            isKnownDevice: try await isKnown(attempt.deviceKeyHash, record)
+            isKnownDevice: isRepeat ? false : try await isKnown(attempt.deviceKeyHash, record),
+            requestID: attempt.requestID,
+            subject: record?.account.id ?? ""
         )
+        if isRepeat {
+            // Known to be wrong, of an account and of a name without one alike: nothing is hashed, and nothing written.
+            if !attempt.isCounted, let wait = try await throttle.beginRepeat(counted) { return .throttled(wait) }
+            return .wrong
+        }
+        let place = try passwords.place()
         if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
         // Hashed in any case, so that time tells nothing about who has an account.
-        let verdict = try await passwords.verify(attempt.password, against: record?.password)
+        let verdict = try await passwords.verify(attempt.password, against: record?.password, in: place)
         guard let record, verdict.isRight else {
             // What was typed for a name is nobody's business: it may be a password.
             let actor = Actor(Actor.nobody, requestID: attempt.requestID)
             let subject = record?.account.id ?? ""
             let entry = actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "password")
             try await database.write { try AuditStore.append(entry, in: $0) }
+            refused.insert(key, passwordHash: record?.password, at: clock.now)
             return .wrong
         }
         try await throttle.succeeded(counted)
@@ -67,7 +87,8 @@ struct PasswordCheck: Sendable {
 
     private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> Bool {
         guard let deviceKeyHash, let account = record?.account.id else { return false }
-        return try await database.readBriefly { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) } != nil
+        let device = try await database.readBriefly { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) }
+        return device.map { $0.freedAt == nil } ?? false
     }
 
     /// How long to wait, as people say it.

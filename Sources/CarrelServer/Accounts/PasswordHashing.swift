@@ -31,16 +31,42 @@ package final class PasswordHashing: Sendable {
     /// How many wait for a thread, or have one.
     var waiting: Int { queued.load(ordering: .relaxed) }
 
+    /// A place in the queue, held until it is forgotten.
+    struct Place: ~Copyable, Sendable {
+        fileprivate let passwords: PasswordHashing
+
+        deinit { passwords.queued.wrappingSubtract(1, ordering: .relaxed) }
+    }
+
+    /// Takes a place, before anything is written for somebody who would have to come back anyway.
+    ///
+    /// - Throws: 503 `sign-in.busy` when too many wait.
+    func place() throws(HTTPError) -> Place {
+        let place = Place(passwords: self)
+        guard queued.wrappingAdd(1, ordering: .relaxed).oldValue <= Self.queueLimit else {
+            throw HTTPError(
+                .serviceUnavailable,
+                "sign-in.busy",
+                "too many people are signing in at the moment",
+                headers: ["Retry-After": "5"]
+            )
+        }
+        return place
+    }
+
     /// The PHC string of a password.
     func hash(_ password: String) async throws -> String {
         let (secret, parameters) = (Secret(Array(password.utf8)), parameters)
-        return try await queue { try Argon2id.hash(secret, parameters).text }
+        let place = try place()
+        let text = try await threads.run { try Argon2id.hash(secret, parameters).text }
+        _ = consume place
+        return text
     }
 
     /// Checks a password, at the same cost whether or not there is a hash to check it against.
-    func verify(_ password: String, against text: String?) async throws -> Verdict {
+    func verify(_ password: String, against text: String?, in place: consuming Place) async throws -> Verdict {
         let (secret, parameters, decoy) = (Secret(Array(password.utf8)), parameters, decoy)
-        return try await queue {
+        let verdict = try await threads.run { () -> Verdict in
             guard let text, let hash = Argon2id.Hash(text) else {
                 _ = try Argon2id.verify(secret, against: decoy)
                 return Verdict(isRight: false)
@@ -49,19 +75,7 @@ package final class PasswordHashing: Sendable {
             let isWeak = hash.parameters.memory < parameters.memory || hash.parameters.passes < parameters.passes
             return Verdict(isRight: true, rehash: isWeak ? try Argon2id.hash(secret, parameters).text : nil)
         }
-    }
-
-    private func queue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-        let (_, waiting) = queued.wrappingAdd(1, ordering: .relaxed)
-        defer { queued.wrappingSubtract(1, ordering: .relaxed) }
-        guard waiting <= Self.queueLimit else {
-            throw HTTPError(
-                .serviceUnavailable,
-                "sign-in.busy",
-                "too many people are signing in at the moment",
-                headers: ["Retry-After": "5"]
-            )
-        }
-        return try await threads.run(work)
+        _ = consume place
+        return verdict
     }
 }

@@ -43,11 +43,17 @@ package enum SessionStore {
     static let deleteFamily = SQL("DELETE FROM sessions WHERE family = $1")
     static let deleteOfDevice = SQL("DELETE FROM sessions WHERE device_id = $1")
     static let deleteOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1")
+    static let deleteExpired = SQL(
+        """
+        DELETE FROM sessions
+        WHERE token_hash IN (SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)
+        """
+    )
     static let deleteFamilyOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1 AND family = $2")
 
     package static let statements = [
         insert, byHash, byAccount, live, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount,
-        deleteFamilyOfAccount,
+        deleteFamilyOfAccount, deleteExpired,
     ]
 
     /// Whether the session is new; false when its token is known already.
@@ -122,6 +128,11 @@ package enum SessionStore {
 
     static func deleteAll(ofAccount account: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOfAccount, [.text(account)])
+    }
+
+    /// How many sessions and links were removed, of those that have expired.
+    static func deleteExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(deleteExpired, [.instant(now), .integer(Int64(limit))])
     }
 
     private static func session(_ row: Row) throws -> Session {

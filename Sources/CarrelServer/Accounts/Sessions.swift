@@ -43,7 +43,6 @@ package struct Sessions: Sendable {
                 in: transaction
             )
         else { throw ServerError(.conflict, "a random token was drawn twice") }
-        try AccountStore.deleteExpiredSessions(before: now, in: transaction)
     }
 
     /// The session of a token with its state; nil when there is none.

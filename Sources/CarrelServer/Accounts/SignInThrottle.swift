@@ -1,16 +1,25 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelStore
+import CarrelThreads
 
 /// Slows down whoever guesses passwords, without locking out the owner.
 ///
-/// Three counters: of an account from one network, of an account from everywhere, and of a network over all accounts. An attempt
-/// is counted before the password is looked at, so that many at once are many. The same wrong password again does not count:
-/// apps retry. A device or a network from which the account has signed in before passes by the account's own counter.
+/// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
+/// attempt is counted before the password is looked at, so that many at once are many. The same wrong password again does not
+/// count against the account, as apps retry, but against the network. A device or a network from which the account has signed in
+/// before passes by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that
+/// are answered without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are
+/// counted in the memory of this process.
 struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
     private let fingerprint: HMACSHA256
+    private let sites = NetworkMeter(perMinute: Self.perSite)
+    private let providers = NetworkMeter(perMinute: Self.perProvider)
+    private let repeats = NetworkMeter(perMinute: Self.repeatsOfNetwork)
+    /// When the audit log was last told that a counter refuses.
+    private let noted = Locked(RecentlyUsed<[UInt8], Instant>(limit: 4096))
 
     /// What is stored of names, addresses and passwords is their HMAC under the secret, of 32 bytes.
     init(database: any Database, clock: any WallClock, secret: Secret) {
@@ -24,8 +33,13 @@ struct SignInThrottle: Sendable {
         let accountName: String
         let address: String
         let password: String
-        /// Whether the account has signed in from this very device.
+        /// Whether the account is signed in on this very device.
         let isKnownDevice: Bool
+        let requestID: String
+        /// What the audit log calls it when it is refused, …
+        var action = "session.start"
+        /// … and of whom: an account's id; empty where there is none.
+        var subject = ""
     }
 
     /// How many attempts are free, and what each further one costs.
@@ -45,46 +59,61 @@ struct SignInThrottle: Sendable {
     static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
     /// Many readers may share a network: it is only slowed down, to thirty attempts a minute.
     static let ofNetwork = Rule(free: 30, step: .seconds(2), longest: .seconds(2))
+    /// Attempts a minute from an IPv6 /48, which a customer has, …
+    static let perSite = 240
+    /// … and from a /32, which a provider has.
+    static let perProvider = 960
+    /// Attempts a minute from a network that are answered without looking at the password.
+    static let repeatsOfNetwork = 60
     /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
     static let memory = Duration.seconds(24 * 3600)
     /// So long a network counts as one from which the account signs in.
     static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
+    /// The audit log is told once in so long that the same counter refuses.
+    static let noteStep = Duration.seconds(15 * 60)
+
+    /// A counter that refuses, and for how long.
+    private struct Refusal: Sendable {
+        let wait: Duration
+        let key: [UInt8]
+    }
 
     /// Counts an attempt.
     ///
+    /// - Parameter attempt: what was typed, where.
     /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Throws: when the database does not answer.
     func begin(_ attempt: Attempt) async throws -> Duration? {
-        let (keys, now) = (keys(of: attempt), clock.now)
-        return try await database.write { transaction in
-            try ThrottleStore.removeOld(successes: now - Self.successMemory, failures: now - Self.memory, in: transaction)
-            let isKnown =
-                try attempt.isKnownDevice
-                || ThrottleStore.counter(keys.success, in: transaction).map { now - $0.updatedAt < Self.successMemory }
-                    ?? false
-            var checks: [(key: [UInt8], rule: Rule, memory: Duration)] = [
-                (keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory),
-                (keys.network, Self.ofNetwork, Self.networkMemory),
-            ]
-            if !isKnown { checks.append((keys.account, Self.ofAccount, Self.memory)) }
-            var counters: [(key: [UInt8], rule: Rule, counter: ThrottleStore.Counter)] = []
-            for check in checks {
-                var counter = try ThrottleStore.counter(check.key, in: transaction) ?? ThrottleStore.Counter()
-                if now - counter.updatedAt >= check.memory { counter = ThrottleStore.Counter() }
-                if counter.until > now { return counter.until - now }
-                counters.append((check.key, check.rule, counter))
-            }
-            for (key, rule, known) in counters {
-                var counter = known
-                if counter.remembers(keys.password) { continue }
-                counter.failures += 1
-                counter.remember(keys.password)
-                counter.updatedAt = now
-                counter.until = now + rule.wait(after: counter.failures)
-                try ThrottleStore.set(counter, for: key, in: transaction)
-            }
-            return nil
+        let (keys, now, isKnownDevice) = (keys(of: attempt), clock.now, attempt.isKnownDevice)
+        // Who has to wait changes nothing, and takes no turn of those who write.
+        var refusal = try await database.readBriefly {
+            try Self.counters(keys, isKnownDevice, at: now, in: $0).refusal
         }
+        if refusal == nil { refusal = wider(attempt.address, at: now) }
+        if refusal == nil {
+            refusal = try await database.write { transaction in
+                let (refusal, counters) = try Self.counters(keys, isKnownDevice, at: now, in: transaction)
+                if let refusal { return refusal }
+                for counted in counters { try counted.add(keys.password, at: now, in: transaction) }
+                return nil
+            }
+        }
+        guard let refusal else { return nil }
+        try await note(refusal, attempt, at: now)
+        return refusal.wait
+    }
+
+    /// Counts an attempt whose password was found wrong a short while ago.
+    ///
+    /// - Parameter attempt: what was typed, where.
+    /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Throws: when the database does not answer.
+    func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
+        let (network, now) = (Self.network(of: attempt.address), clock.now)
+        guard let wait = repeats.take(network, at: now) else { return nil }
+        try await note(Refusal(wait: wait, key: key("repeats", network)), attempt, at: now)
+        return wait
     }
 
     /// Forgets the attempts of an account from a network, as the right password was given.
@@ -93,11 +122,86 @@ struct SignInThrottle: Sendable {
         try await database.write { transaction in
             try ThrottleStore.remove(keys.accountAndNetwork, in: transaction)
             try ThrottleStore.remove(keys.account, in: transaction)
-            var success = ThrottleStore.Counter()
-            success.updatedAt = now
-            try ThrottleStore.set(success, for: keys.success, in: transaction)
+            try ThrottleStore.setNetwork(keys.success, at: now, in: transaction)
+            // The network gets back what this attempt took.
+            guard var counter = try ThrottleStore.counter(keys.network, in: transaction), counter.failures > 0 else { return }
+            counter.failures -= 1
+            if counter.failures < Self.ofNetwork.free { counter.until = Instant(milliseconds: 0) }
+            try ThrottleStore.set(counter, for: keys.network, memory: Self.networkMemory, in: transaction)
         }
     }
+
+    // MARK: Counters
+
+    /// A counter as it was found.
+    private struct Counted: Sendable {
+        let key: [UInt8]
+        let rule: Rule
+        let memory: Duration
+        /// Whether the same password again is none more.
+        let forgivesRepeats: Bool
+        var counter = ThrottleStore.Counter()
+
+        func add(_ password: [UInt8], at now: Instant, in transaction: any Transaction) throws {
+            var counter = counter
+            if forgivesRepeats {
+                if counter.remembers(password) { return }
+                counter.remember(password)
+            }
+            counter.failures += 1
+            counter.updatedAt = now
+            counter.until = now + rule.wait(after: counter.failures)
+            try ThrottleStore.set(counter, for: key, memory: memory, in: transaction)
+        }
+    }
+
+    /// The counters that an attempt counts at, and the first that refuses it.
+    private static func counters(
+        _ keys: Keys,
+        _ isKnownDevice: Bool,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> (refusal: Refusal?, counters: [Counted]) {
+        let isKnown =
+            try isKnownDevice || ThrottleStore.network(keys.success, in: transaction).map { now - $0 < successMemory } ?? false
+        var counters = [
+            Counted(key: keys.accountAndNetwork, rule: ofAccountAndNetwork, memory: memory, forgivesRepeats: true),
+            Counted(key: keys.network, rule: ofNetwork, memory: networkMemory, forgivesRepeats: false),
+        ]
+        if !isKnown { counters.append(Counted(key: keys.account, rule: ofAccount, memory: memory, forgivesRepeats: true)) }
+        for index in counters.indices {
+            guard let known = try ThrottleStore.counter(counters[index].key, in: transaction),
+                now - known.updatedAt < counters[index].memory
+            else { continue }
+            if known.until > now { return (Refusal(wait: known.until - now, key: counters[index].key), []) }
+            counters[index].counter = known
+        }
+        return (nil, counters)
+    }
+
+    /// Counts for the wider networks that an address is in.
+    private func wider(_ address: String, at now: Instant) -> Refusal? {
+        for (meter, bits) in [(sites, 48), (providers, 32)] {
+            guard let prefix = Self.prefix(of: address, bits: bits) else { return nil }
+            if let wait = meter.take(prefix, at: now) { return Refusal(wait: wait, key: key("wider", prefix)) }
+        }
+        return nil
+    }
+
+    /// Tells the audit log that a counter refuses, if it was not told a short while ago.
+    private func note(_ refusal: Refusal, _ attempt: Attempt, at now: Instant) async throws {
+        let isDue = noted.withLock { noted in
+            if let last = noted[refusal.key], now >= last, now - last < Self.noteStep { return false }
+            noted.insert(now, for: refusal.key, cost: 1)
+            return true
+        }
+        guard isDue else { return }
+        let entry = Actor(Actor.nobody, requestID: attempt.requestID)
+            .entry(attempt.action, on: attempt.subject, at: now, outcome: .refused, reason: "throttled")
+        try await database.write { try AuditStore.append(entry, in: $0) }
+    }
+
+    // MARK: Keys
 
     private struct Keys: Sendable {
         let accountAndNetwork: [UInt8]
@@ -107,13 +211,14 @@ struct SignInThrottle: Sendable {
         let password: [UInt8]
     }
 
+    private func key(_ parts: String...) -> [UInt8] {
+        var message: [UInt8] = []
+        for part in parts { message += "\(part.utf8.count):\(part)".utf8 }
+        return Array(fingerprint.authenticate(message.rawSpan).prefix(16))
+    }
+
     private func keys(of attempt: Attempt) -> Keys {
         let network = Self.network(of: attempt.address)
-        func key(_ parts: String...) -> [UInt8] {
-            var message: [UInt8] = []
-            for part in parts { message += "\(part.utf8.count):\(part)".utf8 }
-            return Array(fingerprint.authenticate(message.rawSpan).prefix(16))
-        }
         return Keys(
             accountAndNetwork: key("account-network", attempt.accountName, network),
             account: key("account", attempt.accountName),
@@ -124,9 +229,13 @@ struct SignInThrottle: Sendable {
     }
 
     /// The /64 of an IPv6 address, and an IPv4 address as it is.
-    static func network(of address: String) -> String {
-        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return address }
+    static func network(of address: String) -> String { prefix(of: address, bits: 64) ?? address }
+
+    /// The first bits, a multiple of 16 up to 64, of an IPv6 address; nil for one of IPv4.
+    private static func prefix(of address: String, bits: Int) -> String? {
+        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return nil }
         let head = address.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)[0].split(separator: ":")
-        return (head.prefix(4) + Array(repeating: "0", count: max(0, 4 - head.count))).joined(separator: ":")
+        let count = bits / 16
+        return (head.prefix(count) + Array(repeating: "0", count: max(0, count - head.count))).joined(separator: ":")
     }
 }

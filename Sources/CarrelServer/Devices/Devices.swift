@@ -22,6 +22,13 @@ package struct Devices: Sendable {
             self.name = Self.cleaned(name)
         }
 
+        /// Whether a text names an installation: apps that know none send nothing, zeros, or the word that their language has for
+        /// it, which would make one device of all of them.
+        static func isKey(_ text: String) -> Bool {
+            let word = text.lowercased().filter { !" \t-{}()".contains($0) }
+            return !word.allSatisfy { $0 == "0" } && !["null", "nil", "none", "undefined", "unknown"].contains(word)
+        }
+
         /// A name fit for lists: without control characters, of at most 100 characters.
         private static func cleaned(_ name: String) -> String {
             let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(100)

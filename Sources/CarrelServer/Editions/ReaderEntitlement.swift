@@ -16,7 +16,7 @@ struct ReaderEntitlement: Sendable {
     let database: any Database
     let clock: any WallClock
     let products: ProductCatalog
-    let sources: [any EntitlementSource]
+    let sources: EntitlementSources
     let feedPasswords: FeedPasswords
     let signIn: ReaderSignIn
     let callers: Callers
@@ -44,14 +44,8 @@ struct ReaderEntitlement: Sendable {
             guard case .granted = entitlement.verdict(on: products[productID], of: products, at: clock.now) else { return false }
             return true
         case .token(let token):
-            for source in sources {
-                switch try await source.decision(on: productID, token: token) {
-                case .granted: return true
-                case .refused: return false
-                case nil: continue
-                }
-            }
-            return false
+            guard case .granted = try await sources.decision(on: productID, token: token) else { return false }
+            return true
         }
     }
 
@@ -94,13 +88,12 @@ struct ReaderEntitlement: Sendable {
         }
     }
 
-    /// What the first source that knows a token says of it; nil when it has ended.
+    /// What is said of a token; nil when nobody knows it, or it has ended.
     private func standing(of token: String) async throws -> Standing? {
-        for source in sources {
-            guard let standing = try await source.standing(of: token) else { continue }
-            return standing.state == .unknown || standing.state == .stale ? nil : standing
+        guard let standing = try await sources.standing(of: token), standing.state != .unknown, standing.state != .stale else {
+            return nil
         }
-        return nil
+        return standing
     }
 
     private func reader(basic request: HTTPRequest) async throws -> Reader? {

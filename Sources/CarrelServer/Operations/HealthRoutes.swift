@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
 import CarrelStore
+import CarrelSubscription
 import Glibc
 
 /// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
@@ -14,6 +15,7 @@ struct HealthRoutes {
     let activity: Activity
     let version: String
     let startedAt: Instant
+    let sources: EntitlementSources
     let isDraining: @Sendable () -> Bool
     let callers: Callers
 
@@ -55,6 +57,7 @@ struct HealthRoutes {
                 "passwords": .integer(passwords.waiting), "auditUnsealed": unsealed.map { .integer($0) } ?? .null,
             ],
             "listeners": .integer(leases.count(at: clock.now)),
+            "sources": .array(sources.inOrder.map { .object(Self.json($0)) }),
         ]
         if let disk = Self.disk(home.directory) {
             answer["disk"] = ["freeBytes": .integer(disk.free), "totalBytes": .integer(disk.total)]
@@ -68,6 +71,26 @@ struct HealthRoutes {
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         let block = Int64(clamping: status.f_frsize)
         return (Int64(clamping: status.f_bavail) * block, Int64(clamping: status.f_blocks) * block)
+    }
+
+    /// A source by its name; one that asks a system upstream says how that is. None makes the server unready.
+    private static func json(_ source: any EntitlementSource) -> JSONObject {
+        var object: JSONObject = ["name": .string(source.name)]
+        guard let health = source.health else { return object }
+        var until: Instant?
+        (object["state"], until) =
+            switch health.state {
+            case .available: ("available", nil)
+            case .unavailable(let end): ("unavailable", end)
+            case .probing: ("probing", nil)
+            }
+        object["failPolicy"] = .string(health.policy.word)
+        object["asking"] = .integer(health.inFlight)
+        object["unavailableUntil"] = .init(until)
+        object["answeredAt"] = .init(health.answeredAt)
+        object["failedAt"] = .init(health.failedAt)
+        object["failure"] = .init(health.failure)
+        return object
     }
 
     private static func json(_ slot: Activity.Slot) -> JSON {

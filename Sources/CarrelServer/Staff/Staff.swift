@@ -63,7 +63,6 @@ package struct Staff: Sendable {
         try await database.write { transaction in
             try PasswordCheck.requireUnchanged(record, in: transaction) { Self.notRecognised }
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
-            try AccountStore.deleteExpiredSessions(before: entry.at, in: transaction)
             try StaffStore.insert(session, hash: token.hash, family: family, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }

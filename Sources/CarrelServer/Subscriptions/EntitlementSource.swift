@@ -1,3 +1,5 @@
+package import CarrelHTTP
+
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///
 /// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
@@ -9,6 +11,9 @@ package protocol EntitlementSource: Sendable {
 
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
+
+    /// How the system behind it is; nil for a source that asks nobody.
+    var health: UpstreamHealth? { get }
 
     /// Whether a token is one of this source's, which then answers for it alone.
     func owns(_ token: String) async throws -> Bool
@@ -30,6 +35,10 @@ package protocol EntitlementSource: Sendable {
 
     /// Ends what the token stands for. Whether it was one of this source's.
     func signOut(_ token: String, for caller: Actor) async throws -> Bool
+}
+
+extension EntitlementSource {
+    package var health: UpstreamHealth? { nil }
 }
 
 /// What somebody typed, and where from.
@@ -124,11 +133,15 @@ package enum SourceDecision: Sendable, Equatable {
 }
 
 /// A source that cannot tell: the app keeps what it knew.
-package struct SourceFailure: Error, Sendable, Equatable, CustomStringConvertible {
+package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringConvertible {
     package let source: String
     package let detail: String
     /// Whether the source knows the token that was asked about.
     package let knowsToken: Bool
 
     package var description: String { "\(source): \(detail)" }
+
+    package var problem: HTTPError {
+        HTTPError(.serviceUnavailable, "subscription.source", "\(source) does not answer", headers: ["Retry-After": "30"])
+    }
 }

@@ -49,6 +49,14 @@ struct SubscriptionRoutes {
         subscript(names: [String]) -> String? {
             names.lazy.compactMap { form[$0] }.first ?? names.lazy.compactMap { query[$0] }.first
         }
+
+        /// The first that says something.
+        func firstNamed(_ names: [String], where isSaid: (String) -> Bool) -> String? {
+            for source in [form, query] {
+                for name in names { if let value = source[name], isSaid(value) { return value } }
+            }
+            return nil
+        }
     }
 
     private func on(
@@ -84,12 +92,7 @@ struct SubscriptionRoutes {
             case .garbage, .stall: return .text("<html>{garbage]")
             }
         } catch let error as SourceFailure {
-            return HTTPError(
-                .serviceUnavailable,
-                "subscription.source",
-                "\(error.source) does not answer",
-                headers: ["Retry-After": "30"]
-            ).response(requestID: request.id)
+            return error.problem.response(requestID: request.id)
         } catch let error as HTTPError {
             return error.response(requestID: request.id)
         }
@@ -120,7 +123,7 @@ struct SubscriptionRoutes {
             SignInRequest(
                 name: name,
                 password: parameters[names.password] ?? "",
-                deviceKey: parameters[names.device],
+                deviceKey: parameters.firstNamed(names.device, where: Devices.Claim.isKey),
                 deviceName: parameters[names.deviceName] ?? request.headers["User-Agent"] ?? "",
                 address: request.peer.description,
                 requestID: request.id

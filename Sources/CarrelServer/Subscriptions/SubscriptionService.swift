@@ -4,7 +4,7 @@ import CarrelSubscription
 
 /// The five calls of the authorisation service: sources asked in order, credentials handed out, decisions recorded.
 struct SubscriptionService: Sendable {
-    let sources: [any EntitlementSource]
+    let sources: EntitlementSources
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
     let database: any Database
@@ -15,7 +15,7 @@ struct SubscriptionService: Sendable {
     func signIn(_ request: SignInRequest) async throws -> SignInAnswer {
         var (refusal, failure) = (SignInOutcome.notRecognised, SourceFailure?.none)
         var request = request
-        for source in sources {
+        for source in sources.inOrder {
             do {
                 let outcome = try await source.signIn(request)
                 if case .token(let token, let password) = outcome {
@@ -35,32 +35,8 @@ struct SubscriptionService: Sendable {
         return answer(refusal)
     }
 
-    /// Asks the source whose token it is, or, where nobody knows it, those that could: in order, up to the first answer that leaves
-    /// no doubt.
-    ///
-    /// - Returns: the answer, nil when nobody had one; and what kept another from answering, which only counts then.
-    private func ask<Answer>(
-        about token: String,
-        _ call: (any EntitlementSource) async throws -> Answer?,
-        leavesNoDoubt: (Answer) -> Bool
-    ) async throws -> (answer: Answer?, failure: SourceFailure?) {
-        guard !token.isEmpty else { return (nil, nil) }
-        for source in sources where try await source.owns(token) { return (try await call(source), nil) }
-        var (first, failure) = (Answer?.none, SourceFailure?.none)
-        for source in sources {
-            do {
-                guard let answer = try await call(source) else { continue }
-                if leavesNoDoubt(answer) { return (answer, nil) }
-                first = first ?? answer
-            } catch let error as SourceFailure {
-                failure = failure ?? error
-            }
-        }
-        return (first, failure)
-    }
-
     func renew(_ token: String, for caller: Actor) async throws -> SignInAnswer {
-        let (outcome, failure) = try await ask(about: token) {
+        let (outcome, failure) = try await sources.ask(about: token) {
             try await $0.renew(token, for: caller)
         } leavesNoDoubt: {
             if case .token = $0 { true } else { false }
@@ -82,24 +58,13 @@ struct SubscriptionService: Sendable {
     }
 
     func standing(of token: String) async throws -> Standing {
-        let (standing, failure) = try await ask(about: token) {
-            try await $0.standing(of: token)
-        } leavesNoDoubt: {
-            $0.state == .active || $0.state == .suspended || $0.issues != nil
-        }
-        if let failure { throw failure }
-        if let standing { return standing }
+        if let standing = try await sources.standing(of: token) { return standing }
         return Standing(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
         let issuer = try await credentials.issuer()
-        // A token that nobody knows opens nothing, also while somebody who might cannot tell.
-        let (known, _) = try await ask(about: token) {
-            try await $0.decision(on: productID, token: token)
-        } leavesNoDoubt: {
-            if case .granted = $0 { true } else { false }
-        }
+        let known = try await sources.decision(on: productID, token: token)
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted = decision { decision = .notEntitled }
@@ -126,7 +91,7 @@ struct SubscriptionService: Sendable {
     }
 
     func signOut(_ token: String, for caller: Actor) async throws {
-        _ = try await ask(about: token) {
+        _ = try await sources.ask(about: token) {
             try await $0.signOut(token, for: caller) ? true : nil
         } leavesNoDoubt: {
             $0

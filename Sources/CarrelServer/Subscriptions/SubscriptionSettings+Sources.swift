@@ -5,7 +5,7 @@ import CarrelStore
 import CarrelUpstream
 
 extension SubscriptionSettings {
-    /// The sources, in the order in which they are asked.
+    /// The sources, in the order in which they are asked; the canned users are the last.
     ///
     /// What is kept of the tokens of systems upstream is hashed under the secret.
     func sources(
@@ -16,7 +16,7 @@ extension SubscriptionSettings {
         products: ProductCatalog,
         secret: Secret,
         metrics: MetricsRegistry
-    ) throws(UpstreamError) -> [any EntitlementSource] {
+    ) throws(UpstreamError) -> EntitlementSources {
         var made: [any EntitlementSource] = []
         for source in sources {
             switch source {
@@ -46,6 +46,7 @@ extension SubscriptionSettings {
                 )
             }
         }
-        return made
+        if hasCannedUsers { made.append(CannedUsers(clock: clock)) }
+        return EntitlementSources(inOrder: made)
     }
 }

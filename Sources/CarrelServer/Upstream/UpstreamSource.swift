@@ -36,6 +36,8 @@ final class UpstreamSource: EntitlementSource {
         var breaker: CircuitBreaker
         var cap: MinuteCap
         var inFlight = 0
+        var answeredAt: Instant?
+        var failed: (at: Instant, why: String)?
     }
 
     /// Longer tokens are nobody's.
@@ -103,10 +105,16 @@ final class UpstreamSource: EntitlementSource {
         case .failure(let error) where error.code == .status || error.code == .unsupported: outcome = .answered
         case .failure: outcome = .inconclusive
         }
+        let now = clock.now
         let (before, after) = state.withLock { state in
             let before = state.breaker.state
             state.inFlight -= 1
-            state.breaker.end(admission, outcome, at: clock.now)
+            state.breaker.end(admission, outcome, at: now)
+            switch (outcome, result) {
+            case (.answered, _): state.answeredAt = now
+            case (.failed, .failure(let error)): state.failed = (now, error.detail)
+            default: break
+            }
             return (before, state.breaker.state)
         }
         if case .failure = result { meter.count(call, .failed) } else { meter.count(call, .answered) }
@@ -114,6 +122,25 @@ final class UpstreamSource: EntitlementSource {
         case (.closed, .open): await note("upstream.unavailable", .failed)
         case (.probing, .closed): await note("upstream.available", .allowed)
         default: break
+        }
+    }
+
+    var health: UpstreamHealth? {
+        state.withLock { state in
+            let asked: UpstreamHealth.State =
+                switch state.breaker.state {
+                case .closed: .available
+                case .open(let until): .unavailable(until: until)
+                case .probing: .probing
+                }
+            return UpstreamHealth(
+                state: asked,
+                policy: policy,
+                inFlight: state.inFlight,
+                answeredAt: state.answeredAt,
+                failedAt: state.failed?.at,
+                failure: state.failed?.why
+            )
         }
     }
 
@@ -144,7 +171,8 @@ final class UpstreamSource: EntitlementSource {
             accountName: request.name,
             address: request.address,
             password: request.password,
-            isKnownDevice: false
+            isKnownDevice: false,
+            requestID: request.requestID
         )
         if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
         let result = await ask(.signIn) { system throws(UpstreamError) in

@@ -48,10 +48,22 @@ export async function healthView() {
       ['Listening now', String(health.listeners)],
       ['Passwords being checked', String(queues.passwords)],
       ['Audit entries to seal', String(queues.auditUnsealed ?? '–')],
+      ...health.sources.filter((/** @type {any} */ source) => source.state).map(upstream),
     ])),
     make('section', { class: 'card' }, make('h2', { text: 'Lately' }),
       make('p', { class: 'quiet', text: `Counted in memory since ${new Date(health.startedAt).toLocaleString()}; the audit log keeps what has to be kept.` }), choice, charts),
   ];
+}
+
+/**
+ * How a system that is asked who may read what has answered lately.
+ * @param {any} source
+ * @returns {[string, Node]}
+ */
+function upstream(source) {
+  const { name, state, failPolicy, answeredAt, failedAt, failure } = source;
+  return [`Upstream ${name}`, make('span', {}, mark(state, state === 'available' ? 'good' : 'bad'), ` fail policy ${failPolicy}`,
+    ...(answeredAt ? [', answered ', time(answeredAt)] : []), ...(failedAt ? [', failed ', time(failedAt), `: ${failure}`] : []))];
 }
 
 /** @param {number} bytes */

@@ -1,0 +1,59 @@
+package import CarrelBytes
+package import CarrelStore
+
+/// Removes what nothing asks for any more: sessions and links that have expired, counters of attempts to sign in, networks that
+/// nobody signs in from. No request waits for it: it runs on its own, a little at a time.
+package struct Housekeeping: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    /// So often it is done.
+    package static let interval = Duration.seconds(10)
+    /// Rows that one transaction removes.
+    private static let batch = 500
+    /// Counters that are kept at most, however many guess.
+    package static let counterLimit = 250_000
+
+    private let counterLimit: Int
+
+    /// - Parameters:
+    ///   - database: where it is kept.
+    ///   - clock: tells what is over.
+    ///   - counterLimit: how many counters are kept.
+    package init(database: any Database, clock: any WallClock, counterLimit: Int = Self.counterLimit) {
+        self.database = database
+        self.clock = clock
+        self.counterLimit = counterLimit
+    }
+
+    /// Removes all that is over.
+    ///
+    /// - Returns: how many rows that were.
+    /// - Throws: when the database does not answer; what was removed by then is removed.
+    @discardableResult
+    package func run() async throws -> Int {
+        let now = clock.now
+        var count = try await inBatches { try SessionStore.deleteExpired(at: now, limit: $0, in: $1) }
+        count += try await inBatches { try ThrottleStore.removeExpired(at: now, limit: $0, in: $1) }
+        count += try await inBatches {
+            try ThrottleStore.removeNetworks(before: now - SignInThrottle.successMemory, limit: $0, in: $1)
+        }
+        var surplus = try await database.read { try ThrottleStore.count(in: $0) } - counterLimit
+        while surplus > 0 {
+            let part = min(surplus, Self.batch)
+            count += try await database.write { try ThrottleStore.removeFirst(part, in: $0) }
+            surplus -= part
+        }
+        return count
+    }
+
+    /// Goes on until a transaction finds less than it might have removed.
+    private func inBatches(_ remove: @escaping @Sendable (Int, any Transaction) throws -> Int) async throws -> Int {
+        var count = 0
+        while true {
+            let removed = try await database.write { try remove(Self.batch, $0) }
+            count += removed
+            if removed < Self.batch { return count }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+import Testing
+
+@Suite(.onBothDatabases)
+struct `What has expired` {
+    private let password = "correct horse battery"
+    private let staff = Actor("operator")
+
+    private func count(_ test: TestService, _ table: SQL) async throws -> Int64 {
+        try await test.service.database.read { try $0.row(table, [])?.integer(0) ?? -1 }
+    }
+
+    private static let sessions = SQL("SELECT count(*) FROM sessions")
+    private static let counters = SQL("SELECT count(*) FROM throttle")
+    private static let networks = SQL("SELECT count(*) FROM sign_in_networks")
+
+    @Test func `is removed beside the requests, not in them`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let account = try await test.service.desk.create("alice", password: password, by: staff)
+        func signIn() async throws {
+            let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"])
+            #expect(reply.xml.hasPrefix("<token>"))
+        }
+        _ = try await test.service.accounts.issueSession(for: account)
+        _ = try await test.service.accounts.makeSignInLink(for: account)
+        for number in 0..<4 { _ = try await test.ask("sign_in", ["username": "x", "password": "\(number)"]) }
+        try await test.service.database.write { transaction in
+            let insert = SQL(
+                """
+                INSERT INTO sessions (token_hash, account_id, purpose, created_at, expires_at, seen_at)
+                VALUES ($1, $2, 'session', 0, $3, 0)
+                """
+            )
+            for number in 0..<1100 {
+                try transaction.run(insert, [.blob(Array("\(number)".utf8)), .text(account.id), .integer(Int64(number))])
+            }
+        }
+        try await signIn()
+        #expect(try await count(test, Self.sessions) == 1103)
+        #expect(try await test.service.housekeeping.run() == 1100)
+        #expect(try await test.service.housekeeping.run() == 0)
+        #expect(try await count(test, Self.sessions) == 3)
+
+        test.clock.advance(by: .seconds(400 * 24 * 3600 + 1))
+        let before = (try await count(test, Self.counters), try await count(test, Self.networks))
+        #expect(before == (3, 1))
+        try await signIn()
+        // the device's session before was its own to end, two others have expired
+        #expect(try await count(test, Self.sessions) == 3)
+        #expect(try await test.service.housekeeping.run() > 0)
+        #expect(try await count(test, Self.sessions) == 1)
+        #expect(try await count(test, Self.networks) == 1, "the one that has just signed in")
+        #expect(try await count(test, Self.counters) == 1, "of the network; the account's went with the right password")
+    }
+
+    @Test func `is a counter too, when there are too many: the oldest first`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        for number in 0..<10 {
+            _ = try await test.ask("sign_in", ["username": "name \(number)", "password": "x"], from: "10.0.0.\(number)")
+            test.clock.advance(by: .seconds(120))
+        }
+        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 4)
+        #expect(try await keeping.run() == 26)
+        #expect(try await count(test, Self.counters) == 4)
+        // what is kept is of the last two
+        for guess in 1...4 {
+            _ = try await test.ask("sign_in", ["username": "name 9", "password": "\(guess)"], from: "10.0.0.9")
+        }
+        let last = try await test.ask("sign_in", ["username": "name 9", "password": "5"], from: "10.0.0.9")
+        #expect(last.xml.contains("status=\"throttled\""))
+    }
+}
+
+struct `A table that grows` {
+    /// Of what signing in, signing out and cleaning up ask of tables that grow.
+    static let questions = [
+        SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE device_id = $1"),
+        SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE account_id = $1"),
+        SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE family = $1"),
+        SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT key FROM throttle WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT key FROM sign_in_networks WHERE seen_at <= $1 ORDER BY seen_at LIMIT 500"),
+    ]
+
+    @Test(arguments: questions)
+    func `is never walked through`(question: SQL) async throws {
+        let directory = TemporaryDirectory()
+        let database = try SQLiteDatabase(path: directory.file("carrel.db"), migrations: Schema.migrations)
+        let plan = try await database.read { try $0.rows(question, [.integer(1)]).map { try $0.text(3) } }
+        #expect(!plan.isEmpty)
+        for step in plan { #expect(step.hasPrefix("SEARCH") && step.contains("INDEX"), "\(step)") }
+        await database.close()
+    }
+
+    @Test func `of counters is divided without forgetting who signed in from where`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file("carrel.db")
+        let before = Array(Schema.migrations.prefix { !$0.name.hasPrefix("ends of sessions") })
+        #expect(before.count < Schema.migrations.count)
+        let old = try SQLiteDatabase(path: path, migrations: before)
+        try await old.write { transaction in
+            let insert = SQL("INSERT INTO throttle (key, failures, until_at, updated_at, seen) VALUES ($1, $2, 0, $3, $1)")
+            try transaction.run(insert, [.blob([1]), .integer(0), .integer(7000)])
+            try transaction.run(insert, [.blob([2]), .integer(3), .integer(8000)])
+        }
+        await old.close()
+        let new = try SQLiteDatabase(path: path, migrations: Schema.migrations)
+        let (networks, counters) = try await new.read { transaction in
+            (
+                try transaction.rows(SQL("SELECT key, seen_at FROM sign_in_networks"), []).map { try $0.integer(1) },
+                try transaction.rows(SQL("SELECT failures, expires_at FROM throttle"), []).map {
+                    [try $0.integer(0), try $0.integer(1)]
+                }
+            )
+        }
+        #expect(networks == [7000])
+        #expect(counters == [[3, 86_408_000]])
+        await new.close()
+    }
+}
