@@ -234,6 +234,7 @@ struct `The audit log` {
         "service_keys": SQL("SELECT * FROM service_keys"),
         "sessions": SQL("SELECT * FROM sessions"),
         "setup_links": SQL("SELECT * FROM setup_links"),
+        "sign_in_networks": SQL("SELECT * FROM sign_in_networks"),
         "subscriptions": SQL("SELECT * FROM subscriptions"),
         "throttle": SQL("SELECT * FROM throttle"),
         "titles": SQL("SELECT * FROM titles"),
