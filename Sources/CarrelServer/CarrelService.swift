@@ -27,6 +27,7 @@ package final class CarrelService: Sendable {
     package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
+    package let receipts: Receipts
     package let editions: Editions
     package let audit: Audit
     package let housekeeping: Housekeeping
@@ -43,6 +44,7 @@ package final class CarrelService: Sendable {
         package var subscription = SubscriptionSettings()
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
+        package var receipts = ReceiptSettings()
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -113,12 +115,20 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
+        receipts = Receipts(
+            database: database,
+            clock: clock,
+            settings: settings.receipts,
+            threads: BlockingThreads(name: "receipts", count: 1)
+        )
+        let receiptSource = ReceiptSource(receipts: receipts, products: products)
         let sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
             check: check,
             products: products,
+            receipts: settings.receipts.verifier == nil ? nil : receiptSource,
             secret: try secret(.upstream),
             metrics: metrics
         )
@@ -219,6 +229,8 @@ package final class CarrelService: Sendable {
         ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
         EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
+        ReceiptRoutes(receipts: receipts, desk: desk, callers: callers).add(to: &router)
+        ReceiptValidator(source: receiptSource, service: authorisation).add(to: &router)
         AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
         HealthRoutes(
             home: home,

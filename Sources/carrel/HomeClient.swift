@@ -15,12 +15,16 @@ struct HomeClient {
 
     private let way: Way
 
-    init(_ options: HomeOptions) async throws {
+    /// - Parameters:
+    ///   - options: which home.
+    ///   - settings: what counts where no server runs.
+    /// - Throws: what is wrong with the home.
+    init(_ options: HomeOptions, _ settings: CarrelService.Settings = CarrelService.Settings()) async throws {
         let home = try options.open()
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService())
+            way = .here(try await options.openService(settings))
         }
     }
 

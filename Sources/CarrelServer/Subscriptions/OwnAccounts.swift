@@ -144,25 +144,10 @@ struct OwnAccounts: EntitlementSource {
             return Standing(.stale, message: "Please sign in again")
         }
         try await sessions.touch(session, token)
-        if entitlement.isSuspended { return Standing(.suspended, message: "Your account is suspended") }
-        let now = clock.now
-        let current = entitlement.subscriptions.last { $0.isCurrent(at: now) }
-        let lapsed = entitlement.subscriptions.last { $0.hasEnded(at: now) }
-        var standing = Standing(current != nil ? .active : .inactive)
+        var standing = try await Standing(of: entitlement, products, at: clock.now)
+        guard standing.state != .suspended else { return standing }
         if state == .stale { standing.state = .stale }
-        standing.message =
-            switch (current, lapsed) {
-            case (let current?, _): "Your subscription: \(current.plan.name)"
-            case (nil, .some): "Your subscription has expired"
-            case (nil, nil): entitlement.purchases.isEmpty ? "You have no subscription" : nil
-            }
-        standing.categories = [("username", session.account.name)] + (current.map { [("plan", $0.plan.name)] } ?? [])
-        if entitlement.isByIssue(at: now) {
-            let products = try await products.current()
-            standing.issues = products.published.lazy.filter { product in
-                if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
-            }.map(\.id)
-        }
+        standing.categories.insert(("username", session.account.name), at: 0)
         return standing
     }
 
