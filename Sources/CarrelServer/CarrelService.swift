@@ -30,6 +30,8 @@ package final class CarrelService: Sendable {
     package let receipts: Receipts
     package let editions: Editions
     package let audit: Audit
+    package let export: PersonalExport
+    package let erasure: Erasure
     package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
@@ -92,6 +94,8 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
+        export = PersonalExport(database: database, clock: clock)
+        erasure = Erasure(database: database, clock: clock, orders: orders)
         housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
@@ -197,6 +201,19 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
+        PrivacyRoutes(desk: desk, export: export, erasure: erasure, callers: callers).add(to: &router)
+        OwnerRoutes(
+            accounts: accounts,
+            desk: desk,
+            check: check,
+            devices: devices,
+            appPasswords: appPasswords,
+            subscriptions: subscriptions,
+            history: ListeningHistory(database: database),
+            export: export,
+            erasure: erasure,
+            callers: callers
+        ).add(to: &router)
         StaffRoutes(
             staff: staff,
             desk: desk,

@@ -57,6 +57,33 @@ struct HomeClient {
         return value
     }
 
+    /// Calls the API and hands on its answer, however long, piece by piece as it comes.
+    ///
+    /// - Throws: ``ServiceProblem`` with what the service said.
+    func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
+        switch way {
+        case .socket(let client, let path):
+            var request = ClientRequest(.get, "http://localhost\(target)")
+            request.unixSocketPath = path
+            let stream = try await client.open(request)
+            var refusal: [UInt8] = []
+            let status = stream.response.status.rawValue
+            while let chunk = try await stream.next() {
+                if status == 200 { sink(chunk) } else { refusal += chunk }
+            }
+            guard status == 200 else {
+                throw ServiceProblem(status: status, problem: (try? JSON.parse(refusal.rawSpan)) ?? .null)
+            }
+        case .here(let service):
+            let response = await service.router.respond(to: HTTPRequest(.get, target, peer: .local(userID: getuid())))
+            guard response.status == .ok, case .stream(_, let produce) = response.body else {
+                let refusal = try await response.body.collect(upTo: 1 << 20)
+                throw ServiceProblem(status: response.status.rawValue, problem: (try? JSON.parse(refusal.rawSpan)) ?? .null)
+            }
+            try await produce(BodyWriter { sink($0) })
+        }
+    }
+
     private func send(
         _ method: HTTPMethod,
         _ target: String,

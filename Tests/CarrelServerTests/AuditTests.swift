@@ -61,6 +61,7 @@ struct `The audit log` {
         func made(_ target: String, _ body: JSON) async throws -> String {
             try #require(try await page.call(.post, "/admin/v1/\(target)", body).json["id"]?.string, "\(target)")
         }
+        let dora = try await service.desk.create("dora", password: nil, by: .operator)
         let (path, account) = ("/admin/v1/accounts/\(alice.id)", "/admin/v1/accounts/{account}")
         let device = try #require(try await ids("devices", "devices").first)
         let session = try #require(
@@ -180,6 +181,12 @@ struct `The audit log` {
                 "/admin/v1/editions?productId=paper",
                 upload: EditionFiles.pdf,
                 as: "edition.ingest"
+            ),
+            Act(
+                "POST \(account)/erase",
+                "/admin/v1/accounts/\(dora.id)/erase",
+                ["name": "dora"],
+                as: "account.erase"
             ),
             Act(
                 "PUT /admin/v1/titles/{title}/cover",

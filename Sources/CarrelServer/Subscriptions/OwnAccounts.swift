@@ -112,6 +112,7 @@ struct OwnAccounts: EntitlementSource {
 
     func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         guard let token = Sessions.token(token) else { return false }
+        guard try await sessions.find(token) != nil else { return true }
         let now = clock.now
         try await database.write { transaction in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
@@ -125,17 +126,21 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
-    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended.
+    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended. One that was
+    /// reused ends, with all that came of it.
     private func holdings(
         _ token: OpaqueToken
     ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
         let now = clock.now
-        return try await database.readBriefly { transaction in
+        let found = try await database.readBriefly { transaction -> (Session, Session.State, Entitlement)? in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
-            let state = session.state(at: now)
-            guard state == .live || state == .stale else { return nil }
-            return (session, state, try SubscriptionStore.entitlement(of: session.account, in: transaction))
+            let entitlement = try SubscriptionStore.entitlement(of: session.account, in: transaction)
+            return (session, session.state(at: now), entitlement)
         }
+        guard let (session, state, entitlement) = found else { return nil }
+        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
+        guard state == .live || state == .stale else { return nil }
+        return (session, state, entitlement)
     }
 
     func standing(of text: String) async throws -> Standing? {
