@@ -221,6 +221,7 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers,
             signOnLabel: signOnLabel
         ).add(to: &router)
+        ExplanationRoutes(sources: sources, products: products, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(

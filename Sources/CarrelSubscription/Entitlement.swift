@@ -29,6 +29,12 @@ package struct Entitlement: Sendable {
         package let effect: Effect
         /// Why, as a sentence without a period.
         package let reason: String
+
+        package init(rule: String, effect: Effect, reason: String) {
+            self.rule = rule
+            self.effect = effect
+            self.reason = reason
+        }
     }
 
     package enum Verdict: Sendable, Equatable {

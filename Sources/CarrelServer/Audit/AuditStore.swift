@@ -79,6 +79,18 @@ package enum AuditStore {
         }
     }
 
+    /// When credentials for a product were last handed out to somebody, and by which rule.
+    static func lastGrant(
+        of product: String,
+        to actor: String,
+        in transaction: any Transaction
+    ) throws -> (at: Instant, rule: String)? {
+        var filter = Audit.Filter()
+        (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
+        filter.limit = 1
+        return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.reason) }
+    }
+
     /// How many entries wait for their seals.
     static func unsealedCount(in transaction: any Transaction) throws -> Int {
         try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0

@@ -33,12 +33,19 @@ package protocol EntitlementSource: Sendable {
     /// Whether the token's account may read a product; nil when the token is none of this source's.
     func decision(on productID: String, token: String) async throws -> SourceDecision?
 
+    /// Why somebody may or may not read a product, by the name that they sign in with; nil when the source does not know the name.
+    ///
+    /// Nobody else is asked for it, and nothing changes.
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
+
     /// Ends what the token stands for. Whether it was one of this source's.
     func signOut(_ token: String, for caller: Actor) async throws -> Bool
 }
 
 extension EntitlementSource {
     package var health: UpstreamHealth? { nil }
+
+    package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? { nil }
 }
 
 /// What somebody typed, and where from.

@@ -167,4 +167,23 @@ struct OwnAccounts: EntitlementSource {
         case .suspended: return .suspended
         }
     }
+
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
+        guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else { return nil }
+        let subscriptions = Subscriptions(database: database, clock: clock, products: products)
+        let explanation = try await subscriptions.explain(productID, to: account)
+        let (verdict, rule): (SourceExplanation.Verdict, String?) =
+            switch explanation.verdict {
+            case .granted(let rule): (.granted, rule)
+            case .notEntitled: (.notEntitled, nil)
+            case .expired: (.expired, nil)
+            case .suspended: (.suspended, nil)
+            }
+        return SourceExplanation(
+            verdict: verdict,
+            rule: rule,
+            findings: explanation.findings,
+            lastGrant: try await database.read { try AuditStore.lastGrant(of: productID, to: account.id, in: $0) }
+        )
+    }
 }
