@@ -31,14 +31,12 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Gives an account a new password: all its sessions end, and with them its editions' credentials.
+    /// Gives an account a new password: all its sessions and app passwords end, and its editions' credentials.
     package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
         guard let hash = try await hash(password) else { return }
         let now = clock.now
         try await change(id, actor.entry("account.password", on: id, at: now)) { _, transaction in
-            try AccountStore.setPassword(hash, of: id, in: transaction)
-            try SessionStore.deleteAll(ofAccount: id, in: transaction)
-            try RevocationStore.revoke(.account(id), at: now, in: transaction)
+            try Self.replacePassword(hash, of: id, at: now, in: transaction)
         }
     }
 
@@ -92,10 +90,7 @@ package struct AccountDesk: Sendable {
                 let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
                 !account.isSuspended
             else { return false }
-            try AccountStore.setPassword(hash, of: account.id, in: transaction)
-            try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
-            try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
-            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
+            try Self.replacePassword(hash, of: account.id, at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",
                 on: account.id,

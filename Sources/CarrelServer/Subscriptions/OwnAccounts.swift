@@ -170,11 +170,6 @@ struct OwnAccounts: EntitlementSource {
         guard let token = Sessions.token(text) else { return nil }
         guard let (session, _, entitlement) = try await holdings(token) else { return .notRecognised }
         let products = try await products.current()
-        switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
-        case .granted(let rule): return .granted(rule: rule, tag: session.account.id)
-        case .notEntitled: return .notEntitled
-        case .expired: return .expired
-        case .suspended: return .suspended
-        }
+        return SourceDecision(of: entitlement, on: productID, products, tag: session.account.id, at: clock.now)
     }
 }
