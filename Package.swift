@@ -122,6 +122,7 @@ let package = Package(
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
             bytes: true,
@@ -143,8 +144,9 @@ let package = Package(
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelJSON", "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelWeb", "CarrelXML",
+                "CarrelIngest", "CarrelJOSE", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore",
+                "CarrelSubscription",
+                "CarrelThreads", "CarrelUpstream", "CarrelWeb", "CarrelXML",
             ]
         ),
         library(
@@ -164,8 +166,8 @@ let package = Package(
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres",
-                "CarrelJSON", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream",
+                "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
+                "CarrelThreads", "CarrelUpstream",
             ]
         ),
 
@@ -194,6 +196,7 @@ let package = Package(
             ]
         ),
         tests("CarrelJOSETests", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
+        tests("CarrelReceiptsTests", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelReceipts", "CarrelTesting"]),
         tests("CarrelXMLTests", ["CarrelBytes", "CarrelTesting", "CarrelXML"]),
         tests("CarrelSubscriptionTests", ["CarrelBytes", "CarrelSubscription", "CarrelTesting", "CarrelXML"]),
         tests(
@@ -225,7 +228,7 @@ let package = Package(
             [
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
-                "CarrelServer",
+                "CarrelReceipts", "CarrelServer",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
                 "CarrelHTTPServer",
             ]

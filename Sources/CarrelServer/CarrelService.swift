@@ -27,8 +27,11 @@ package final class CarrelService: Sendable {
     package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
+    package let receipts: Receipts
     package let editions: Editions
     package let audit: Audit
+    package let export: PersonalExport
+    package let erasure: Erasure
     package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
@@ -43,6 +46,7 @@ package final class CarrelService: Sendable {
         package var subscription = SubscriptionSettings()
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
+        package var receipts = ReceiptSettings()
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -90,6 +94,8 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
+        export = PersonalExport(database: database, clock: clock)
+        erasure = Erasure(database: database, clock: clock, orders: orders)
         housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit))
         credentials = try await CredentialKeyring(
@@ -113,12 +119,20 @@ package final class CarrelService: Sendable {
             throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
+        receipts = Receipts(
+            database: database,
+            clock: clock,
+            settings: settings.receipts,
+            threads: BlockingThreads(name: "receipts", count: 1)
+        )
+        let receiptSource = ReceiptSource(receipts: receipts, products: products)
         let sources = try settings.subscription.sources(
             database: database,
             clock: clock,
             sessions: sessions,
             check: check,
             products: products,
+            receipts: settings.receipts.verifier == nil ? nil : receiptSource,
             secret: try secret(.upstream),
             metrics: metrics
         )
@@ -186,6 +200,19 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
+        PrivacyRoutes(desk: desk, export: export, erasure: erasure, callers: callers).add(to: &router)
+        OwnerRoutes(
+            accounts: accounts,
+            desk: desk,
+            check: check,
+            devices: devices,
+            appPasswords: appPasswords,
+            subscriptions: subscriptions,
+            history: ListeningHistory(database: database),
+            export: export,
+            erasure: erasure,
+            callers: callers
+        ).add(to: &router)
         StaffRoutes(
             staff: staff,
             desk: desk,
@@ -217,6 +244,8 @@ package final class CarrelService: Sendable {
         ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
         EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
+        ReceiptRoutes(receipts: receipts, desk: desk, callers: callers).add(to: &router)
+        ReceiptValidator(source: receiptSource, service: authorisation).add(to: &router)
         AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
         HealthRoutes(
             home: home,

@@ -8,7 +8,8 @@ struct AccountCommand: Command {
     static let abstract = "Accounts of readers: create, change, let in."
     static let subcommands: [any Command.Type] = [
         AccountCreate.self, AccountList.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
-        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self,
+        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self, AccountExport.self,
+        AccountErase.self,
     ]
 }
 
@@ -19,7 +20,8 @@ struct AccountSignInLink: Command {
 
     static let name = "sign-in-link"
     static let abstract = "Make a link that signs a reader's browser in."
-    static let discussion = "The link works once, within an hour. The account is created when it is new."
+    static let discussion =
+        "The link shows a page that signs in, once, within an hour: looking at it does not use it up. The account is created when it is new."
     static let examples = [Example("carrel account sign-in-link alice", "Prints a link for alice.")]
     static let parameters: [Parameter<Self>] =
         [

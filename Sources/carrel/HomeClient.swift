@@ -15,12 +15,16 @@ struct HomeClient {
 
     private let way: Way
 
-    init(_ options: HomeOptions) async throws {
+    /// - Parameters:
+    ///   - options: which home.
+    ///   - settings: what counts where no server runs.
+    /// - Throws: what is wrong with the home.
+    init(_ options: HomeOptions, _ settings: CarrelService.Settings = CarrelService.Settings()) async throws {
         let home = try options.open()
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService())
+            way = .here(try await options.openService(settings))
         }
     }
 
@@ -51,6 +55,33 @@ struct HomeClient {
         let value = answer.isEmpty ? JSON.null : try JSON.parse(answer.rawSpan)
         guard (200..<300).contains(status) else { throw ServiceProblem(status: status, problem: value) }
         return value
+    }
+
+    /// Calls the API and hands on its answer, however long, piece by piece as it comes.
+    ///
+    /// - Throws: ``ServiceProblem`` with what the service said.
+    func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
+        switch way {
+        case .socket(let client, let path):
+            var request = ClientRequest(.get, "http://localhost\(target)")
+            request.unixSocketPath = path
+            let stream = try await client.open(request)
+            var refusal: [UInt8] = []
+            let status = stream.response.status.rawValue
+            while let chunk = try await stream.next() {
+                if status == 200 { sink(chunk) } else { refusal += chunk }
+            }
+            guard status == 200 else {
+                throw ServiceProblem(status: status, problem: (try? JSON.parse(refusal.rawSpan)) ?? .null)
+            }
+        case .here(let service):
+            let response = await service.router.respond(to: HTTPRequest(.get, target, peer: .local(userID: getuid())))
+            guard response.status == .ok, case .stream(_, let produce) = response.body else {
+                let refusal = try await response.body.collect(upTo: 1 << 20)
+                throw ServiceProblem(status: response.status.rawValue, problem: (try? JSON.parse(refusal.rawSpan)) ?? .null)
+            }
+            try await produce(BodyWriter { sink($0) })
+        }
     }
 
     private func send(

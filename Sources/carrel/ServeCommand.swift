@@ -46,6 +46,7 @@ struct ServeCommand: Command {
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
         chosen.signOn = try settings.signOn.service(publicURL: chosen.stream.publicURL)
+        chosen.receipts = try settings.receipts.service()
         let service = try await options.openService(chosen)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)

@@ -37,8 +37,9 @@ struct ServeSettings: SettingsTable {
     var catalogTitle = "Carrel"
 
     var signOn = SignOnOptions()
+    var receipts = ReceiptOptions()
 
-    static let settings = serverSettings + appSettings + SignOnOptions.settings
+    static let settings = serverSettings + appSettings + SignOnOptions.settings + ReceiptOptions.settings
 
     private static let serverSettings: [Setting<Self>] = [
         Setting(
@@ -183,7 +184,7 @@ struct ServeSettings: SettingsTable {
         if let publicURL, !Self.isAddress(publicURL) {
             found.append(("http.public-url", "'\(publicURL)' is not an address such as https://audio.example.org"))
         }
-        return found + signOn.contradictions
+        return found + signOn.contradictions + receipts.contradictions
     }
 
     private static let longestTicketLife = Duration.seconds(10 * 366 * 86_400)

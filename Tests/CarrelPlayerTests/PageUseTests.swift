@@ -54,6 +54,8 @@ struct `Using the page` {
         ])
         let address = try #require(link["url"]?.string)
         try await browser.open(address)
+        #expect(try await browser.text("h1") == "Sign in as alice")
+        try await browser.click("form button")
         try await browser.wait(until: "document.getElementById('account')?.textContent.includes('alice')")
         #expect(try await browser.script("return document.getElementById('sign-out').hidden").bool == false)
         #expect(try await browser.text("#items").contains("Your shelf is empty"))
@@ -147,6 +149,8 @@ struct `Using the page` {
             "account", "sign-in-link", "--home", server.home, "--url", server.url, "demo", "--json",
         ])
         try await browser.open(try #require(link["url"]?.string))
+        try await browser.click("form button")
+        try await browser.wait(until: "document.getElementById('account')?.textContent.includes('demo')")
         try await browser.open("\(server.url)/listen/\(title.order)")
         try await browser.wait(until: "document.body.dataset.state === 'paused'")
         try await browser.click("#play")

@@ -47,6 +47,10 @@ struct `The tables of the command` {
         ("oidc.client-id = carrel", "is needed too"), ("oidc.plan-life = 59m", "less than an hour"),
         ("oidc.issuer = http://login.example.org\noidc.client-id = carrel", "is not an address"),
         ("oidc.plans = gold", "is not GROUP=PLAN"), ("oidc.roles = it=owner", "is not GROUP=admin"),
+        ("receipts.roots = root.pem", "is needed too"), ("receipts.bundle-ids = com.example.reader", "is needed too"),
+        ("receipts.plans = gold", "is not PRODUCT=PLAN"), ("receipts.plans = a*b=gold", "is not PRODUCT=PLAN"),
+        ("receipts.plans = a=gold/x", "is not PRODUCT=PLAN"), ("receipts.products = a=", "is not PRODUCT=ID"),
+        ("receipts.environments = Xcode", "receipts.environments"),
         ("tls.key = key.pem", "certificate"), ("http.workers = 0", "http.workers"), ("http.prot = 1", "http.port"),
     ])
     func `refuse a setting that could not work, before a server runs on it`(line: String, why: String) {

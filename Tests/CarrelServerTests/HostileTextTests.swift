@@ -150,8 +150,11 @@ struct `Hostile texts` {
             if let type { request.headers["Content-Type"] = type }
             let response = await test.service.router.respond(to: request)
             statuses.insert(response.status.rawValue)
-            let control = response.headers["Cache-Control"] ?? ""
-            #expect(control.hasPrefix("no-store"), "\(method) \(path) \(response.status): \(response.headers)")
+            let fields = ["Cache-Control", "Pragma", "Expires", "Referrer-Policy"].map { response.headers[$0] ?? "" }
+            #expect(
+                fields == ["no-store, no-cache, must-revalidate, private", "no-cache", "0", "no-referrer"],
+                "\(method) \(path) \(response.status): \(response.headers)"
+            )
             #expect(response.headers["ETag"] == nil && response.headers["Last-Modified"] == nil)
         }
         for isOpen in [true, false] {

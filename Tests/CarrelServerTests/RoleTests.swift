@@ -10,7 +10,8 @@ struct `Roles` {
     /// owner, admin, support, service, reader
     private static let table: [(permission: Permission, allowed: String)] = [
         (.readAccounts, "oasS-"), (.changeAccounts, "oasS-"), (.readPlans, "oasS-"), (.changePlans, "oa-S-"),
-        (.changeHoldings, "oasS-"), (.readOrders, "oasS-"), (.changeOrders, "oasS-"), (.readCatalog, "oasS-"),
+        (.changeHoldings, "oasS-"), (.personalData, "oa---"), (.readOrders, "oasS-"),
+        (.changeOrders, "oasS-"), (.readCatalog, "oasS-"),
         (.changeCatalog, "oa---"), (.readAudit, "oa---"), (.readHealth, "oas--"), (.runCannedUsers, "oas--"),
         (.rotateKeys, "oa---"), (.manageKeys, "oa---"), (.manageStaff, "o----"),
     ]

@@ -187,11 +187,74 @@ struct `The doors` {
         #expect(try await test.send(.get, "/reset/garbage").status == 403)
     }
 
-    @Test func `do not use up a sign-in link for whoever only asks for its head`() async throws {
+    // MARK: Links that sign in
+
+    private func audit(_ test: TestService, _ action: String) async throws -> [Audit.Entry] {
+        var filter = Audit.Filter()
+        filter.action = action
+        return try await test.service.audit.list(filter)
+    }
+
+    @Test func `sign in by a link only who presses the button, once`() async throws {
         let (test, account) = try await service()
-        let token = try await test.service.accounts.makeSignInLink(for: account)
-        #expect(try await test.send(.head, "/sign-in/\(token)").headers["Set-Cookie"] == nil)
-        #expect(try await test.send(.get, "/sign-in/\(token)").headers["Set-Cookie"] != nil)
-        #expect(try await test.send(.get, "/sign-in/\(token)").status == 403)
+        let path = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: account))"
+        // as it is opened from a mail program, and by those that only look
+        let mail: HTTPFields = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"]
+        for method in [HTTPMethod.head, .get, .get] {
+            let look = try await test.send(method, path, headers: mail)
+            #expect(look.status == 200)
+            #expect(look.headers["Set-Cookie"] == nil)
+            #expect(look.headers["Cache-Control"] == "no-store")
+            let page = String(decoding: look.body, as: UTF8.self)
+            if method == .get {
+                #expect(page.contains("Sign in as alice") && !page.contains("<!--") && !page.contains("<script"))
+            }
+        }
+        for elsewhere in [["Origin": "http://evil.test"], ["Sec-Fetch-Site": "cross-site"], [:]] as [HTTPFields] {
+            let answer = try await post(test, path, [], headers: elsewhere)
+            #expect(answer.status == 403)
+            #expect(answer.headers["Set-Cookie"] == nil)
+        }
+        #expect(try await audit(test, "session.start").isEmpty)
+        let done = try await post(test, path, [])
+        #expect(done.status == 303)
+        #expect(done.headers["Location"] == "/")
+        #expect(try await shelf(test, try #require(cookie(done.headers))) == 200)
+        #expect(try await test.send(.get, path).status == 403)
+        #expect(try await post(test, path, []).status == 403)
+        let started = try await audit(test, "session.start")
+        #expect(started.map(\.reason) == ["link"])
+        #expect(started.map(\.actor) == [account.id])
+    }
+
+    @Test func `say who is signed out by a link, and write it into the audit log`() async throws {
+        let (test, alice) = try await service()
+        let bob = try await test.service.accounts.findOrCreate(named: "bob")
+        let signedIn = try await post(test, "/sign-in", [("name", "alice"), ("password", password)])
+        let session = try #require(cookie(signedIn.headers))
+        let path = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: bob))"
+        let page = String(decoding: try await test.send(.get, path, headers: ["Cookie": session]).body, as: UTF8.self)
+        #expect(page.contains("Sign in as bob") && page.contains("signed in as alice"))
+        let done = try await post(test, path, [], headers: ["Origin": "http://localhost", "Cookie": session])
+        #expect(done.status == 303)
+        #expect(try await shelf(test, session) == 401)
+        #expect(try await audit(test, "session.end").map(\.actor) == [alice.id])
+        let other = try #require(cookie(done.headers))
+        let out = try await test.send(.post, "/sign-out", headers: ["Origin": "http://localhost", "Cookie": other])
+        #expect(out.status == 303)
+        #expect(try await audit(test, "session.end").map(\.actor).sorted() == [alice.id, bob.id].sorted())
+    }
+
+    @Test func `close a sign-in link after an hour, and while the account is suspended`() async throws {
+        let (test, account) = try await service()
+        let path = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: account))"
+        try await test.service.desk.setSuspended(true, account.id, by: operatorActor)
+        #expect(try await test.send(.get, path).status == 403)
+        #expect(try await post(test, path, []).status == 403)
+        try await test.service.desk.setSuspended(false, account.id, by: operatorActor)
+        #expect(try await test.send(.get, path).status == 200)
+        test.clock.advance(by: .seconds(3600))
+        #expect(try await test.send(.get, path).status == 403)
+        #expect(try await post(test, path, []).status == 403)
     }
 }

@@ -115,6 +115,31 @@ struct `A member of staff` {
         }
     }
 
+    @Test func `is changed as a whole or not at all`() async throws {
+        let test = try await service()
+        let owner = try await test.staffPage(.owner)
+        let id = try #require(owner.account).id
+        let path = "/admin/v1/accounts/\(id)"
+        func change(_ body: JSON) async throws -> Int {
+            try await test.call(.patch, path, body: body, peer: .local(userID: 0)).status
+        }
+        func entries() async throws -> [String] {
+            var filter = Audit.Filter()
+            filter.about = id
+            let changes = ["account.password", "account.suspend", "account.resume", "account.device-limit"]
+            return try await test.service.audit.list(filter).map(\.action).filter(changes.contains).sorted()
+        }
+        let before = try await entries()
+        #expect(try await change(["password": "another horse battery", "suspended": true, "deviceLimit": 3]) == 409)
+        #expect(try await change(["password": "another horse battery", "suspended": "yes"]) == 400)
+        #expect(try await change(["suspended": false, "password": "short", "deviceLimit": 3]) == 400)
+        #expect(try await owner.call(.get, "/admin/v1/accounts").status == 200, "the session goes on")
+        #expect(try await entries() == before)
+        #expect(try await change(["password": "another horse battery", "suspended": false, "deviceLimit": 3]) == 200)
+        #expect(try await owner.call(.get, "/admin/v1/accounts").status == 401)
+        #expect(try await entries() == (before + ["account.device-limit", "account.password", "account.resume"]).sorted())
+    }
+
     @Test func `who guesses is slowed down`() async throws {
         let test = try await service()
         let page = StaffPage(test: test)

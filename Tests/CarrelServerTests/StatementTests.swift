@@ -8,9 +8,10 @@ struct `Every statement of the server` {
     static let statements =
         AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
-        + SubscriptionStore.statements + AppPasswordStore.statements + AuditStore.statements + ThrottleStore.statements
-        + EditionStore.statements + RevocationStore.statements + SignOnStore.statements + StaffStore.statements
-        + OperationRoutes.statements + UpstreamStore.statements
+        + SubscriptionStore.statements + PersonalDataStore.statements + AppPasswordStore.statements + AuditStore.statements
+        + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
+        + StaffStore.statements + OperationRoutes.statements + UpstreamStore.statements
+        + ReceiptStore.statements
 
     @Test func `is in the list above`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")

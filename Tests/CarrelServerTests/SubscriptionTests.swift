@@ -132,6 +132,31 @@ struct `A subscriber` {
         #expect(try await test.service.audit.list(filter).first?.reason == "reused")
     }
 
+    @Test(arguments: ["verify_subscription", "edition_credentials", "shelf"])
+    func `whose old token is used again long after loses the whole family`(call: String) async throws {
+        let test = try await service()
+        let (account, token) = try await subscriber(test)
+        let renewed = try await test.ask("renew_token", ["token": token])
+        let successor = String(renewed.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        func use(_ token: String) async throws {
+            if call == "shelf" {
+                _ = try await test.send(.get, "/v1/shelf", headers: ["Authorization": "Bearer \(token)"])
+            } else {
+                _ = try await test.ask(call, ["token": token, "product_id": "x"])
+            }
+        }
+        test.clock.advance(by: .seconds(599))
+        try await use(token)
+        #expect(try await test.service.accounts.sessions.list(of: account).count == 1)
+        test.clock.advance(by: .seconds(1))
+        for _ in 1...2 { try await use(token) }
+        #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"stale\""))
+        #expect(try await test.service.accounts.sessions.list(of: account).isEmpty)
+        var filter = Audit.Filter()
+        filter.action = "session.use"
+        #expect(try await test.service.audit.list(filter).map(\.reason) == ["reused"])
+    }
+
     @Test func `signs out, and the token is worth nothing`() async throws {
         let test = try await service()
         let (account, token) = try await subscriber(test)

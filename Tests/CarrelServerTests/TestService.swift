@@ -15,6 +15,8 @@ struct TestService {
     let directory: TemporaryDirectory
     let clock: ManualClock
     let service: CarrelService
+    /// Of its PostgreSQL database; nil where it keeps its state in SQLite.
+    let address: String?
     /// A title of ten minutes: silent MPEG-1 Layer III frames of 64 kbit/s at 44.1 kHz, in 60 segments.
     let title: Title
 
@@ -26,16 +28,16 @@ struct TestService {
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
         configure(&settings)
-        let database: any Database =
-            switch Engine.current {
-            case .sqlite: try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
-            case .postgres:
-                try PostgresDatabase(
-                    try await PrivatePostgres.shared().newDatabase(),
-                    migrations: Schema.migrations,
-                    connections: 4
-                )
-            }
+        let database: any Database
+        switch Engine.current {
+        case .sqlite:
+            address = nil
+            database = try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
+        case .postgres:
+            let made = try await PrivatePostgres.shared().newDatabase()
+            address = made
+            database = try PostgresDatabase(made, migrations: Schema.migrations, connections: 4)
+        }
         service = try await CarrelService.open(home, database: database, settings: settings, clock: clock)
         let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()

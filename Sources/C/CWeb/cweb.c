@@ -12,6 +12,15 @@
 static const unsigned char about_js[] = {
 #embed "assets/about.js"
 };
+static const unsigned char account_css[] = {
+#embed "assets/account.css"
+};
+static const unsigned char account_html[] = {
+#embed "assets/account.html"
+};
+static const unsigned char account_js[] = {
+#embed "assets/account.js"
+};
 static const unsigned char admin_account_js[] = {
 #embed "assets/admin-account.js"
 };
@@ -189,6 +198,9 @@ static const unsigned char shelf_js[] = {
 static const unsigned char shortcuts_js[] = {
 #embed "assets/shortcuts.js"
 };
+static const unsigned char sign_in_link_html[] = {
+#embed "assets/sign-in-link.html"
+};
 static const unsigned char sign_in_html[] = {
 #embed "assets/sign-in.html"
 };
@@ -230,6 +242,9 @@ static const unsigned char volume_sheet_js[] = {
 
 static const struct cweb_asset table[] = {
     ASSET(about_js, "about.js", JAVASCRIPT),
+    ASSET(account_css, "account.css", CSS),
+    ASSET(account_html, "account.html", HTML),
+    ASSET(account_js, "account.js", JAVASCRIPT),
     ASSET(admin_account_js, "admin-account.js", JAVASCRIPT),
     ASSET(admin_accounts_js, "admin-accounts.js", JAVASCRIPT),
     ASSET(admin_api_js, "admin-api.js", JAVASCRIPT),
@@ -289,6 +304,7 @@ static const struct cweb_asset table[] = {
     ASSET(shelf_html, "shelf.html", HTML),
     ASSET(shelf_js, "shelf.js", JAVASCRIPT),
     ASSET(shortcuts_js, "shortcuts.js", JAVASCRIPT),
+    ASSET(sign_in_link_html, "sign-in-link.html", HTML),
     ASSET(sign_in_html, "sign-in.html", HTML),
     ASSET(sign_on_failed_html, "sign-on-failed.html", HTML),
     ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),

@@ -7,6 +7,8 @@ public struct Router: Sendable {
     /// What people see at a path that nothing answers for; nil leaves the problem as it is.
     public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     private var tree = RouteTree()
+    /// By the first segment of paths.
+    private var problemFields: [String: HTTPFields] = [:]
 
     public init() {}
 
@@ -41,6 +43,25 @@ public struct Router: Sendable {
                 action: handler
             )
         )
+    }
+
+    /// Gives every problem that the router itself answers with, at paths of one first segment, fields of its own: where a route
+    /// throws, and where none answers for the method.
+    ///
+    /// - Parameters:
+    ///   - segment: the first segment of the path.
+    ///   - fields: take the place of fields of the same names.
+    public mutating func setFieldsOfProblems(at segment: String, _ fields: HTTPFields) {
+        problemFields[segment] = fields
+    }
+
+    private func response(_ problem: HTTPError, to request: HTTPRequest) -> HTTPResponse {
+        var response = problem.response(requestID: request.id)
+        guard !problemFields.isEmpty, let fields = request.path.segments.first.flatMap({ problemFields[$0] }) else {
+            return response
+        }
+        for field in fields { response.headers[field.name] = field.value }
+        return response
     }
 
     /// Which route a request takes.
@@ -87,26 +108,26 @@ public struct Router: Sendable {
         guard let route = match.route, match.problem == nil else {
             let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
             if problem.status == .notFound, let page = notFoundPage?(request) { return page }
-            return problem.response(requestID: request.id)
+            return response(problem, to: request)
         }
         do {
             return try await route.action(request, match.parameters)
         } catch let error as HTTPError {
-            return error.response(requestID: request.id)
+            return response(error, to: request)
         } catch let error as any HTTPProblemConvertible {
             let problem = error.problem
             if problem.status.rawValue >= 500 { unexpectedError?(error, request) }
-            return problem.response(requestID: request.id)
+            return response(problem, to: request)
         } catch is CancellationError {
-            return HTTPError(.clientClosedRequest, "http.cancelled").response(requestID: request.id)
+            return response(HTTPError(.clientClosedRequest, "http.cancelled"), to: request)
         } catch {
             unexpectedError?(error, request)
-            return HTTPError(
+            let problem = HTTPError(
                 .internalServerError,
                 "http.internal",
                 "something failed here; the log says what under this request id"
             )
-            .response(requestID: request.id)
+            return response(problem, to: request)
         }
     }
 }

@@ -2,8 +2,8 @@ import CarrelBytes
 import CarrelStore
 
 extension AccountDesk {
-    /// Gives an account another password, with all that follows from it, whoever chose it: every session and every link ends,
-    /// every app password, and what the account's credentials open. Whoever got in by the old password is out.
+    /// Gives an account another password, with all that follows from it, whoever chose it: every session and every link ends
+    /// and leaves its device's slot, every app password, and what the account's credentials open. Whoever got in by the old password is out.
     ///
     /// - Parameters:
     ///   - hash: the new password's PHC string.
@@ -19,6 +19,7 @@ extension AccountDesk {
     ) throws {
         try AccountStore.setPassword(hash, of: account, in: transaction)
         try SessionStore.deleteAll(ofAccount: account, in: transaction)
+        try DeviceStore.freeAll(of: account, at: now, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
         try RevocationStore.revoke(.account(account), at: now, in: transaction)
     }

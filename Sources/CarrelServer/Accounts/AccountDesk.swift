@@ -31,12 +31,102 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Gives an account a new password: all its sessions and app passwords end, and its editions' credentials.
+    /// What the operator changes of an account: all of it, or nothing.
+    package struct Change: Sendable {
+        /// A new password: all sessions and app passwords end, and the credentials of editions.
+        package var password: String?
+        /// Closes the account for the time being, and voids its editions' credentials; or opens it again.
+        package var isSuspended: Bool?
+        /// How many devices it may use; the inner nil leaves it to its plans and the configuration.
+        package var deviceLimit: Int??
+
+        package init(password: String? = nil, isSuspended: Bool? = nil, deviceLimit: Int?? = nil) {
+            self.password = password
+            self.isSuspended = isSuspended
+            self.deviceLimit = deviceLimit
+        }
+    }
+
+    /// Changes an account in one transaction, with an entry in the audit log for each thing that was changed.
+    ///
+    /// - Parameters:
+    ///   - id: the account.
+    ///   - change: what to change.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left, `notFound`.
+    package func change(_ id: String, _ change: Change, by actor: Actor) async throws {
+        let (hash, now) = (try await hash(change.password), clock.now)
+        let suspension = change.isSuspended == true ? "account.suspend" : "account.resume"
+        let (password, suspended, limited) = (
+            actor.entry("account.password", on: id, at: now), actor.entry(suspension, on: id, at: now),
+            actor.entry("account.device-limit", on: id, at: now)
+        )
+        try await database.write { transaction in
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            if let hash {
+                try Self.replacePassword(hash, of: id, at: now, in: transaction)
+                try AuditStore.append(password, in: transaction)
+            }
+            if let isSuspended = change.isSuspended {
+                try Self.setSuspended(isSuspended, id, at: now, in: transaction)
+                try AuditStore.append(suspended, in: transaction)
+            }
+            if let limit = change.deviceLimit {
+                try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
+                try AuditStore.append(limited, in: transaction)
+            }
+        }
+    }
+
+    private static func setSuspended(_ isSuspended: Bool, _ id: String, at now: Instant, in transaction: any Transaction) throws {
+        try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
+        guard isSuspended else { return }
+        try RevocationStore.revoke(.account(id), at: now, in: transaction)
+        guard try StaffStore.role(of: id, in: transaction) == .owner else { return }
+        guard try StaffStore.ownerCount(in: transaction) > 0 else {
+            throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
+        }
+    }
+
+    /// Gives an account a new password.
     package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
+        try await change(id, Change(password: password), by: actor)
+    }
+
+    /// Closes an account for the time being, or opens it again.
+    package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
+        try await change(id, Change(isSuspended: isSuspended), by: actor)
+    }
+
+    /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
+    package func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
+        try await change(id, Change(deviceLimit: .some(limit)), by: actor)
+    }
+
+    /// Gives an account the new password that its owner chose on their own page: all their other sessions end.
+    ///
+    /// - Parameters:
+    ///   - password: the new password.
+    ///   - session: the session that goes on.
+    ///   - record: the account as it was when the old password was checked.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common, `conflict` when the old one was
+    ///   changed meanwhile.
+    func changePassword(
+        to password: String,
+        keeping session: Session,
+        checked record: AccountStore.SignInRecord,
+        by actor: Actor
+    ) async throws {
         guard let hash = try await hash(password) else { return }
-        let now = clock.now
-        try await change(id, actor.entry("account.password", on: id, at: now)) { _, transaction in
-            try Self.replacePassword(hash, of: id, at: now, in: transaction)
+        let entry = actor.entry("account.password", on: record.account.id, at: clock.now, reason: "owner")
+        try await change(record.account.id, entry) { account, transaction in
+            try PasswordCheck.requireUnchanged(record, in: transaction) {
+                ServerError(.conflict, "the password was changed while it was checked")
+            }
+            try AccountStore.setPassword(hash, of: account.id, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
+            try Sessions.endOthers(than: session.family, of: account.id, by: actor, at: entry.at, in: transaction)
         }
     }
 
@@ -90,7 +180,10 @@ package struct AccountDesk: Sendable {
                 let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
                 !account.isSuspended
             else { return false }
-            try Self.replacePassword(hash, of: account.id, at: now, in: transaction)
+            try AccountStore.setPassword(hash, of: account.id, in: transaction)
+            try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
+            try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
+            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",
                 on: account.id,
@@ -99,26 +192,6 @@ package struct AccountDesk: Sendable {
             )
             try AuditStore.append(entry, in: transaction)
             return true
-        }
-    }
-
-    /// Closes an account for the time being, and voids its editions' credentials; or opens it again.
-    package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
-        let entry = actor.entry(isSuspended ? "account.suspend" : "account.resume", on: id, at: clock.now)
-        try await change(id, entry) { _, transaction in
-            try AccountStore.setSuspended(at: isSuspended ? entry.at : nil, id, in: transaction)
-            if isSuspended { try RevocationStore.revoke(.account(id), at: entry.at, in: transaction) }
-            guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
-            guard try StaffStore.ownerCount(in: transaction) > 0 else {
-                throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
-            }
-        }
-    }
-
-    /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
-    package func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
-        try await change(id, actor.entry("account.device-limit", on: id, at: clock.now)) { _, transaction in
-            try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
         }
     }
 

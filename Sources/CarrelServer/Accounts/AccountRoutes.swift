@@ -134,12 +134,11 @@ struct AccountRoutes {
     private func change(_ request: HTTPRequest, _ account: Account) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["password", "suspended", "deviceLimit"])
-        let actor = try await callers.actor(request)
-        if let password = try object.string("password") { try await desk.setPassword(password, of: account.id, by: actor) }
-        if let isSuspended = try object.flag("suspended") { try await desk.setSuspended(isSuspended, account.id, by: actor) }
-        if object["deviceLimit"] != nil {
-            try await desk.setDeviceLimit(try object.count("deviceLimit"), of: account.id, by: actor)
-        }
+        var change = AccountDesk.Change()
+        change.password = try object.string("password")
+        change.isSuspended = try object.flag("suspended")
+        if object["deviceLimit"] != nil { change.deviceLimit = .some(try object.count("deviceLimit")) }
+        try await desk.change(account.id, change, by: try await callers.actor(request))
         return .json(.object(Self.json(try await desk.find(account.id))))
     }
 

@@ -6,12 +6,13 @@ package enum AccountStore {
     static let insertAccount = SQL(
         "INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING"
     )
-    static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1")
-    static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1")
+    static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1 AND erased_at IS NULL")
+    static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1 AND erased_at IS NULL")
+    static let nameByID = SQL("SELECT name FROM accounts WHERE id = $1")
     static let listAccounts = SQL(
         """
         SELECT id, name, suspended_at, created_at FROM accounts
-        WHERE (created_at, id) > ($1, $2) AND ($4 = '' OR lower(name) LIKE lower($4) ESCAPE '!')
+        WHERE (created_at, id) > ($1, $2) AND erased_at IS NULL AND ($4 = '' OR lower(name) LIKE lower($4) ESCAPE '!')
         ORDER BY created_at, id LIMIT $3
         """
     )
@@ -46,7 +47,7 @@ package enum AccountStore {
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
 
     package static let statements = [
-        insertAccount, accountByName, accountByID, listAccounts, secretsByName, updatePassword, updateSuspension,
+        insertAccount, accountByName, accountByID, nameByID, listAccounts, secretsByName, updatePassword, updateSuspension,
         updateDeviceLimit, insertLink, accountOfLink, deleteSession,
         insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
     ]
@@ -63,8 +64,14 @@ package enum AccountStore {
         try transaction.row(accountByName, [.text(name)]).map(account)
     }
 
+    /// Nil also for somebody who was forgotten.
     static func account(id: String, in transaction: any Transaction) throws -> Account? {
         try transaction.row(accountByID, [.text(id)]).map(account)
+    }
+
+    /// What an account is called, or is called since it was forgotten.
+    static func name(ofID id: String, in transaction: any Transaction) throws -> String? {
+        try transaction.row(nameByID, [.text(id)])?.text(0)
     }
 
     private static func account(_ row: Row) throws -> Account {

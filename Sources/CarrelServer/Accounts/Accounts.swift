@@ -44,12 +44,15 @@ package struct Accounts: Sendable {
         try await database.read { try AccountStore.account(named: name, in: $0) }
     }
 
-    /// The name of an account that exists.
+    /// What signing in needs of an account; nil when it is gone.
+    func signInRecord(of account: Account) async throws -> AccountStore.SignInRecord? {
+        try await database.read { try AccountStore.signInRecord(named: account.name, in: $0) }
+    }
+
+    /// The name of an account that exists, or did: its orders stay when it is forgotten.
     package func name(ofID id: String) async throws -> String {
-        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else {
-            throw ServerError(.notFound, "there is no such account")
-        }
-        return account.name
+        guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else { throw AccountDesk.unknown }
+        return name
     }
 
     static func checkedName(_ name: String) throws -> String {
@@ -83,10 +86,20 @@ package struct Accounts: Sendable {
         return token.text
     }
 
+    /// Whom a link signs in; nil when it is unknown, used or too old. Asking does not use it up.
+    func account(ofSignInLink text: String) async throws -> Account? {
+        guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
+        let now = clock.now
+        let account = try await database.readBriefly {
+            try AccountStore.account(ofLink: link.hash, purpose: Self.linkPurpose, at: now, in: $0)
+        }
+        return account?.isSuspended == false ? account : nil
+    }
+
     /// Redeems the token of a link: it works once, and its account gets a session.
     ///
     /// - Returns: the session's token, or nil when the link is unknown, used or too old.
-    package func redeemSignInLink(_ text: String) async throws -> String? {
+    package func redeemSignInLink(_ text: String, requestID: String = "") async throws -> String? {
         guard let link = OpaqueToken(text, prefix: Self.linkPrefix) else { return nil }
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         let redeemed = try await database.write { transaction -> Bool in
@@ -100,6 +113,8 @@ package struct Accounts: Sendable {
             else { return false }
             try AccountStore.deleteSession(link.hash, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
+            let entry = Actor(account.id, requestID: requestID).entry("session.start", on: account.id, at: now, reason: "link")
+            try AuditStore.append(entry, in: transaction)
             return true
         }
         return redeemed ? token.text : nil
@@ -137,9 +152,10 @@ package struct Accounts: Sendable {
         return token.text
     }
 
-    /// The live session of a token whose account is open.
-    func session(of text: String) async throws -> Session? {
+    /// The live session of a token whose account is open. One that was reused ends, with all that came of it.
+    func session(of text: String, requestID: String = "") async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
+        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody, requestID: requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(session, token)
         return session
@@ -150,10 +166,15 @@ package struct Accounts: Sendable {
         try await session(of: text)?.account
     }
 
-    /// Ends a session.
-    package func endSession(_ text: String) async throws {
-        guard let token = Sessions.token(text) else { return }
-        try await database.write { try AccountStore.deleteSession(token.hash, in: $0) }
+    /// Ends a session in a browser.
+    package func endSession(_ text: String, requestID: String) async throws {
+        guard let token = Sessions.token(text), let (session, _) = try await sessions.find(token) else { return }
+        let actor = Actor(session.account.id, requestID: requestID)
+        let entry = actor.entry("session.end", on: session.family, at: clock.now)
+        try await database.write {
+            try AccountStore.deleteSession(token.hash, in: $0)
+            try AuditStore.append(entry, in: $0)
+        }
     }
 
     // MARK: Back-office keys

@@ -23,6 +23,8 @@ struct PasswordCheck: Sendable {
         let password: String
         let address: String
         let requestID: String
+        /// What the audit log calls it when it is refused.
+        var action = "session.start"
         /// Names the installation of an app that asks; nil in a browser.
         var deviceKeyHash: [UInt8]?
         /// Whether the attempt was counted before, by somebody else who was asked.
@@ -66,7 +68,7 @@ struct PasswordCheck: Sendable {
             // What was typed for a name is nobody's business: it may be a password.
             let actor = Actor(Actor.nobody, requestID: attempt.requestID)
             let subject = record?.account.id ?? ""
-            let entry = actor.entry("session.start", on: subject, at: clock.now, outcome: .refused, reason: "password")
+            let entry = actor.entry(attempt.action, on: subject, at: clock.now, outcome: .refused, reason: "password")
             try await database.write { try AuditStore.append(entry, in: $0) }
             refused.insert(key, passwordHash: record?.password, at: clock.now)
             return .wrong

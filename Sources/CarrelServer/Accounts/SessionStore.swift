@@ -51,9 +51,16 @@ package enum SessionStore {
     )
     static let deleteFamilyOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1 AND family = $2")
 
+    static let devicesOfFamily = SQL(
+        "SELECT DISTINCT device_id FROM sessions WHERE account_id = $1 AND family = $2 AND device_id IS NOT NULL"
+    )
+    static let otherFamilies = SQL(
+        "SELECT DISTINCT family FROM sessions WHERE account_id = $1 AND purpose = 'session' AND family <> $2"
+    )
+
     package static let statements = [
         insert, byHash, byAccount, live, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount,
-        deleteFamilyOfAccount, deleteExpired,
+        deleteFamilyOfAccount, deleteExpired, devicesOfFamily, otherFamilies,
     ]
 
     /// Whether the session is new; false when its token is known already.
@@ -120,6 +127,20 @@ package enum SessionStore {
     /// Whether the account had such a session.
     static func deleteFamily(_ family: String, of account: String, in transaction: any Transaction) throws -> Bool {
         try transaction.run(deleteFamilyOfAccount, [.text(account), .text(family)]) > 0
+    }
+
+    /// The devices that a session and what it was renewed from are on.
+    static func devices(ofFamily family: String, of account: String, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(devicesOfFamily, [.text(account), .text(family)]).map { try $0.text(0) }
+    }
+
+    /// The families of an account's sessions, but for one.
+    static func families(
+        of account: String,
+        butFor family: String,
+        in transaction: any Transaction
+    ) throws -> [String] {
+        try transaction.rows(otherFamilies, [.text(account), .text(family)]).map { try $0.text(0) }
     }
 
     static func deleteAll(ofDevice device: String, in transaction: any Transaction) throws {

@@ -51,6 +51,24 @@ package struct Sessions: Sendable {
         return (session, session.state(at: clock.now))
     }
 
+    /// Ends the family of a token that came up long after it was renewed: whoever uses it may have stolen it.
+    ///
+    /// - Parameters:
+    ///   - token: the token.
+    ///   - caller: who the audit log says used it.
+    /// - Throws: when the database does not take it.
+    func endReused(_ token: OpaqueToken, by caller: Actor) async throws {
+        let now = clock.now
+        try await database.write { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
+                return
+            }
+            try SessionStore.deleteFamily(session.family, in: transaction)
+            let entry = caller.entry("session.use", on: session.family, at: now, outcome: .refused, reason: "reused")
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
     /// Notes that a session was used; at most once a day.
     func touch(_ session: Session, _ token: OpaqueToken) async throws {
         let now = clock.now
@@ -71,6 +89,8 @@ package struct Sessions: Sendable {
     func renew(_ token: OpaqueToken, record: @escaping @Sendable (Renewal, any Transaction) throws -> Void) async throws
         -> Renewal
     {
+        // Anybody makes well-formed tokens: they take no turn of those who write.
+        guard let (_, state) = try await find(token), state != .ended else { return .refused }
         let now = clock.now
         let successor = successor(of: token)
         return try await database.write { transaction in
@@ -121,14 +141,56 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
     }
 
-    /// Ends a session and what it was renewed from.
+    /// Ends a session and what it was renewed from; the slot of its device is free.
     package func end(_ family: String, of account: Account, by actor: Actor) async throws {
-        let entry = actor.entry("session.end", on: family, at: clock.now)
+        let now = clock.now
         try await database.write { transaction in
-            guard !family.isEmpty, try SessionStore.deleteFamily(family, of: account.id, in: transaction) else {
-                throw ServerError(.notFound, "there is no such session")
-            }
-            try AuditStore.append(entry, in: transaction)
+            guard !family.isEmpty,
+                try Self.end(family, of: account.id, actor.entry("session.end", on: family, at: now), in: transaction)
+            else { throw ServerError(.notFound, "there is no such session") }
         }
+    }
+
+    /// Ends all sessions of an account but one.
+    ///
+    /// - Parameters:
+    ///   - family: the one that goes on.
+    ///   - account: whose.
+    ///   - actor: who does it.
+    /// - Returns: how many ended.
+    /// - Throws: when the database does not take it; all go on then.
+    func endOthers(than family: String, of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { transaction in
+            try Self.endOthers(than: family, of: account.id, by: actor, at: now, in: transaction)
+        }
+    }
+
+    /// The same, in the transaction of what is the reason for it.
+    @discardableResult
+    static func endOthers(
+        than family: String,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Int {
+        let others = try SessionStore.families(of: account, butFor: family, in: transaction)
+        for other in others { _ = try end(other, of: account, actor.entry("session.end", on: other, at: now), in: transaction) }
+        return others.count
+    }
+
+    /// Whether there was such a session.
+    private static func end(
+        _ family: String,
+        of account: String,
+        _ entry: Audit.Entry,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)
+        guard try SessionStore.deleteFamily(family, of: account, in: transaction) else { return false }
+        for device in devices { try DeviceStore.free(device, at: entry.at, in: transaction) }
+        try AuditStore.append(entry, in: transaction)
+        return true
     }
 }

@@ -33,8 +33,9 @@ package enum DeviceStore {
         """
     )
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
+    static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL")
 
-    package static let statements = [insert, byKey, byAccount, byID, take, free]
+    package static let statements = [insert, byKey, byAccount, byID, take, free, freeAll]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -66,6 +67,10 @@ package enum DeviceStore {
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(free, [.text(id), .instant(now)])
+    }
+
+    static func freeAll(of account: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeAll, [.text(account), .instant(now)])
     }
 
     private static func device(_ row: Row) throws -> Device {

@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let holdings = Migration(
-        version: 10,
+        version: 11,
         name: "subscriptions that were revoked, how often devices left",
         statements: [
             SQL("ALTER TABLE subscriptions ADD COLUMN revoked_at BIGINT"),

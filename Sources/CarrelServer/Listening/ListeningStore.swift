@@ -7,7 +7,8 @@ package enum ListeningStore {
         """
         SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
             orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, titles.duration_ms
-        FROM orders JOIN titles ON titles.id = orders.title_id WHERE orders.id = $1
+        FROM orders JOIN titles ON titles.id = orders.title_id JOIN accounts ON accounts.id = orders.account_id
+        WHERE orders.id = $1 AND accounts.erased_at IS NULL
         """
     )
     static let insert = SQL(
@@ -42,9 +43,16 @@ package enum ListeningStore {
         """
     )
 
-    package static let statements = [orderAndDuration, insert, latest, latestOfTitle, history]
+    static let titlesHeard = SQL(
+        """
+        SELECT DISTINCT title_id FROM orders WHERE account_id = $1
+            AND EXISTS (SELECT 1 FROM intervals WHERE intervals.order_id = orders.id)
+        """
+    )
 
-    /// The order and the duration of its title in milliseconds.
+    package static let statements = [titlesHeard, orderAndDuration, insert, latest, latestOfTitle, history]
+
+    /// The order and the duration of its title in milliseconds; nil also where its reader was erased, of whom nothing is kept.
     static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {
         try transaction.row(orderAndDuration, [.text(id)]).map { (try OrderStore.order($0), try $0.integer(11)) }
     }
@@ -62,6 +70,11 @@ package enum ListeningStore {
 
     static func latest(order: String, in transaction: any Transaction) throws -> Listening.Position? {
         try transaction.row(latest, [.text(order)]).map(position)
+    }
+
+    /// The titles in which an account has been somewhere.
+    static func titles(heardBy account: String, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(titlesHeard, [.text(account)]).map { try $0.text(0) }
     }
 
     static func latest(account: String, title: String, in transaction: any Transaction) throws -> Listening.Position? {

@@ -25,6 +25,11 @@ package final class Orders: Sendable {
         changed.withLock { $0 = body }
     }
 
+    /// Notes that something else than this type changed an order.
+    func noteChange(of id: String) {
+        changed.withLock { $0 }(id)
+    }
+
     /// What is asked for when an order is placed.
     package struct Request: Sendable {
         package var account: String

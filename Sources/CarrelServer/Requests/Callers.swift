@@ -115,10 +115,10 @@ struct Callers: Sendable {
     ///
     /// A request that changes something is believed for its cookie only where one of our own pages sent it.
     func session(_ request: HTTPRequest) async throws -> Session? {
-        if let token = request.bearerToken { return try await accounts.session(of: token) }
-        guard let token = request.cookie(Self.sessionCookie), let session = try await accounts.session(of: token) else {
-            return nil
-        }
+        if let token = request.bearerToken { return try await accounts.session(of: token, requestID: request.id) }
+        guard let token = request.cookie(Self.sessionCookie),
+            let session = try await accounts.session(of: token, requestID: request.id)
+        else { return nil }
         try SameOrigin.require(request)
         return session
     }

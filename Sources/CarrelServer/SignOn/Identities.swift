@@ -17,7 +17,8 @@ struct Identities: Sendable {
         guard !issuer.isEmpty, issuer.utf8.count <= 1024, 1...255 ~= subject.utf8.count else {
             throw ServerError(.invalid, "an identity is an issuer and a subject of at most 255 bytes")
         }
-        let entry = actor.entry("identity.link", on: account.id, at: clock.now, reason: subject)
+        // The subject says who somebody is: it stays out of the log, where it could never be deleted.
+        let entry = actor.entry("identity.link", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
             guard try SignOnStore.link(issuer: issuer, subject: subject, to: account.id, at: entry.at, in: transaction) else {
                 throw ServerError(.conflict, "this identity leads to an account already")
@@ -28,7 +29,7 @@ struct Identities: Sendable {
 
     /// Lets an identity no longer sign in. Sessions that are open go on until they are ended.
     func unlink(issuer: String, subject: String, of account: Account, by actor: Actor) async throws {
-        let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: subject)
+        let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
             guard try SignOnStore.unlink(issuer: issuer, subject: subject, of: account.id, in: transaction) else {
                 throw ServerError(.notFound, "this identity does not lead to the account")

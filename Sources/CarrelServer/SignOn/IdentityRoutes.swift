@@ -38,7 +38,7 @@ struct IdentityRoutes {
         }
     }
 
-    private static func json(_ identity: SignOnStore.Identity) -> JSON {
+    static func json(_ identity: SignOnStore.Identity) -> JSON {
         [
             "issuer": .string(identity.issuer), "subject": .string(identity.subject),
             "createdAt": .string(identity.createdAt.description), "seenAt": .string(identity.seenAt.description),

@@ -75,7 +75,7 @@ struct SignOn: Sendable {
                 return .refused("state")
             }
             guard let account = try Self.account(of: identity, fresh, at: now, in: transaction) else {
-                let entry = linking.entry("session.start", on: identity.subject, at: now, outcome: .refused, reason: "not-linked")
+                let entry = linking.entry("session.start", on: "", at: now, outcome: .refused, reason: "not-linked")
                 try AuditStore.append(entry, in: transaction)
                 return .refused("not-linked")
             }

@@ -47,6 +47,8 @@ package enum Permission: String, Sendable, CaseIterable {
     case changeAccounts = "accounts.change"
     case readPlans = "plans.read"
     case changePlans = "plans.change"
+    /// Hand out everything that is known about a person, and forget them.
+    case personalData = "personal-data"
     /// Give accounts plans and products, and end them.
     case changeHoldings = "holdings.change"
     case readOrders = "orders.read"

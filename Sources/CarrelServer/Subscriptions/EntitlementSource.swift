@@ -154,18 +154,20 @@ package enum SourceDecision: Sendable, Equatable {
     ///   - products: the catalog.
     ///   - tag: whose they are.
     ///   - now: the time.
+    ///   - source: what the rule's name begins with in the audit log.
     init(
         of entitlement: Entitlement,
         on productID: String,
         _ products: Products,
         tag: String,
-        at now: Instant
+        at now: Instant,
+        source: String = ""
     ) {
         let product = products[productID]
         switch entitlement.verdict(on: product, of: products, at: now) {
         case .granted(let rule):
             let end = entitlement.lasts(on: product, of: products, at: now)
-            self = .granted(rule: rule, tag: tag, life: end.map { $0 - now })
+            self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now })
         case .notEntitled: self = .notEntitled(to: tag)
         case .expired: self = .expired(to: tag)
         case .suspended: self = .suspended(to: tag)

@@ -112,6 +112,7 @@ struct OwnAccounts: EntitlementSource {
 
     func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         guard let token = Sessions.token(token) else { return false }
+        guard try await sessions.find(token) != nil else { return true }
         let now = clock.now
         try await database.write { transaction in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
@@ -125,17 +126,21 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
-    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended.
+    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended. One that was
+    /// reused ends, with all that came of it.
     private func holdings(
         _ token: OpaqueToken
     ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
         let now = clock.now
-        return try await database.readBriefly { transaction in
+        let found = try await database.readBriefly { transaction -> (Session, Session.State, Entitlement)? in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
-            let state = session.state(at: now)
-            guard state == .live || state == .stale else { return nil }
-            return (session, state, try SubscriptionStore.entitlement(of: session.account, in: transaction))
+            let entitlement = try SubscriptionStore.entitlement(of: session.account, in: transaction)
+            return (session, session.state(at: now), entitlement)
         }
+        guard let (session, state, entitlement) = found else { return nil }
+        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
+        guard state == .live || state == .stale else { return nil }
+        return (session, state, entitlement)
     }
 
     func standing(of text: String) async throws -> Standing? {
@@ -144,25 +149,10 @@ struct OwnAccounts: EntitlementSource {
             return Standing(.stale, message: "Please sign in again")
         }
         try await sessions.touch(session, token)
-        if entitlement.isSuspended { return Standing(.suspended, message: "Your account is suspended") }
-        let now = clock.now
-        let current = entitlement.subscriptions.last { $0.isCurrent(at: now) }
-        let lapsed = entitlement.subscriptions.last { $0.hasEnded(at: now) }
-        var standing = Standing(current != nil ? .active : .inactive)
+        var standing = try await Standing(of: entitlement, products, at: clock.now)
+        guard standing.state != .suspended else { return standing }
         if state == .stale { standing.state = .stale }
-        standing.message =
-            switch (current, lapsed) {
-            case (let current?, _): "Your subscription: \(current.plan.name)"
-            case (nil, .some): "Your subscription has expired"
-            case (nil, nil): entitlement.purchases.isEmpty ? "You have no subscription" : nil
-            }
-        standing.categories = [("username", session.account.name)] + (current.map { [("plan", $0.plan.name)] } ?? [])
-        if entitlement.isByIssue(at: now) {
-            let products = try await products.current()
-            standing.issues = products.published.lazy.filter { product in
-                if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
-            }.map(\.id)
-        }
+        standing.categories.insert(("username", session.account.name), at: 0)
         return standing
     }
 

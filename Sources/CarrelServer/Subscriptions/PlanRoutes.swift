@@ -122,7 +122,7 @@ struct PlanRoutes {
         ]
     }
 
-    private static func json(_ entitlement: Entitlement) -> JSON {
+    static func json(_ entitlement: Entitlement) -> JSON {
         [
             "suspended": .bool(entitlement.isSuspended),
             "subscriptions": .array(entitlement.subscriptions.map(json)),

@@ -67,14 +67,18 @@ struct SubscriptionRoutes {
         for method in [HTTPMethod.get, .post] {
             router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
                 var response = try await respond(request, call)
-                response.headers["Cache-Control"] = "no-store, no-cache, must-revalidate, private"
-                response.headers["Pragma"] = "no-cache"
-                response.headers["Expires"] = "0"
-                response.headers["Referrer-Policy"] = "no-referrer"
+                for field in Self.unstored { response.headers[field.name] = field.value }
                 return response
             }
         }
+        router.setFieldsOfProblems(at: name, Self.unstored)
     }
+
+    /// On every reply, errors included.
+    private static let unstored: HTTPFields = [
+        "Cache-Control": "no-store, no-cache, must-revalidate, private", "Pragma": "no-cache", "Expires": "0",
+        "Referrer-Policy": "no-referrer",
+    ]
 
     private func respond(
         _ request: HTTPRequest,

@@ -63,8 +63,19 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
+        try await credentials(for: productID, caller: caller) {
+            try await sources.decision(on: productID, token: token)
+        }
+    }
+
+    /// Fresh credentials where `decide` grants the product. What is revoked after it was asked voids them, too.
+    func credentials(
+        for productID: String,
+        caller: Actor,
+        _ decide: () async throws -> SourceDecision?
+    ) async throws -> CredentialsAnswer {
         let issuer = try await credentials.issuer()
-        let known = try await sources.decision(on: productID, token: token)
+        let known = try await decide()
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
         if productID.isEmpty, case .granted(_, let tag, _) = decision { decision = .notEntitled(to: tag) }

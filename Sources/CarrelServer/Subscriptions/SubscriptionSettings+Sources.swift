@@ -14,6 +14,7 @@ extension SubscriptionSettings {
         sessions: Sessions,
         check: PasswordCheck,
         products: ProductCatalog,
+        receipts: ReceiptSource?,
         secret: Secret,
         metrics: MetricsRegistry
     ) throws(UpstreamError) -> EntitlementSources {
@@ -46,6 +47,7 @@ extension SubscriptionSettings {
                 )
             }
         }
+        if let receipts { made.append(receipts) }
         if hasCannedUsers { made.append(CannedUsers(clock: clock)) }
         return EntitlementSources(inOrder: made)
     }

@@ -22,6 +22,10 @@ struct PageRoutes {
             return response
         }
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
+        router.on(.get, "account") { request, _ in
+            guard try await callers.session(request) != nil else { return try signIn.page(then: request) }
+            return try Page.file("account.html", request)
+        }
         router.on(.get, "assets/{name}") { request, parameters in try Page.file(parameters["name"], request) }
         router.on(.get, "openapi.json") { request, _ in try Page.file("openapi.json", request) }
     }

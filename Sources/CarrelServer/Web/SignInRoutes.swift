@@ -25,10 +25,10 @@ struct SignInRoutes {
         }
         router.on(.post, "sign-in", acceptsForms: true) { request, _ in try await signIn(request) }
         router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
-            // Whoever only looks does not use the link up.
-            if request.method == .head { return .empty(.ok, headers: ["Cache-Control": "no-store"]) }
-            guard let session = try await accounts.redeemSignInLink(parameters["token"]) else { return try Self.ended(request) }
-            return Self.open(session, "/", request)
+            try await askFirst(request, parameters["token"])
+        }
+        router.on(.post, "sign-in/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
+            try await redeem(request, parameters["token"])
         }
         router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
             guard let account = try await desk.account(ofResetLink: parameters["token"]) else { return try Self.ended(request) }
@@ -39,7 +39,7 @@ struct SignInRoutes {
         }
         router.on(.post, "sign-out") { request, _ in
             try SameOrigin.require(request)
-            if let token = request.cookie(Callers.sessionCookie) { try await accounts.endSession(token) }
+            try await endSession(request)
             var response = HTTPResponse.redirect(to: "/")
             response.headers["Set-Cookie"] = Self.endedCookie(request)
             return response
@@ -90,7 +90,7 @@ struct SignInRoutes {
             case .right(let record, _) where record.account.isSuspended:
                 return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
             case .right(let record, let rehash):
-                if let old = request.cookie(Callers.sessionCookie) { try await accounts.endSession(old) }
+                try await endSession(request)
                 let actor = Actor(record.account.id, requestID: request.id)
                 return Self.open(try await accounts.startSession(of: record, rehash: rehash, by: actor), next, request)
             }
@@ -101,6 +101,33 @@ struct SignInRoutes {
             response.headers["Retry-After"] = "5"
             return response
         }
+    }
+
+    /// Shows whom a link signs in. Whoever only looks, such as a mail program that follows links, does not use it up, and nobody is
+    /// signed in as somebody else without seeing it.
+    private func askFirst(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        guard let account = try await accounts.account(ofSignInLink: token) else { return try Self.ended(request) }
+        var parts: [String: Page.Markup] = ["name": .plain(account.name)]
+        if let other = try await callers.session(request)?.account, other.id != account.id {
+            parts["problem"] = .notice("This browser is signed in as \(other.name), who will be signed out.")
+        }
+        return try Page.form("sign-in-link.html", parts)
+    }
+
+    /// Signs in by a link: only the form of our own page asks for it.
+    private func redeem(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        try SameOrigin.require(request)
+        guard let session = try await accounts.redeemSignInLink(token, requestID: request.id) else {
+            return try Self.ended(request)
+        }
+        try await endSession(request)
+        return Self.open(session, "/", request)
+    }
+
+    /// Ends the session that the browser has.
+    private func endSession(_ request: HTTPRequest) async throws {
+        guard let token = request.cookie(Callers.sessionCookie) else { return }
+        try await accounts.endSession(token, requestID: request.id)
     }
 
     private func reset(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {

@@ -8,7 +8,7 @@ import { hideNotice, showNotice } from './notice.js';
 import { Outbox } from './outbox.js';
 import { readingPage, showMoreReading, showReading } from './reading.js';
 import { noticeForError } from './refusals.js';
-import { remember, remembered } from './store.js';
+import { forgetReader } from './store.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
@@ -44,16 +44,16 @@ async function load() {
 async function signOut() {
   await new Outbox().flush(); // places not sent yet
   await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
-  for (const kind of ['place.', 'outbox.', 'speed.']) {
-    for (const key of remembered(kind)) remember(key, null);
-  }
+  forgetReader();
   location.assign('/');
 }
 
 /** @param {{name: string, guest?: boolean}} account @param {Item[]} items @param {number} readable how many editions there are */
 function show(account, items, readable) {
   const now = new Date();
-  byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), account.name);
+  byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }),
+    account.guest ? account.name : make('a', { href: '/account', title: 'Your account', text: account.name }));
+  byId('sign-in').hidden = account.guest !== true;
   byId('sign-out').hidden = account.guest === true;
   const present = items.filter((item) => !isPast(item, now));
   const past = items.filter((item) => isPast(item, now));

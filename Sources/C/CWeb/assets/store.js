@@ -31,6 +31,13 @@ export function remembered(start) {
   }
 }
 
+/** Leaves nothing about the reader in this browser. */
+export function forgetReader() {
+  for (const kind of ['place.', 'outbox.', 'speed.']) {
+    for (const key of remembered(kind)) remember(key, null);
+  }
+}
+
 /** Random hexadecimal digits; works outside secure contexts, where `randomUUID` does not. @param {number} bytes */
 export function randomHex(bytes) {
   return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join('');

@@ -1,0 +1,190 @@
+// The reader's own page: what the account holds, where it is signed in, and what its owner can change.
+
+import { getJSON, send } from './api.js';
+import { byId, make } from './dom.js';
+import { clock, list, when } from './format.js';
+import { Outbox } from './outbox.js';
+import { forgetReader } from './store.js';
+
+const root = '/v1/account';
+
+/** @param {string} text an instant @returns {string} */
+const day = (text) => when(new Date(text));
+
+/** Says what was done, or what went wrong; the other of the two falls silent. @param {'said'|'trouble'} id @param {string} text */
+function tell(id, text) {
+  for (const name of ['said', 'trouble']) byId(name).hidden = name !== id;
+  byId(id).textContent = text;
+  byId(id).scrollIntoView({ block: 'nearest' });
+}
+
+/** A sentence of the server as people write one. @param {string} text */
+const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+/**
+ * Does something, and says how it went. Somebody who is signed out meanwhile sees the page to sign in at.
+ * @param {() => Promise<string|void>} work says what was done
+ */
+async function attempt(work) {
+  try {
+    const done = await work();
+    if (done) tell('said', done);
+  } catch (error) {
+    if (error.kind === 'signed-out') location.reload();
+    else tell('trouble', error.kind === 'network' ? 'The server does not answer. Try again in a moment.' : sentence(error.message));
+  }
+}
+
+/**
+ * @param {string} name @param {string} detail
+ * @param {Node|null} [end] what stands at the end of the row
+ * @param {string|null} [href]
+ */
+function row(name, detail, end = null, href = null) {
+  return make('li', {},
+    make('div', { class: 'row-text' },
+      make('p', { class: 'row-name' }, href ? make('a', { href, text: name }) : name),
+      make('p', { class: 'quiet', text: detail })),
+    end);
+}
+
+/** @param {string} id @param {Node[]} rows @param {string} none what to say when there are no rows */
+function fill(id, rows, none) {
+  byId(id).replaceChildren(...(rows.length ? rows : [make('li', { class: 'quiet', text: none })]));
+}
+
+/**
+ * A button that ends one thing, named for those who do not see its row.
+ * @param {string} verb @param {string} name @param {string} path @param {string} done @param {() => Promise<void>} after
+ */
+function ender(verb, name, path, done, after) {
+  return make('button', {
+    type: 'button', class: 'row-end', text: verb, 'aria-label': `${verb} ${name}`,
+    onclick: () => attempt(async () => {
+      await send('DELETE', `${root}${path}`);
+      await after();
+      return done;
+    }),
+  });
+}
+
+async function showHistory() {
+  const { titles } = await getJSON(`${root}/history`);
+  fill('history', titles.map((item) => row(item.title,
+    `${item.authors.length ? `${list(item.authors)} · ` : ''}at ${clock(item.seconds)} of ${clock(item.duration)}, ${day(item.lastHeard)}${item.device ? `, on ${item.device}` : ''}`,
+    null, `/listen/${encodeURIComponent(item.order)}`)), 'Nothing yet.');
+}
+
+/** @param {{end: string|null}} holding */
+const ending = (holding) => (holding.end === null ? 'without end'
+  : new Date(holding.end) <= new Date() ? `ended ${day(holding.end)}` : `until ${day(holding.end)}`);
+
+async function showHoldings() {
+  const { subscriptions, purchases } = await getJSON(`${root}/holdings`);
+  fill('holdings', [
+    ...subscriptions.map((plan) => row(plan.plan, `Plan since ${day(plan.start)}, ${ending(plan)}`)),
+    ...purchases.map((item) => row(item.product, `${item.kind === 'gift' ? 'A gift' : 'Bought'}, ${ending(item)}`)),
+  ], 'No plan and no single purchase. Titles on your shelf are not listed here.');
+}
+
+/** The devices by their ids, for the names of sessions. @type {Map<string, any>} */
+let known = new Map();
+
+async function showDevices() {
+  const { devices } = await getJSON(`${root}/devices`);
+  known = new Map(devices.map((device) => [device.id, device]));
+  const held = devices.filter((device) => device.freedAt === null);
+  fill('devices', held.map((device) => row(device.name, `Since ${day(device.createdAt)}, last signed in ${day(device.seenAt)}`,
+    ender('Remove', device.name, `/devices/${encodeURIComponent(device.id)}`, `${device.name} is signed out.`, showPlaces))), 'No app is signed in.');
+}
+
+async function showSessions() {
+  const { sessions } = await getJSON(`${root}/sessions`);
+  fill('sessions', sessions.map((session) => {
+    const name = session.device ? known.get(session.device)?.name ?? 'An app' : 'A browser';
+    const detail = `Since ${day(session.createdAt)}, until ${day(session.expiresAt)} at the latest`;
+    if (session.current) return row(name, detail, make('span', { class: 'here', text: 'This one' }));
+    return row(name, detail, ender('Sign out', name, `/sessions/${encodeURIComponent(session.id)}`, `${name} is signed out.`, showPlaces));
+  }), 'Nowhere.');
+  byId('sign-out').addEventListener('click', () => attempt(async () => {
+  await new Outbox().flush(); // places not sent yet
+  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  forgetReader();
+  location.assign('/');
+}));
+
+byId('end-others').hidden = sessions.length < 2;
+}
+
+async function showPlaces() {
+  await showDevices();
+  await showSessions();
+}
+
+async function showApps() {
+  const words = { opds: 'titles and editions', sync: 'places in books' };
+  const { appPasswords } = await getJSON(`${root}/app-passwords`);
+  fill('apps', appPasswords.map((app) => row(app.name,
+    `Opens your ${list(app.scopes.map((scope) => words[scope] ?? scope))}; ${app.seenAt ? `last used ${day(app.seenAt)}` : 'not used yet'}${app.expiresAt ? `; ${ending({ end: app.expiresAt })}` : ''}`,
+    ender('Revoke', app.name, `/app-passwords/${encodeURIComponent(app.id)}`, `${app.name} is revoked.`, showApps))), 'None.');
+}
+
+async function showAccount() {
+  const account = await getJSON(root);
+  byId('who').replaceChildren('Signed in as ', make('strong', { text: account.name }));
+  byId('no-password').hidden = account.hasPassword;
+  byId('password-form').hidden = !account.hasPassword;
+  byId('erase-password-field').hidden = !account.hasPassword;
+  const input = /** @type {HTMLInputElement} */ (byId('password-name'));
+  input.value = account.name;
+  byId('kept').replaceChildren(...account.kept.map((item) => make('li', { text: `${item.what}: ${item.because}` })));
+}
+
+/** @param {string} id @param {(form: HTMLFormElement) => Promise<string|void>} work */
+function onSubmit(id, work) {
+  const form = /** @type {HTMLFormElement} */ (byId(id));
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const button = form.querySelector('button');
+    if (button) button.disabled = true;
+    attempt(() => work(form)).finally(() => { if (button) button.disabled = false; });
+  });
+}
+
+onSubmit('app-form', async (form) => {
+  const data = new FormData(form);
+  const scopes = data.getAll('scopes');
+  if (scopes.length === 0) throw new Error('choose what it opens');
+  const made = await send('POST', `${root}/app-passwords`, { name: data.get('name'), scopes });
+  byId('new-app-text').textContent = made.password;
+  byId('new-app').hidden = false;
+  form.reset();
+  await showApps();
+  return `The password for ${made.name} is made. It is shown once, below.`;
+});
+
+onSubmit('password-form', async (form) => {
+  const data = new FormData(form);
+  await send('POST', `${root}/password`, { current: data.get('current'), new: data.get('new') });
+  form.reset();
+  await showPlaces();
+  return 'The password is changed.';
+});
+
+onSubmit('erase-form', async (form) => {
+  const data = new FormData(form);
+  const password = data.get('password');
+  await send('POST', `${root}/erase`, password ? { name: data.get('name'), password } : { name: data.get('name') });
+  forgetReader();
+  location.assign('/');
+});
+
+byId('end-others').addEventListener('click', () => attempt(async () => {
+  const { ended } = await send('DELETE', `${root}/sessions`);
+  await showPlaces();
+  return ended === 1 ? 'One other place is signed out.' : `${ended} other places are signed out.`;
+}));
+
+attempt(async () => {
+  await Promise.all([showAccount(), showHistory(), showHoldings(), showPlaces(), showApps()]);
+}).finally(() => byId('main').removeAttribute('aria-busy'));

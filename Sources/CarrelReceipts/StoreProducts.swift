@@ -1,0 +1,80 @@
+public import CarrelBytes
+
+/// What buying something in a store means here.
+public struct StoreProducts: Sendable {
+    /// A plan that a thing in the store gives.
+    public struct PlanRule: Sendable, Equatable {
+        /// The store's product, or with `*` at its end, all that begin so.
+        public let pattern: String
+        public let plan: String
+        /// How long it runs from the purchase on where the store does not say; nil for what the store says alone.
+        public let life: Duration?
+
+        public init(pattern: String, plan: String, life: Duration? = nil) {
+            self.pattern = pattern
+            self.plan = plan
+            self.life = life
+        }
+    }
+
+    /// What a transaction comes to.
+    public struct Grant: Sendable, Equatable {
+        public enum Thing: Sendable, Equatable {
+            case plan(String)
+            /// One product of ours.
+            case product(String)
+        }
+
+        public let thing: Thing
+        public let startsAt: Instant
+        /// Nil for ever.
+        public let endsAt: Instant?
+    }
+
+    public let plans: [PlanRule]
+    /// Products of the store that are called otherwise here.
+    public let products: [String: String]
+
+    /// - Parameters:
+    ///   - plans: which things give a plan; the longest pattern counts.
+    ///   - products: our product for a store's; every other thing is the product of the same name.
+    public init(plans: [PlanRule] = [], products: [String: String] = [:]) {
+        self.plans = plans
+        self.products = products
+    }
+
+    /// What a transaction gives, from when until when.
+    ///
+    /// - Returns: nil for one that was taken back: who got the money back has nothing.
+    /// - Throws: `receipt.unmapped` for what is used up or has no end that anybody knows.
+    public func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
+        guard transaction.revokedAt == nil else { return nil }
+        guard let rule = rule(for: transaction.productID) else {
+            let named = products[transaction.productID]
+            guard named != nil || transaction.kind == .nonConsumable || transaction.kind == .autoRenewable else {
+                throw ReceiptError(.unmapped, "no plan is set for the store's product '\(transaction.productID)'")
+            }
+            let product = named ?? transaction.productID
+            return Grant(thing: .product(product), startsAt: transaction.purchasedAt, endsAt: end(of: transaction, nil))
+        }
+        let end = end(of: transaction, rule.life)
+        guard end != nil || transaction.kind == .nonConsumable else {
+            throw ReceiptError(.unmapped, "how long the store's product '\(transaction.productID)' runs is not set")
+        }
+        return Grant(thing: .plan(rule.plan), startsAt: transaction.purchasedAt, endsAt: end)
+    }
+
+    private func end(of transaction: StoreTransaction, _ life: Duration?) -> Instant? {
+        let end = transaction.expiresAt ?? life.map { transaction.purchasedAt + $0 }
+        // Its successor was bought before the store signed this.
+        guard transaction.isUpgraded else { return end }
+        return end.map { min($0, transaction.signedAt) } ?? transaction.signedAt
+    }
+
+    /// The rule with the longest pattern; one without an asterisk before all others.
+    private func rule(for product: String) -> PlanRule? {
+        if let exact = plans.first(where: { $0.pattern == product }) { return exact }
+        let fitting = plans.filter { $0.pattern.hasSuffix("*") && product.hasPrefix($0.pattern.dropLast()) }
+        return fitting.max { $0.pattern.utf8.count < $1.pattern.utf8.count }
+    }
+}

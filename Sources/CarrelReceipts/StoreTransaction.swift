@@ -1,0 +1,101 @@
+public import CarrelBytes
+import CarrelJSON
+
+/// One purchase or renewal, by the store's own word (App Store Server API, `JWSTransactionDecodedPayload`). Only
+/// ``TransactionVerifier`` makes one of what came from outside.
+public struct StoreTransaction: Sendable, Equatable {
+    /// What was bought. A kind that this version does not know is `other`.
+    public enum Kind: String, Sendable, CaseIterable {
+        case autoRenewable = "Auto-Renewable Subscription"
+        case nonRenewing = "Non-Renewing Subscription"
+        case nonConsumable = "Non-Consumable"
+        case consumable = "Consumable"
+        case other = ""
+    }
+
+    public let environment: StoreEnvironment
+    /// The app that it was bought in.
+    public let bundleID: String
+    /// What the store calls the thing that was bought.
+    public let productID: String
+    public let kind: Kind
+    /// This purchase or renewal.
+    public let transactionID: String
+    /// The purchase that it renews or restores: the same for as long as a subscription lives.
+    public let originalID: String
+    public let purchasedAt: Instant
+    /// Nil for what does not end.
+    public let expiresAt: Instant?
+    /// When the store gave the money back, or a family stopped sharing.
+    public let revokedAt: Instant?
+    /// Whether another subscription took its place before its end.
+    public let isUpgraded: Bool
+    /// When the store signed this word. What it signed later counts instead.
+    public let signedAt: Instant
+
+    /// - Parameters:
+    ///   - environment: where it was bought.
+    ///   - bundleID: the app.
+    ///   - productID: what was bought.
+    ///   - kind: of what kind.
+    ///   - transactionID: this purchase or renewal.
+    ///   - originalID: the first of its line.
+    ///   - purchasedAt: when.
+    ///   - expiresAt: its end, where it has one.
+    ///   - revokedAt: when it was taken back.
+    ///   - isUpgraded: whether another took its place.
+    ///   - signedAt: when the store said so.
+    public init(
+        environment: StoreEnvironment,
+        bundleID: String,
+        productID: String,
+        kind: Kind,
+        transactionID: String,
+        originalID: String,
+        purchasedAt: Instant,
+        expiresAt: Instant? = nil,
+        revokedAt: Instant? = nil,
+        isUpgraded: Bool = false,
+        signedAt: Instant
+    ) {
+        self.environment = environment
+        self.bundleID = bundleID
+        self.productID = productID
+        self.kind = kind
+        self.transactionID = transactionID
+        self.originalID = originalID
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.isUpgraded = isUpgraded
+        self.signedAt = signedAt
+    }
+
+    /// Reads a payload whose signature was checked.
+    ///
+    /// - Throws: `receipt.malformed` for what no store would say, `receipt.environment` for one that is no store's.
+    init(_ object: JSONObject) throws(ReceiptError) {
+        let word = try SignedMembers.text("environment", of: object)
+        guard let environment = StoreEnvironment(rawValue: word) else {
+            throw ReceiptError(.environment, "it is of an environment that no store has")
+        }
+        self.environment = environment
+        bundleID = try SignedMembers.text("bundleId", of: object)
+        productID = try SignedMembers.text("productId", of: object)
+        kind = object["type"]?.string.flatMap(Kind.init) ?? .other
+        transactionID = try SignedMembers.text("transactionId", of: object)
+        originalID = try SignedMembers.text("originalTransactionId", of: object)
+        purchasedAt = try SignedMembers.instant("purchaseDate", of: object)
+        expiresAt = try SignedMembers.instantIfPresent("expiresDate", of: object)
+        revokedAt = try SignedMembers.instantIfPresent("revocationDate", of: object)
+        switch object["isUpgraded"] {
+        case nil: isUpgraded = false
+        case .bool(let value)?: isUpgraded = value
+        default: throw ReceiptError(.malformed, "isUpgraded is no truth value")
+        }
+        signedAt = try SignedMembers.instant("signedDate", of: object)
+        guard kind != .autoRenewable || expiresAt != nil else {
+            throw ReceiptError(.malformed, "a subscription has no end")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+public import CarrelBytes
+public import CarrelCrypto
+import CarrelJOSE
+import CarrelJSON
+
+/// Believes what a store signed, without asking anybody: its certificates have to lead to a root that the operator trusts.
+///
+/// The certificates have to be valid at the moment that the payload says it was signed, which may not be in the future: an app may
+/// hold on to what it was given, and it stays as true as it was. What came later, such as a refund, is in what is signed later.
+public struct TransactionVerifier: Sendable {
+    /// What the certificate of the App Store's own signer has (Apple's certificate extension for receipt signing).
+    public static let leafMarker = "1.2.840.113635.100.6.11.1"
+    /// What the certificate above it has (Apple Worldwide Developer Relations).
+    public static let intermediateMarker = "1.2.840.113635.100.6.2.1"
+
+    /// How far the store's clock and ours may be apart.
+    static let skew = Duration.seconds(120)
+
+    public let bundleIDs: Set<String>
+    public let environments: Set<StoreEnvironment>
+    public let roots: CertificateRoots
+
+    /// - Parameters:
+    ///   - roots: what is trusted; no root is built in.
+    ///   - bundleIDs: the apps whose purchases count.
+    ///   - environments: the worlds that count; production alone, but on a server for tests.
+    public init(roots: CertificateRoots, bundleIDs: Set<String>, environments: Set<StoreEnvironment> = [.production]) {
+        self.roots = roots
+        self.bundleIDs = bundleIDs
+        self.environments = environments
+    }
+
+    /// Reads a signed transaction.
+    ///
+    /// - Parameters:
+    ///   - text: a JWS in the compact form, with its certificates in `x5c`.
+    ///   - now: the time.
+    /// - Returns: the transaction, of one of our apps and in an environment that counts.
+    /// - Throws: ``ReceiptError``.
+    public func transaction(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreTransaction {
+        let transaction = try StoreTransaction(try believed(text, at: now))
+        try check(bundleID: transaction.bundleID, transaction.environment)
+        return transaction
+    }
+
+    /// Reads a signed notification and the transaction in it, which is signed by itself.
+    ///
+    /// - Throws: ``ReceiptError``.
+    public func notification(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreNotification {
+        let object = try believed(text, at: now)
+        let type = try SignedMembers.text("notificationType", of: object)
+        guard let data = object["data"]?.object else { return StoreNotification(type: type, transaction: nil) }
+        let word = try SignedMembers.text("environment", of: data)
+        guard let environment = StoreEnvironment(rawValue: word) else {
+            throw ReceiptError(.environment, "it is of an environment that no store has")
+        }
+        try check(bundleID: try SignedMembers.text("bundleId", of: data), environment)
+        guard let inner = data["signedTransactionInfo"] else { return StoreNotification(type: type, transaction: nil) }
+        guard let inner = inner.string else { throw ReceiptError(.malformed, "signedTransactionInfo is no text") }
+        return StoreNotification(type: type, transaction: try transaction(inner, at: now))
+    }
+
+    private func check(bundleID: String, _ environment: StoreEnvironment) throws(ReceiptError) {
+        guard bundleIDs.contains(bundleID) else { throw ReceiptError(.bundle, "it is of another app") }
+        guard environments.contains(environment) else {
+            throw ReceiptError(
+                .environment,
+                "it is of the environment \(environment.rawValue), which does not count here",
+                environment: environment
+            )
+        }
+    }
+
+    /// The payload's members once the signature is known to be right.
+    private func believed(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> JSONObject {
+        let unverified: JWS.Unverified
+        do throws(JOSEError) {
+            unverified = try JWS.Unverified(text)
+        } catch {
+            throw ReceiptError(.malformed, "it is no signed object: \(error)")
+        }
+        let limits = JSONLimits(depth: 8, byteCount: JWS.maxByteCount)
+        guard let object = try? JSON.parse(unverified.unverifiedPayload.rawSpan, limits: limits).object else {
+            throw ReceiptError(.malformed, "its payload is no JSON object")
+        }
+        let signedAt = try SignedMembers.instant("signedDate", of: object)
+        guard signedAt <= now + Self.skew else { throw ReceiptError(.untrusted, "it says that it was signed in the future") }
+        do throws(JOSEError) {
+            _ = try unverified.verified(
+                through: roots,
+                at: signedAt,
+                leafMarker: Self.leafMarker,
+                intermediateMarker: Self.intermediateMarker
+            )
+        } catch {
+            throw ReceiptError(.untrusted, "it is not to be believed: \(error)")
+        }
+        return object
+    }
+}

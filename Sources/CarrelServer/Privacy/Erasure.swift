@@ -1,0 +1,61 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
+/// there was somebody; ``PersonalData`` lists what, and why.
+package struct Erasure: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let orders: Orders
+
+    /// Erases an account, all at once and for good.
+    ///
+    /// - Parameters:
+    ///   - id: the account.
+    ///   - name: its name, typed again, where somebody has to be sure; nil where they are.
+    ///   - actor: who asks.
+    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it was erased before; `invalid` when the name is
+    ///   another one; `conflict` while it is staff.
+    package func erase(_ id: String, named name: String? = nil, by actor: Actor) async throws {
+        let now = clock.now
+        let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")
+        let ended = try await database.write { transaction -> [String] in
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountDesk.unknown }
+            if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
+            guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
+                throw ServerError(.conflict, "this account is staff: an owner has to end that first")
+            }
+            let ended = try PersonalDataStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            return ended
+        }
+        for order in ended { orders.noteChange(of: order) }
+    }
+}
+
+extension PersonalDataStore {
+    /// Deletes and ends what is the account's, and takes its name away.
+    ///
+    /// - Returns: the orders that ended.
+    fileprivate static func erase(
+        _ account: String,
+        pseudonym: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [String] {
+        let ended = try transaction.rows(liveOrders, [.text(account), .instant(now)]).map { try $0.text(0) }
+        for statement in [revokeOrders, endSubscriptions, endPurchases] {
+            _ = try transaction.run(statement, [.text(account), .instant(now)])
+        }
+        let deletions = [
+            deleteIntervals, deleteBookmarks, deleteIdentities, deleteStoreTransactions, deleteStorePurchases, deleteDevices,
+        ]
+        for statement in deletions { _ = try transaction.run(statement, [.text(account)]) }
+        try SessionStore.deleteAll(ofAccount: account, in: transaction)
+        try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
+        try RevocationStore.revoke(.account(account), at: now, in: transaction)
+        _ = try transaction.run(forgetAccount, [.text(account), .text(pseudonym), .instant(now)])
+        return ended
+    }
+}

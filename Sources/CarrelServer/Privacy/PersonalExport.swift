@@ -1,0 +1,138 @@
+import CarrelBytes
+package import CarrelHTTP
+import CarrelJSON
+import CarrelStore
+
+/// Everything that is known about one person, as JSON that is written as it is read (GDPR articles 15 and 20).
+package struct PersonalExport: Sendable {
+    let database: any Database
+    let clock: any WallClock
+
+    /// Names the form of the document.
+    static let format = "carrel.person/1"
+
+    /// Notes in the audit log that the account's data are handed out.
+    ///
+    /// - Parameters:
+    ///   - account: whose.
+    ///   - actor: to whom.
+    /// - Returns: a response with the document, to be kept as a file.
+    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it has been erased.
+    package func response(of account: Account, by actor: Actor) async throws -> HTTPResponse {
+        let entry = actor.entry("account.export", on: account.id, at: clock.now)
+        let head = try await database.write { transaction -> JSON in
+            guard let head = try PersonalDataStore.account(account.id, in: transaction) else { throw AccountDesk.unknown }
+            try AuditStore.append(entry, in: transaction)
+            return head
+        }
+        let body = ResponseBody.stream(length: nil) { writer in
+            try await Document(database: database, account: account.id, writer: writer).write(head, at: entry.at)
+        }
+        return HTTPResponse(
+            headers: [
+                "Content-Type": "application/json", "Cache-Control": "no-store",
+                "Content-Disposition": "attachment; filename=\"carrel-export.json\"",
+            ],
+            body: body
+        )
+    }
+
+    /// The document while it is written.
+    private struct Document {
+        let database: any Database
+        let account: String
+        let writer: BodyWriter
+
+        func write(_ head: JSON, at now: Instant) async throws {
+            let start: JSONObject = ["format": .string(format), "exportedAt": .init(now), "account": head]
+            try await writer.write(Array(JSON.object(start).write().dropLast()))
+            var things: [String] = []
+            try await list("devices") {
+                try DeviceStore.devices(of: account, in: $0).map(AccountRoutes.json)
+            } each: {
+                things.append($0)
+            }
+            try await list("sessions") {
+                try PersonalDataStore.sessions(of: account, in: $0)
+            } each: {
+                things.append($0)
+            }
+            try await list("identities") {
+                try SignOnStore.identities(of: account, in: $0).map(IdentityRoutes.json)
+            }
+            try await list("appPasswords") {
+                try AppPasswordStore.passwords(of: account, in: $0).map { .object(AccountRoutes.json($0)) }
+            }
+            try await list("subscriptions") {
+                try PersonalDataStore.subscriptions(of: account, in: $0)
+            } each: {
+                things.append($0)
+            }
+            try await list("purchases") {
+                try PersonalDataStore.purchases(of: account, in: $0)
+            } each: {
+                things.append($0)
+            }
+            try await list("storePurchases") { try PersonalDataStore.storePurchases(of: account, in: $0) }
+            try await list("storeTransactions") { try PersonalDataStore.storeTransactions(of: account, in: $0) }
+            var orders: [String] = []
+            try await pages("orders", [account]) { account, mark, transaction in
+                try PersonalDataStore.orders(of: account, after: mark, in: transaction)
+            } each: {
+                orders.append($0)
+            }
+            try await pages("listening", orders) { order, mark, transaction in
+                try PersonalDataStore.intervals(of: order, after: mark, in: transaction)
+            }
+            try await pages("bookmarks", [account]) { account, mark, transaction in
+                try PersonalDataStore.bookmarks(of: account, after: mark, in: transaction)
+            }
+            let owner = account
+            try await pages("audit", [owner] + things + orders) { thing, mark, transaction in
+                thing == owner
+                    ? try PersonalDataStore.audit(of: owner, after: mark, in: transaction)
+                    : try PersonalDataStore.audit(ofThing: thing, of: owner, after: mark, in: transaction)
+            }
+            try await writer.write(Array("}\n".utf8))
+        }
+
+        /// A member whose items are few.
+        private func list(
+            _ name: String,
+            _ read: @escaping @Sendable (any Transaction) throws -> [JSON],
+            each note: (String) -> Void = { _ in }
+        ) async throws {
+            try await pages(name, [""], { _, _, transaction in (try read(transaction), nil) }, each: note)
+        }
+
+        /// A member with the items of each key, read page by page; `note` is told their ids.
+        private func pages(
+            _ name: String,
+            _ keys: [String],
+            _ read: @escaping @Sendable (String, [SQLValue]?, any Transaction) throws -> PersonalDataStore.Page,
+            each note: (String) -> Void = { _ in }
+        ) async throws {
+            var text = Array(",\n\"\(name)\":[".utf8)
+            var isFirst = true
+            for key in keys {
+                var mark: [SQLValue]?
+                repeat {
+                    let from = mark
+                    let page = try await database.read { try read(key, from, $0) }
+                    for item in page.items {
+                        text += isFirst ? "\n".utf8 : ",\n".utf8
+                        isFirst = false
+                        text += item.write()
+                        if let id = item["id"]?.string { note(id) }
+                    }
+                    mark = page.next
+                    if text.count > 32_768 {
+                        try await writer.write(text)
+                        text = []
+                    }
+                } while mark != nil
+            }
+            try await writer.write(text + Array("]".utf8))
+        }
+    }
+}

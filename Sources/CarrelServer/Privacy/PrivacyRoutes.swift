@@ -1,0 +1,36 @@
+import CarrelHTTP
+import CarrelJSON
+
+/// `/admin/v1/accounts/{account}/export` and `/erase`: what is known about a person, and forgetting it.
+struct PrivacyRoutes {
+    let desk: AccountDesk
+    let export: PersonalExport
+    let erasure: Erasure
+    let callers: Callers
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/accounts/{account}/export") { request, parameters in
+            let actor = try await callers.require(request, .personalData)
+            return try await export.response(of: try await desk.find(parameters["account"]), by: actor)
+        }
+        router.on(.post, "admin/v1/accounts/{account}/erase") { request, parameters in
+            let actor = try await callers.require(request, .personalData)
+            let account = try await desk.find(parameters["account"])
+            try await callers.requireAuthority(request, over: account)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["name"])
+            try await erasure.erase(account.id, named: try object.requiredString("name"), by: actor)
+            return .json(["account": .string(account.id), "kept": Self.kept])
+        }
+    }
+
+    /// What stays of a person who is forgotten, and why.
+    static var kept: JSON {
+        .array(
+            PersonalData.tables.sorted { $0.key < $1.key }.compactMap { _, treatment in
+                guard case .kept(let member, let reason) = treatment else { return nil }
+                return ["what": .string(member), "because": .string(reason)]
+            }
+        )
+    }
+}

@@ -1,0 +1,10 @@
+package import CarrelReceipts
+
+/// What the operator decides about purchases in an app store.
+package struct ReceiptSettings: Sendable {
+    /// Nil where no store is configured: nothing that a store signs counts then.
+    package var verifier: TransactionVerifier?
+    package var products = StoreProducts()
+
+    package init() {}
+}

@@ -1,0 +1,122 @@
+import CarrelBytes
+import CarrelJOSE
+import CarrelReceipts
+import CarrelStore
+import CarrelSubscription
+
+/// What a store signed as the token of the five calls: whoever bought in the app and has no account.
+///
+/// The token is one signed transaction, or several with commas or blanks between them. Nobody signs in or renews here.
+struct ReceiptSource: EntitlementSource {
+    let name = "receipts"
+    let receipts: Receipts
+    let products: ProductCatalog
+
+    /// Marks credentials of who has no account.
+    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
+
+    /// The most transactions in one token.
+    static let maxCount = 20
+
+    /// The signed texts in a token or a body; empty when there is something else in it.
+    static func texts(in text: String) -> [String] {
+        let texts = text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
+        guard texts.count <= maxCount, texts.allSatisfy(isSigned) else { return [] }
+        return texts
+    }
+
+    /// A signed object that brings its certificates along: tokens of systems upstream may be signed objects too.
+    private static func isSigned(_ text: String) -> Bool {
+        guard text.hasPrefix("ey"), let object = try? JWS.Unverified(text) else { return false }
+        return !object.header.certificates.isEmpty
+    }
+
+    /// Whoever guesses has to guess a signature.
+    let countsAttempts = false
+
+    func owns(_ token: String) async throws -> Bool { !Self.texts(in: token).isEmpty }
+
+    func signIn(_ request: SignInRequest) async throws -> SignInOutcome { .notRecognised }
+
+    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
+
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool { !Self.texts(in: token).isEmpty }
+
+    func standing(of token: String) async throws -> Standing? {
+        let texts = Self.texts(in: token)
+        guard !texts.isEmpty else { return nil }
+        guard let holdings = try await holdings(try await receipts.check(texts)) else {
+            return Standing(.inactive, message: "This purchase does not count here")
+        }
+        return try await Standing(of: holdings.entitlement, products, at: receipts.clock.now)
+    }
+
+    func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        let texts = Self.texts(in: token)
+        guard !texts.isEmpty else { return nil }
+        guard let holdings = try await holdings(try await receipts.check(texts)) else { return .notRecognised }
+        return try await decision(on: productID, holdings)
+    }
+
+    /// What transactions come to together.
+    struct Holdings: Sendable {
+        let entitlement: Entitlement
+        /// Marks what is handed out.
+        let tag: String
+        /// The products that were bought one by one.
+        let products: [String]
+    }
+
+    func decision(on productID: String, _ holdings: Holdings) async throws -> SourceDecision {
+        let products = try await products.current()
+        return SourceDecision(
+            of: holdings.entitlement,
+            on: productID,
+            products,
+            tag: holdings.tag,
+            at: receipts.clock.now,
+            source: "receipt: "
+        )
+    }
+
+    /// What the transactions that were believed come to; nil when none of them was, or none means anything here.
+    func holdings(_ checked: [Receipts.Checked]) async throws -> Holdings? {
+        let said = checked.compactMap { try? $0.get() }
+        let store = receipts.settings.products
+        guard let first = said.first else { return nil }
+        return try await receipts.database.readBriefly { transaction in
+            var subscriptions: [Subscription] = []
+            var purchases: [Purchase] = []
+            var (owner, isKnown): (Account?, Bool) = (nil, false)
+            for one in said {
+                // A refund that the store told us of later than it signed this.
+                let known = try ReceiptStore.known(one, in: transaction)
+                let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
+                owner = try owner ?? ReceiptStore.owner(of: one, in: transaction)
+                guard let grant = try? store.grant(of: last) else {
+                    isKnown = isKnown || last.revokedAt != nil
+                    continue
+                }
+                isKnown = true
+                let id = ReceiptStore.id(of: one)
+                switch grant.thing {
+                case .plan(let name):
+                    guard let plan = try SubscriptionStore.plan(named: name, in: transaction) else { continue }
+                    subscriptions.append(Subscription(id: id, plan: plan, startsAt: grant.startsAt, endsAt: grant.endsAt))
+                case .product(let product):
+                    purchases.append(Purchase(id: id, productID: product, endsAt: grant.endsAt))
+                }
+            }
+            guard isKnown else { return nil }
+            return Holdings(
+                entitlement: Entitlement(
+                    isSuspended: owner?.isSuspended ?? false,
+                    subscriptions: subscriptions,
+                    purchases: purchases
+                ),
+                tag: owner?.id ?? Self.tag(of: first),
+                products: purchases.map(\.productID)
+            )
+        }
+    }
+}

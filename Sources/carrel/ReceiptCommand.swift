@@ -1,0 +1,118 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+import CarrelReceipts
+import CarrelServer
+import CarrelSettings
+import Glibc
+
+struct ReceiptCommand: Command {
+    static let name = "receipt"
+    static let abstract = "Purchases in an app store: give them to accounts, list them, take them back."
+    static let subcommands: [any Command.Type] = [ReceiptAdd.self, ReceiptList.self, ReceiptRelease.self]
+}
+
+struct ReceiptAdd: Command {
+    var options = HomeOptions()
+    var account = ""
+    var file = ""
+
+    static let name = "add"
+    static let abstract = "Give an account purchases that the store signed."
+    static let discussion = """
+        The file holds signed transactions (JWS) with blanks, commas or ends of lines between them. Each is checked for itself: \
+        signature and certificates, app, environment, and whether another account has the purchase.
+        """
+    static let examples = [Example("carrel receipt add alice transactions.txt", "Says what each one gives, or why it does not.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.file, "file", help: "The file with the signed transactions."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let texts = try Self.texts(in: file)
+        let client = try await HomeClient(receipts: options, console)
+        let body: JSON = ["transactions": .array(texts.map { .string($0) })]
+        let answer = try await client.call(.post, try await client.accountPath(account) + "/receipts", body)
+        options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
+    }
+
+    private static func texts(in path: String) throws -> [String] {
+        guard let stream = unsafe fopen(path, "re") else { throw ServerError(.notFound, "\(path) cannot be read") }
+        defer { unsafe fclose(stream) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = unsafe fread(&bytes, 1, bytes.count, stream)
+        let text = String(decoding: bytes.prefix(count), as: UTF8.self)
+        return text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
+    }
+}
+
+struct ReceiptList: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "list"
+    static let abstract = "List what the store said last of an account's purchases, the oldest first."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(receipts: options, console)
+        let answer = try await client.call(.get, try await client.accountPath(account) + "/receipts")
+        options.json ? console.print(answer) : console.print(TextTable(receipts: answer))
+    }
+}
+
+struct ReceiptRelease: Command {
+    var options = HomeOptions()
+    var account = ""
+    var original = ""
+    var store = StoreEnvironment.production
+
+    static let name = "release"
+    static let abstract = "Take a purchase from an account, so that another may bring it."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.original, "id", help: "The original transaction's id, as 'receipt list' shows it."),
+            .option(\.store, "--store", help: "The store's environment."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let path = try await client.accountPath(account) + "/receipts/\(store.rawValue)/\(PercentEncoding.encode(original))"
+        _ = try await client.call(.delete, path)
+    }
+}
+
+extension HomeClient {
+    /// Where no server runs, what the home's settings say of the store counts here.
+    fileprivate init(receipts options: HomeOptions, _ console: Console) async throws {
+        let overrides = SettingOverrides<ServeSettings>()
+        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console).values
+        var settings = CarrelService.Settings()
+        settings.receipts = try loaded.receipts.service()
+        try await self.init(options, settings)
+    }
+}
+
+extension TextTable {
+    /// Transactions with what they give, or why they do not.
+    fileprivate init(receipts answer: JSON) {
+        self.init(["STATUS", "TRANSACTION", "ORIGINAL", "BOUGHT", "GIVES", "UNTIL"].map { TextTable.Column($0) })
+        for one in answer["transactions"]?.array ?? [] {
+            let gives = one["plan"]?.string.map { "plan \($0)" } ?? one["product"]?.string ?? one["detail"]?.string ?? ""
+            add([
+                one["code"]?.string ?? one["status"]?.string ?? "", one["transactionId"]?.string ?? "",
+                one["originalTransactionId"]?.string ?? "", one["storeProduct"]?.string ?? "", gives, one["end"]?.string ?? "",
+            ])
+        }
+    }
+}
