@@ -28,6 +28,6 @@ public enum Base64 {
             }
         }
         guard padding == (4 - safe.count % 4) % 4 else { return nil }
-        return Base64URL.decode(String(decoding: safe, as: UTF8.self))
+        return Base64URL.decode(characters: safe)
     }
 }

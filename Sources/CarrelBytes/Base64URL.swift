@@ -32,12 +32,17 @@ public enum Base64URL {
     /// The bytes, or nil when a character is outside the alphabet, the length is impossible, or unused bits are not zero,
     /// so that every byte string has exactly one encoding.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        decode(characters: Array(text.utf8))
+    }
+
+    /// The bytes of an encoding in ASCII; nil as ``decode(_:)`` has it.
+    public static func decode(characters: [UInt8]) -> [UInt8]? {
         var out: [UInt8] = []
-        out.reserveCapacity(text.utf8.count * 3 / 4)
+        out.reserveCapacity(characters.count * 3 / 4)
         let values = values
         var bits: UInt32 = 0
         var held = 0
-        for character in text.utf8 {
+        for character in characters {
             let value = values[Int(character)]
             guard value != 0xff else { return nil }
             bits = bits << 6 | UInt32(value)

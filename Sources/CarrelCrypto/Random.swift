@@ -1,5 +1,5 @@
 import COpenSSL
-import CarrelBytes
+public import CarrelBytes
 
 /// The cryptographic generator, for what may be seen: identifiers, nonces, salts. Keys come from `Secret.random`.
 public enum Random {
@@ -14,15 +14,32 @@ public enum Random {
 
     /// A random UUID (version 4, RFC 9562 §5.4) in lower case.
     public static func uuid() -> String {
-        var bytes = bytes(16)
-        bytes[6] = bytes[6] & 0x0f | 0x40
-        bytes[8] = bytes[8] & 0x3f | 0x80
-        let hex = Hex.encode(bytes)
-        var text = ""
-        for (index, digit) in hex.enumerated() {
-            if index == 8 || index == 12 || index == 16 || index == 20 { text.append("-") }
-            text.append(digit)
+        text(bytes(16), version: 4)
+    }
+
+    /// A UUID of a moment (version 7, RFC 9562 §5.7) in lower case: 74 bits of it are random, and later ones sort behind
+    /// earlier ones, so that rows which have it as their key are written one after another.
+    public static func uuid(at moment: Instant) -> String {
+        let milliseconds = UInt64(bitPattern: moment.milliseconds)
+        let time = stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> UInt64($0)) }
+        return text(time + bytes(10), version: 7)
+    }
+
+    private static func text(_ random: [UInt8], version: UInt8) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for (index, random) in random.enumerated() {
+            let byte =
+                switch index {
+                case 6: random & 0x0f | version << 4
+                case 8: random & 0x3f | 0x80
+                default: random
+                }
+            if index == 4 || index == 6 || index == 8 || index == 10 { text.append(UInt8(ascii: "-")) }
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 }

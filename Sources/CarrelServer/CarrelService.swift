@@ -18,6 +18,7 @@ package final class CarrelService: Sendable {
     package let accounts: Accounts
     package let titles: Titles
     package let ingesting: Ingesting
+    package let blobSweep: BlobSweep
     package let orders: Orders
     package let listening: Listening
     package let streaming: Streaming
@@ -85,6 +86,7 @@ package final class CarrelService: Sendable {
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         ingesting = Ingesting(titles: titles, home: home)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingesting.thread)
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
@@ -97,7 +99,7 @@ package final class CarrelService: Sendable {
         export = PersonalExport(database: database, clock: clock)
         erasure = Erasure(database: database, clock: clock, orders: orders)
         housekeeping = Housekeeping(database: database, clock: clock)
-        audit = Audit(database: database, key: try secret(.audit))
+        audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         credentials = try await CredentialKeyring(
             database: database,
             master: master,
@@ -106,8 +108,8 @@ package final class CarrelService: Sendable {
             metrics: metrics
         )
         feedPasswords = FeedPasswords(secret: try secret(.feed))
-        let products = ProductCatalog(clock: clock) {
-            try await database.read { try EditionStore.products(in: $0) }
+        let products = ProductCatalog(clock: clock) { known in
+            try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
         let openEditions = OpenEditions(database: database, blobs: blobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
@@ -140,7 +142,7 @@ package final class CarrelService: Sendable {
             sources: sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
-            database: database,
+            audit: AuditGroup(database: database),
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )
@@ -219,6 +221,7 @@ package final class CarrelService: Sendable {
             callers: callers,
             hasCannedUsers: settings.subscription.hasCannedUsers
         ).add(to: &router)
+        ExplanationRoutes(sources: sources, products: products, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(

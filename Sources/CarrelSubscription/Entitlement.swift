@@ -31,7 +31,14 @@ package struct Entitlement: Sendable {
         /// Why, as a sentence without a period.
         package let reason: String
         /// When a rule that grants ceases to; nil where no date says so.
-        package var until: Instant?
+        package let until: Instant?
+
+        package init(rule: String, effect: Effect, reason: String, until: Instant? = nil) {
+            self.rule = rule
+            self.effect = effect
+            self.reason = reason
+            self.until = until
+        }
     }
 
     package enum Verdict: Sendable, Equatable {

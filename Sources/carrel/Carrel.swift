@@ -14,8 +14,8 @@ struct Carrel: Command {
     ]
     static let subcommands: [any Command.Type] = [
         ServeCommand.self, IngestCommand.self, TitleCommand.self, EditionCommand.self, OrderCommand.self, AccountCommand.self,
-        PlanCommand.self, ReceiptCommand.self, DeviceCommand.self, ExplainCommand.self, AdminCommand.self, SessionCommand.self,
-        StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
+        PlanCommand.self, ReceiptCommand.self, DeviceCommand.self, ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
+        SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
         CredentialsCommand.self,
         BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
     ]

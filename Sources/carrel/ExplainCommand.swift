@@ -1,6 +1,8 @@
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
+import CarrelServer
+import CarrelSettings
 
 struct ExplainCommand: Command {
     var options = HomeOptions()
@@ -9,7 +11,8 @@ struct ExplainCommand: Command {
 
     static let name = "explain"
     static let abstract = "Say why an account may or may not read something, rule by rule."
-    static let discussion = "Without a product, lists what the account holds."
+    static let discussion =
+        "Every source is asked, in the order of subscription.sources. Without a product, lists what the account holds."
     static let examples = [
         Example("carrel explain alice com.example.issue-7", "Tells which rule grants the issue, or why none does.")
     ]
@@ -22,21 +25,39 @@ struct ExplainCommand: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        var path = try await client.accountPath(account) + "/entitlement"
-        if let product { path += "?product=\(PercentEncoding.encode(product))" }
-        let answer = try await client.call(.get, path)
+        guard let product else {
+            let client = try await HomeClient(options)
+            let answer = try await client.call(.get, try await client.accountPath(account) + "/entitlement")
+            return options.json ? console.print(answer) : printHoldings(answer, console)
+        }
+        // The sources are those that the server has, also where none runs.
+        let home = try options.open()
+        let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
+        var chosen = settings.service
+        chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
+        let client = try await HomeClient(options, chosen)
+        let query = "name=\(PercentEncoding.encode(account))&product=\(PercentEncoding.encode(product))"
+        let answer = try await client.call(.get, "/admin/v1/explanations?\(query)")
+        let sources = answer["sources"]?.array ?? []
+        guard sources.contains(where: { $0["knows"]?.bool == true }) else {
+            throw ServiceProblem(status: 404, problem: ["detail": .string("no source knows '\(account)'")])
+        }
         if options.json { return console.print(answer) }
-        product == nil ? printHoldings(answer, console) : printFindings(answer, console)
+        if answer["state"]?.string == nil { console.print("the catalog has no such product") }
+        if let state = answer["state"]?.string, state != "published" { console.print("the product is \(state)") }
+        for source in sources { printFindings(source, isAlone: sources.count == 1, console) }
     }
 
-    private func printFindings(_ answer: JSON, _ console: Console) {
-        let verdict = answer["verdict"]?.string ?? ""
-        console.print(verdict + (answer["rule"]?.string.map { " by \($0)" } ?? ""))
-        if answer["state"]?.string == nil { return console.print("the catalog has no such product") }
-        if let state = answer["state"]?.string, state != "published" { console.print("the product is \(state)") }
+    private func printFindings(_ source: JSON, isAlone: Bool, _ console: Console) {
+        let start = isAlone ? "" : "\(source["name"]?.string ?? ""): "
+        guard source["knows"]?.bool == true else { return console.print("\(start)nobody of that name") }
+        let verdict = source["verdict"]?.string ?? ""
+        console.print("\(start)\(verdict)" + (source["rule"]?.string.map { " by \($0)" } ?? ""))
+        if let grant = source["lastGrant"], let at = grant["at"]?.string, let rule = grant["rule"]?.string {
+            console.print("credentials were last handed out at \(at), by \(rule)")
+        }
         var table = TextTable(["RULE", "SAYS", "BECAUSE"].map { TextTable.Column($0) })
-        for finding in answer["findings"]?.array ?? [] {
+        for finding in source["findings"]?.array ?? [] {
             table.add(["rule", "effect", "reason"].map { finding[$0]?.string ?? "" })
         }
         console.print(table)

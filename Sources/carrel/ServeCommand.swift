@@ -55,6 +55,7 @@ struct ServeCommand: Command {
         }
         let sealing = Task { await Self.keepSealing(service.audit, console) }
         let reading = Task { await Self.keepReading(service.credentials, console) }
+        let sweeping = Task { await Self.keepSweeping(service.blobSweep, console) }
         let tidying = Task { await Self.keepTidy(service.housekeeping, console) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
@@ -74,6 +75,7 @@ struct ServeCommand: Command {
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
+        sweeping.cancel()
         tidying.cancel()
         await tidying.value
         reading.cancel()
@@ -112,6 +114,18 @@ struct ServeCommand: Command {
                 isFailing = true
             }
             try? await Task.sleep(for: CredentialKeyring.life)
+        }
+    }
+
+    /// Removes the files that nothing in the catalog uses any more.
+    private static func keepSweeping(_ sweep: BlobSweep, _ console: Console) async {
+        while !Task.isCancelled {
+            do {
+                try await sweep.run()
+            } catch {
+                if !Task.isCancelled { console.warning("files that nothing uses any more cannot be removed: \(error)") }
+            }
+            try? await Task.sleep(for: BlobSweep.interval)
         }
     }
 

@@ -82,6 +82,25 @@ struct `An edge with nginx` {
         return "\(text("userid", granted)):\(text("password", granted))"
     }
 
+    @Test func `is not needed: curl downloads in parts with the credentials that an app has`() async throws {
+        let (server, origin) = try await server()
+        let alice = try await credentials(origin, "alice")
+        let big = "\(origin)/editions/com.example.7/big.bin"
+        let whole = (0..<300_000).map { UInt8($0 % 251) }
+        #expect(try await get(big, "-u", alice).body == whole)
+        let part = try await get(big, "-u", alice, "-r", "299900-")
+        #expect(part.status == "206" && part.body == Array(whole[299_900...]))
+        let tail = try await get(big, "-u", alice, "-r", "-10")
+        #expect(tail.status == "206" && tail.body == Array(whole.suffix(10)))
+        #expect(try await get(big, "-u", alice, "-r", "300000-").status == "416")
+        #expect(try await get(big, "-r", "0-9").status == "403")
+        // A download that broke off goes on where it stopped.
+        directory.write("half", Array(whole[..<100_000]))
+        try await checkProcess(["curl", "-sf", "-C", "-", "-u", alice, "-o", directory.file("half"), big])
+        #expect(directory.read("half") == whole)
+        #expect(await server.terminate() == .exited(0))
+    }
+
     @Test func `keeps one copy for all who may read it, and asks for each request`() async throws {
         let (server, origin) = try await server()
         let (nginx, edge) = try await nginx(before: origin)

@@ -21,6 +21,10 @@ struct `A server that asks another` {
         _ = directory.write("outer/carrel.conf", "subscription.sources = inner, accounts\n")
         let check = try await runProcess([DemoServer.program, "config", "check", "--home", home, "--json"])
         #expect(check.status.isSuccess && String(decoding: check.output, as: UTF8.self).contains("\"inner\""))
+        func carrel(_ arguments: String...) async throws -> ProcessResult {
+            try await runProcess([DemoServer.program] + arguments + ["--home", home])
+        }
+        #expect(try await carrel("upstream", "check", "inner").status == .exited(0))
         let (outer, outerURL) = try await start(["--home", home])
 
         func ask(_ call: String, _ form: String...) async throws -> String {
@@ -36,7 +40,15 @@ struct `A server that asks another` {
         #expect(try await ask("edition_credentials", "token=emosevitca", listed).contains("<userid>"))
         #expect(try await ask("edition_credentials", "token=emosevitca", "product_id=x").contains("notentitled"))
 
+        let explained = try await carrel("explain", "activesome", "com.pugpig.edition0001")
+        #expect(explained.status.isSuccess, "\(explained.errorText)")
+        let words = String(decoding: explained.output, as: UTF8.self)
+        #expect(words.contains("inner: asked\n") && words.contains("by upstream inner\n"), "\(words)")
+        #expect(words.contains("accounts: nobody of that name\n"))
+
         _ = await inner.terminate()
+        #expect(try await carrel("upstream", "check", "inner").status == .exited(75))
+        #expect(try await carrel("upstream", "check", "other").status == .exited(66))
         #expect(try await ask("edition_credentials", "token=emosevitca", listed).contains("<userid>"))
         #expect(try await ask("edition_credentials", "token=emosevitca", other).hasSuffix(" 503"))
         #expect(try await ask("verify_subscription", "token=emosevitca") == verified)

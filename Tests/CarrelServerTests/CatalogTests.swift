@@ -67,11 +67,34 @@ struct `The catalog` {
         #expect(!outcome.created)
         #expect(outcome.warnings.count == 1, "the sample of a title that is there stays as it is")
         #expect(try await test.send(.get, "/v1/stream/hls/\(order.id)/cover").body == Self.png + [2])
+        #expect(try await blobs(test).isSuperset(of: first), "another ingest may be about to use the old one")
+        #expect(try await test.service.blobSweep.run() == 1)
         #expect(try await blobs(test).count == first.count)
         #expect(try await blobs(test) != first)
         let refused = try await upload(Array("not a picture".utf8), to: path, by: .put, at: test)
         #expect(refused.status == 422)
         #expect(try await blobs(test).count == first.count)
+    }
+
+    @Test func `sweeps what no title uses away, but nothing of the last day`() async throws {
+        // the clock stands at 2027-01-15T08:00:00Z
+        let test = try await TestService()
+        let used = try await blobs(test)
+        for (text, time) in [("of an ingest that was killed", "2026-11-19T08:00:00Z"), ("just finished", "2027-01-14T09:00:00Z")]
+        {
+            let writer = try test.service.blobs.writer()
+            try writer.append(Array(text.utf8).rawSpan)
+            let id = try writer.finish().text
+            try await checkProcess(["touch", "-d", time, test.directory.file("blobs/\(id.prefix(2))/\(id)")])
+        }
+        #expect(try await test.service.blobSweep.run() == 1)
+        let left = try await blobs(test)
+        #expect(left.isSuperset(of: used) && left.count == used.count + 1)
+        test.clock.advance(by: .seconds(26 * 3600))
+        #expect(try await test.service.blobSweep.run() == 1)
+        #expect(try await blobs(test) == used)
+        let order = try await test.order()
+        #expect(try await test.send(.get, try await test.playlist(order).segments[0]).status == 200)
     }
 
     @Test func `names the cover in a multivariant playlist where there is one`() async throws {

@@ -312,7 +312,10 @@ extension TestService {
     /// Takes a product out of the catalog.
     fileprivate func withdraw(product: String) async throws {
         try await service.database.write { transaction in
-            _ = try transaction.run(SQL("UPDATE editions SET state = 'withdrawn' WHERE product_id = $1"), [.text(product)])
+            _ = try transaction.run(
+                SQL("UPDATE editions SET updated_at = updated_at + 1, state = 'withdrawn' WHERE product_id = $1"),
+                [.text(product)]
+            )
         }
     }
 }

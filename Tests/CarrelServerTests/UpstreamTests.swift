@@ -129,6 +129,45 @@ struct `A system upstream as a source` {
         #expect(upstream.calls() == [])
     }
 
+    @Test func `is explained by name beside Carrel's own accounts`() async throws {
+        let upstream = ScriptedUpstream()
+        let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
+        try await test.add(product: "p1")
+        let both = try await test.service.desk.create("reader", password: "a good long password", by: Actor("test"))
+        _ = try await test.service.subscriptions.give("p1", to: both, as: .gift, by: Actor("test"))
+        func explain(_ name: String) async throws -> JSON {
+            let path = "/admin/v1/explanations?name=\(name)&product=p1"
+            #expect(try await test.call(.get, path).status == 401)
+            return try await test.call(.get, path, peer: .local(userID: 0)).json
+        }
+        let before = try await explain("reader")
+        #expect(before["source"] == "accounts" && before["verdict"] == "granted" && before["rule"] == "gift")
+        #expect(before["sources"]?.array?.map { $0["knows"] == true } == [false, true])
+        #expect(try await explain("nobody")["source"]?.isNull == true)
+
+        _ = try await test.ask("sign_in", ["username": "Reader", "password": "right"])
+        _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
+        _ = try await test.ask("verify_subscription", ["token": "T-reader"])
+        _ = try await test.ask("edition_credentials", ["token": "T-reader", "product_id": "p1"])
+        let asked = try await explain("reader")
+        #expect(asked["source"] == "bureau" && asked["verdict"] == "asked" && asked["rule"]?.isNull == true)
+        #expect(asked["lastGrant"]?["rule"] == "upstream bureau")
+        let findings = (asked["findings"]?.array ?? []).map { "\($0["rule"]?.string ?? ""): \($0["effect"]?.string ?? "")" }
+        #expect(
+            findings == [
+                "newest token: none", "last answer: grants", "last word on the product: grants",
+                "fail policy last-known-good: grants",
+            ]
+        )
+        upstream.fail(.status500)
+        for _ in 0..<5 { _ = try await test.ask("edition_credentials", ["token": "T-reader", "product_id": "p2"]) }
+        let down = try await explain("reader")
+        #expect(down["verdict"] == "granted" && down["rule"] == "fail policy last-known-good")
+        test.clock.advance(by: .seconds(3600))
+        #expect(try await explain("reader")["verdict"] == "unavailable")
+        #expect(upstream.calls().count == 9, "nobody is asked for an explanation")
+    }
+
     @Test func `is guarded against guessing as accounts are, once for each attempt`() async throws {
         for accountsFirst in [true, false] {
             let upstream = ScriptedUpstream()

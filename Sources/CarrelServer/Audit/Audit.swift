@@ -5,11 +5,14 @@ import CarrelStore
 /// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
 ///
 /// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
-/// is changed, removed or slipped in breaks the chain, and ``verify()`` says where. Entries are sealed a moment after they were
-/// written, by ``seal()``, so that transactions do not queue up behind one another for the head of the chain.
+/// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. Entries are sealed a
+/// moment after they were written, by ``seal()``, so that transactions do not queue up behind one another for the head of the
+/// chain. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
+/// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
 package struct Audit: Sendable {
     let database: any Database
     private let key: HMACSHA256
+    private let head: AuditHead
 
     package struct Entry: Sendable, Equatable {
         package let id: String
@@ -35,9 +38,9 @@ package struct Audit: Sendable {
             outcome: Outcome = .allowed,
             reason: String = "",
             requestID: String = "",
-            id: String = Random.uuid()
+            id: String? = nil
         ) {
-            self.id = id
+            self.id = id ?? Random.uuid(at: at)
             self.at = at
             self.actor = actor
             self.action = action
@@ -58,31 +61,36 @@ package struct Audit: Sendable {
     }
 
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
-    init(database: any Database, key: Secret) {
+    init(database: any Database, key: Secret, head: AuditHead) {
         self.database = database
         self.key = HMACSHA256(key: key)
+        self.head = head
     }
 
     /// Seals what has not been sealed yet, in the order of time.
     ///
     /// - Returns: how many entries were sealed.
+    /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
     @discardableResult
     package func seal() async throws -> Int {
         // Most of the time there is nothing, and nothing is written.
         guard try await !database.read({ try AuditStore.unsealed(limit: 1, in: $0) }).isEmpty else { return 0 }
         var count = 0
         while true {
-            let sealed = try await database.write { transaction -> Int in
+            let known = try head.read()
+            let (sealed, mark) = try await database.write { transaction -> (Int, AuditHead.Mark?) in
+                if let known, try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
                 let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
-                guard !entries.isEmpty else { return 0 }
+                guard !entries.isEmpty else { return (0, nil) }
                 var (number, last) = try AuditStore.head(in: transaction) ?? (0, [])
                 for entry in entries {
                     number += 1
                     last = key.authenticate((last + entry.sealed).rawSpan)
                     try AuditStore.setSeal(last, number: number, of: entry.id, in: transaction)
                 }
-                return entries.count
+                return (entries.count, AuditHead.Mark(number: number, seal: last))
             }
+            if let mark { try head.write(mark) }
             count += sealed
             if sealed < 1000 { return count }
         }
@@ -95,16 +103,19 @@ package struct Audit: Sendable {
         case broken(number: Int64)
     }
 
-    /// Walks the chain from its first entry to its last.
+    /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
     package func verify() async throws -> Verification {
-        try await database.read { transaction in
+        let known = try head.read()
+        return try await database.read { transaction in
             var (last, expected, broken): ([UInt8], Int64, Int64?) = ([], 0, nil)
             try AuditStore.eachSealed(in: transaction) { entry, number, seal in
                 guard broken == nil else { return }
                 expected += 1
                 last = key.authenticate((last + entry.sealed).rawSpan)
                 if number != expected || seal != last { broken = expected }
+                if let known, number == known.number, seal != known.seal { broken = expected }
             }
+            if broken == nil, let known, expected < known.number { broken = expected + 1 }
             return broken.map { .broken(number: $0) } ?? .intact(count: Int(expected))
         }
     }

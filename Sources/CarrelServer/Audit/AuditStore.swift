@@ -16,6 +16,7 @@ package enum AuditStore {
         """
     )
     static let head = SQL("SELECT number, seal FROM audit WHERE number IS NOT NULL ORDER BY number DESC LIMIT 1")
+    static let sealOf = SQL("SELECT seal FROM audit WHERE number = $1")
     static let seal = SQL("UPDATE audit SET number = $2, seal = $3 WHERE id = $1")
     static let sealed = SQL(
         """
@@ -36,7 +37,7 @@ package enum AuditStore {
     )
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
-    package static let statements = [insert, unsealed, head, seal, sealed, list, unsealedCount]
+    package static let statements = [insert, unsealed, head, sealOf, seal, sealed, list, unsealedCount]
 
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -53,6 +54,11 @@ package enum AuditStore {
     /// The number and the seal of the last sealed entry.
     static func head(in transaction: any Transaction) throws -> (number: Int64, seal: [UInt8])? {
         try transaction.row(head, []).map { (try $0.integer(0), try $0.blob(1)) }
+    }
+
+    /// The seal of the entry of a number; nil when there is none.
+    static func seal(of number: Int64, in transaction: any Transaction) throws -> [UInt8]? {
+        try transaction.row(sealOf, [.integer(number)]).map { try $0.blob(0) }
     }
 
     static func setSeal(_ seal: [UInt8], number: Int64, of id: String, in transaction: any Transaction) throws {
@@ -77,6 +83,18 @@ package enum AuditStore {
         return try transaction.rows(list, values).map {
             Audit.Found(entry: try entry($0), actorName: try $0.textIfPresent(8), subjectName: try $0.textIfPresent(9))
         }
+    }
+
+    /// When credentials for a product were last handed out to somebody, and by which rule.
+    static func lastGrant(
+        of product: String,
+        to actor: String,
+        in transaction: any Transaction
+    ) throws -> (at: Instant, rule: String)? {
+        var filter = Audit.Filter()
+        (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
+        filter.limit = 1
+        return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.reason) }
     }
 
     /// How many entries wait for their seals.

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelStore
 import CarrelThreads
 
@@ -18,6 +19,10 @@ final class BlobTrail: BlobStore {
     func contains(_ id: BlobID) throws(StoreError) -> Bool { try blobs.contains(id) }
     @discardableResult
     func delete(_ id: BlobID) throws(StoreError) -> Bool { try blobs.delete(id) }
+    @discardableResult
+    func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+        try blobs.sweep(before: before, keeping: isUsed)
+    }
     func each(_ body: (BlobID) throws -> Void) throws { try blobs.each(body) }
 
     private final class Writer: BlobWriter {

@@ -60,27 +60,25 @@ package final class Ingesting: Sendable {
 
     /// Gives a title the picture in a file as its cover.
     func replaceCover(of title: Title, by path: String) async throws -> Title {
-        try await keepingCover(path, instead: title.cover?.blob) { try await self.titles.setCover($0, of: title) }
+        try await keepingCover(path) { try await titles.setCover($0, of: title) }
     }
 
-    /// Keeps the picture in a file, enters it, and removes the one before it.
+    /// Keeps the picture in a file and enters it. The one before it goes with the next ``BlobSweep``.
     func keepingCover<Entered: Sendable>(
         _ path: String,
-        instead old: String?,
         _ enter: (_ cover: (blob: BlobID, mediaType: String)) async throws -> Entered
     ) async throws -> Entered {
         let trail = BlobTrail(titles.blobs)
         do {
-            let entered = try await enter(try await thread.run { try Ingest.keepCover(path, in: trail) })
-            await takeBack(Set([old.flatMap { BlobID($0) }].compactMap(\.self)))
-            return entered
+            return try await enter(try await thread.run { try Ingest.keepCover(path, in: trail) })
         } catch {
             await takeBack(trail.made)
             throw Self.isFull(error) ? diskIsFull(path) : error
         }
     }
 
-    /// Removes blobs that no title uses. Another ingest of the very same source may lose what it has not entered yet.
+    /// Removes what a failed ingest made, where no title uses it. Another ingest of the very same source may lose what it has not
+    /// entered yet.
     func takeBack(_ made: Set<BlobID>) async {
         let blobs = titles.blobs
         for blob in made {

@@ -47,8 +47,10 @@ package enum TitleStore {
         "SELECT count(*) FROM titles WHERE media_blob = $1 OR cover_blob = $1 OR sample_blob = $1"
     )
 
+    static let blobs = SQL("SELECT id, media_blob, cover_blob, sample_blob FROM titles WHERE id > $1 ORDER BY id LIMIT $2")
+
     package static let statements = [
-        insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, media, longest, blobUsers,
+        insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, media, longest, blobUsers, blobs,
     ]
 
     /// Whether the title was inserted; false when its source is already in the catalog.
@@ -121,6 +123,18 @@ package enum TitleStore {
     /// How long the longest title plays, in milliseconds; 0 without titles.
     static func longest(in transaction: any Transaction) throws -> Int64 {
         try transaction.row(longest, [])?.integerIfPresent(0) ?? 0
+    }
+
+    /// Titles in the order of their ids, with the blobs that each uses.
+    static func blobs(
+        after id: String,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(title: String, blobs: [BlobID])] {
+        try transaction.rows(blobs, [.text(id), .integer(Int64(limit))]).map { row in
+            let names = [try row.text(1), try row.textIfPresent(2), try row.textIfPresent(3)]
+            return (try row.text(0), names.compactMap { $0.flatMap { BlobID($0) } })
+        }
     }
 
     /// Whether a title uses the blob.

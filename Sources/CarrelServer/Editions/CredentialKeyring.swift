@@ -67,6 +67,13 @@ package final class CredentialKeyring: Sendable {
         return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: now)
     }
 
+    /// What pairs are made with as far as is known without asking the database. It counts for whoever finds, together with the
+    /// right to a product, that nothing was revoked since: that the number of the last revocation is ``Issuer/serial``.
+    package func knownIssuer() -> Issuer {
+        let known = known.withLock { $0 }
+        return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: clock.now)
+    }
+
     /// Makes pairs of one moment.
     package struct Issuer: Sendable {
         let credentials: EditionCredentials

@@ -96,6 +96,14 @@ package struct EditionCredentials: Sendable {
         keys.values.map { Self.tag(of: account, $0) }
     }
 
+    /// Whether a pair has the form of those made here, genuine or not: nobody's own name and password do.
+    package static func hasForm(_ pair: Pair) -> Bool {
+        guard pair.userID.utf8.count <= 64, pair.password.utf8.count <= 64, let bytes = Base64URL.decode(pair.userID),
+            bytes.count == byteCount, bytes[0] == version
+        else { return false }
+        return Base64URL.decode(pair.password)?.count == 32
+    }
+
     /// Checks a pair, but for revocation. Asks nobody, and takes as long for a wrong password as for a right one.
     ///
     /// The product is what the route says is asked for, never what the client says it is.

@@ -37,6 +37,18 @@ struct EditionDownloads: Sendable {
     /// - Returns: nil when there is nothing.
     /// - Throws: what the database and the store of blobs throw.
     func find(_ productID: String, _ path: String?) async throws -> Found? {
+        for _ in 0..<3 {
+            do { return try await findOnce(productID, path) } catch is OpenEditions.Changed { continue }
+        }
+        throw HTTPError(
+            .serviceUnavailable,
+            "edition.changing",
+            "this edition is just being changed",
+            headers: ["Retry-After": "1"]
+        )
+    }
+
+    private func findOnce(_ productID: String, _ path: String?) async throws -> Found? {
         guard let opened = try await open.edition(productID, at: clock.now) else { return nil }
         let edition = opened.edition
         func found(_ item: Item, isSample: Bool = false) -> Found {

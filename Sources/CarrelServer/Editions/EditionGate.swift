@@ -49,12 +49,13 @@ struct EditionGate: Sendable {
         guard let (user, password) = request.basicCredentials else {
             return try await readers.mayRead(productID, session: request) ? nil : .invalid
         }
+        let pair = EditionCredentials.Pair(userID: user, password: password)
         do {
-            try await credentials.verify(EditionCredentials.Pair(userID: user, password: password), product: productID)
+            try await credentials.verify(pair, product: productID)
             return nil
         } catch let error as EditionCredentials.Refusal {
-            // What is forged is refused without asking anybody; a reader's own password is none of it.
-            guard error == .invalid, style == .challenge else { return error }
+            // What is forged, or signed by a key that is gone, is refused without asking anybody; a reader's own password is not.
+            guard error == .invalid, style == .challenge, !EditionCredentials.hasForm(pair) else { return error }
         }
         return try await readers.mayRead(productID, basic: request) ? nil : .invalid
     }

@@ -6,6 +6,7 @@ package import CarrelStore
 /// The SQL of editions.
 package enum EditionStore {
     static let products = SQL("SELECT product_id, issued_at, price, state FROM editions ORDER BY issued_at, product_id")
+    static let mark = SQL("SELECT count(*), CAST(coalesce(sum(updated_at), 0) AS BIGINT) FROM editions")
     static let insert = SQL(
         """
         INSERT INTO editions (title_id, product_id, price, state, issued_at, published_at, updated_at, content_at, byte_count,
@@ -102,12 +103,22 @@ package enum EditionStore {
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, insert, update, setContent, byProduct, byTitle, list, search, counts, lastUpdate, insertResource,
+        products, mark, insert, update, setContent, byProduct, byTitle, list, search, counts, lastUpdate, insertResource,
         deleteResources,
         resource, resources, setSample,
     ]
 
     /// Every edition as entitlement sees it.
+    /// All products and their mark; nil when it is the one that is known.
+    static func products(
+        unless known: ProductCatalog.Mark?,
+        in transaction: any Transaction
+    ) throws -> (products: [Product], mark: ProductCatalog.Mark)? {
+        guard let row = try transaction.row(mark, []) else { return nil }
+        let mark = ProductCatalog.Mark(count: try row.integer(0), sum: try row.integer(1))
+        return mark == known ? nil : (try products(in: transaction), mark)
+    }
+
     static func products(in transaction: any Transaction) throws -> [Product] {
         try transaction.rows(products, []).map {
             Product(

@@ -52,15 +52,16 @@ package struct Editions: Sendable {
 
     /// Enters what an ingest made: as a new product, or as new content of a product that is there.
     ///
-    /// - Returns: the edition, whether it is new, and blobs that nothing may need any more.
-    func add(
+    /// - Returns: the edition, and whether it is new.
+    /// - Throws: ``ServerError`` `conflict` when another product has the same content.
+    package func add(
         _ made: IngestedEdition,
         _ terms: Edition.Terms,
         by actor: Actor
-    ) async throws -> (edition: Edition, created: Bool, replaced: Set<BlobID>) {
+    ) async throws -> (edition: Edition, created: Bool) {
         let (now, id) = (clock.now, Random.uuid())
         let entry = actor.entry("edition.ingest", on: terms.productID, at: now)
-        let (created, replaced) = try await database.write { transaction -> (Bool, Set<BlobID>) in
+        let created = try await database.write { transaction -> Bool in
             let known = try EditionStore.edition(product: terms.productID, in: transaction)
             let title = Title(
                 id: known?.title.id ?? id,
@@ -72,6 +73,9 @@ package struct Editions: Sendable {
                 createdAt: known?.title.createdAt ?? now
             )
             let edition = try Self.edition(title, made, terms, known: known, at: now)
+            if let other = try TitleStore.title(sourceHash: made.sourceHash, in: transaction), other.id != known?.title.id {
+                throw ServerError(.conflict, "this content has just come into the catalog another way")
+            }
             if known != nil {
                 try EditionStore.setContent(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
                 try EditionStore.update(edition, in: transaction)
@@ -88,11 +92,10 @@ package struct Editions: Sendable {
             }
             try EditionStore.setResources(made.resources, of: title.id, in: transaction)
             try AuditStore.append(entry, in: transaction)
-            let old = [known?.mediaBlob, known?.title.cover?.blob].compactMap { $0.flatMap { BlobID($0) } }
-            return (known == nil, Set(old))
+            return known == nil
         }
         forget(terms.productID)
-        return (try await find(terms.productID), created, replaced)
+        return (try await find(terms.productID), created)
     }
 
     private static func edition(
@@ -145,10 +148,21 @@ package struct Editions: Sendable {
     /// Changes what is known of an edition.
     package func change(_ productID: String, _ change: Change, by actor: Actor) async throws -> Edition {
         try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
+        var samples: SampleChoice?
+        if let patterns = change.samples { samples = try await sampleChoice(patterns, of: productID) }
+        let choice = samples
         return try await update(productID, "edition.change", by: actor) { edition, transaction in
             var metadata = edition.title.metadata
             metadata.apply(change.metadata)
-            let samples = try Self.setSamples(change.samples, of: edition, in: transaction)
+            if let samples = choice {
+                guard samples.mediaBlob == edition.mediaBlob, samples.updatedAt == edition.updatedAt else {
+                    throw ServerError(.conflict, "\(productID) was changed at the same time: try again")
+                }
+                for (path, isSample) in samples.changes {
+                    try EditionStore.setSample(isSample, path, of: edition.title.id, in: transaction)
+                }
+                edition.sampleCount = samples.open
+            }
             if metadata != edition.title.metadata {
                 try TitleStore.updateMetadata(metadata, of: edition.title.id, in: transaction)
             }
@@ -156,7 +170,6 @@ package struct Editions: Sendable {
             edition.price = change.price ?? edition.price
             edition.issuedAt = change.issuedAt ?? edition.issuedAt
             if edition.publishedAt != nil, let date = change.publishedAt { edition.publishedAt = date }
-            edition.sampleCount = samples
         }
     }
 
@@ -168,27 +181,46 @@ package struct Editions: Sendable {
         }
     }
 
-    /// Opens what the patterns fit, and closes the rest. Returns how many are open.
-    private static func setSamples(_ patterns: [String]?, of edition: Edition, in transaction: any Transaction) throws -> Int {
-        guard let patterns else { return edition.sampleCount }
+    /// Which resources become open or shut, of an edition as it was read.
+    private struct SampleChoice: Sendable {
+        let mediaBlob: String
+        let updatedAt: Instant
+        var changes: [(path: String, isSample: Bool)] = []
+        var open = 0
+    }
+
+    /// Patterns that an edition's samples can be named by.
+    private static let patternLimit = 100
+
+    /// Opens what the patterns fit, and shuts the rest. Matching takes its time, so nothing waits for it.
+    private func sampleChoice(_ patterns: [String], of productID: String) async throws -> SampleChoice {
+        guard patterns.count <= Self.patternLimit else {
+            throw ServerError(.invalid, "at most \(Self.patternLimit) patterns name the samples of an edition")
+        }
+        let (edition, resources) = try await database.read { transaction in
+            guard let edition = try EditionStore.edition(product: productID, in: transaction) else { throw Self.unknown }
+            return (edition, try EditionStore.resources(of: edition.title.id, in: transaction))
+        }
         guard patterns.isEmpty || edition.title.kind == .edition else {
             throw ServerError(.invalid, "\(edition.productID) is one file, of which no part can be a sample")
         }
         let compiled = patterns.map { PathPattern($0) }
-        let resources = try EditionStore.resources(of: edition.title.id, in: transaction)
-        for (pattern, text) in zip(compiled, patterns) where !resources.contains(where: { pattern.matches($0.path) }) {
-            throw ServerError(.invalid, "\(edition.productID) has nothing that the sample \"\(text)\" fits")
-        }
-        var open = 0
+        var hasFit = [Bool](repeating: false, count: compiled.count)
+        var choice = SampleChoice(mediaBlob: edition.mediaBlob, updatedAt: edition.updatedAt)
         for resource in resources {
             // An edition with samples shows what it holds; its pages stay closed.
-            let isSample = compiled.contains { $0.matches(resource.path) } || !patterns.isEmpty && resource.path == "content.xml"
-            if isSample { open += 1 }
-            if isSample != resource.isSample {
-                try EditionStore.setSample(isSample, resource.path, of: edition.title.id, in: transaction)
+            var isSample = !patterns.isEmpty && resource.path == "content.xml"
+            for (number, pattern) in compiled.enumerated() where !(isSample && hasFit[number]) && pattern.matches(resource.path) {
+                isSample = true
+                hasFit[number] = true
             }
+            if isSample { choice.open += 1 }
+            if isSample != resource.isSample { choice.changes.append((resource.path, isSample)) }
         }
-        return open
+        if let number = hasFit.firstIndex(of: false) {
+            throw ServerError(.invalid, "\(edition.productID) has nothing that the sample \"\(patterns[number])\" fits")
+        }
+        return choice
     }
 
     /// Makes a draft, or what was withdrawn, readable.

@@ -15,7 +15,7 @@ extension Ingesting {
     /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
     func replaceCover(of title: Title, by path: String, _ editions: Editions, _ actor: Actor) async throws -> Title {
         guard let edition = try await editions.find(title: title.id) else { return try await replaceCover(of: title, by: path) }
-        return try await keepingCover(path, instead: title.cover?.blob) {
+        return try await keepingCover(path) {
             try await editions.setCover($0, of: edition.productID, by: actor).title
         }
     }
@@ -39,7 +39,7 @@ extension Ingesting {
         if case .same(let edition) = try await editions.match(sourceHash: hash, terms: terms) {
             var known = try await editions.takeAgain(edition, options, terms, by: actor)
             if let path = options.overrides.coverPath {
-                known = try await keepingCover(path, instead: known.title.cover?.blob) {
+                known = try await keepingCover(path) {
                     try await editions.setCover($0, of: terms.productID, by: actor)
                 }
             }
@@ -53,8 +53,7 @@ extension Ingesting {
                     sourceHash: hash
                 )
             }
-            let (edition, created, replaced) = try await editions.add(made, terms, by: actor)
-            await takeBack(replaced)
+            let (edition, created) = try await editions.add(made, terms, by: actor)
             return EditionOutcome(edition: edition, created: created, warnings: made.warnings)
         } catch {
             await takeBack(trail.made)

@@ -59,15 +59,26 @@ final class OpenEditions: Sendable {
         return opened
     }
 
+    /// An edition was changed after it was read here: what it holds now is not what is open.
+    struct Changed: Error {}
+
     /// A resource of an edition; nil when it has none at this path.
+    ///
+    /// - Throws: ``Changed`` when the edition is no longer as given, and is to be asked for again.
     func resource(_ path: String, of edition: Edition) async throws -> EditionResource? {
         let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
         let (known, changes) = state.withLock { ($0.resources[key], $0.changes) }
         if let known { return known }
-        guard let resource = try await database.readBriefly({ try EditionStore.resource(path, of: edition.title.id, in: $0) })
-        else {
-            return nil
+        let found = try await database.readBriefly { transaction -> (isSame: Bool, resource: EditionResource?) in
+            let now = try EditionStore.edition(title: edition.title.id, in: transaction)
+            guard now?.mediaBlob == edition.mediaBlob, now?.updatedAt == edition.updatedAt else { return (false, nil) }
+            return (true, try EditionStore.resource(path, of: edition.title.id, in: transaction))
         }
+        guard found.isSame else {
+            forget(edition.productID)
+            throw Changed()
+        }
+        guard let resource = found.resource else { return nil }
         state.withLock { if $0.changes == changes { $0.resources.insert(resource, for: key, cost: 1) } }
         return resource
     }
@@ -77,6 +88,7 @@ final class OpenEditions: Sendable {
         state.withLock {
             $0.changes += 1
             $0.editions.remove(productID)
+            $0.resources = RecentlyUsed(limit: Self.resourceLimit)
         }
     }
 }

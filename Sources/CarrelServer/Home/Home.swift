@@ -36,6 +36,8 @@ package struct Home: Sendable {
     package var socketPath: String { "\(directory)/carrel.sock" }
     /// Says where the state is when it is not in the home.
     package var databaseNotePath: String { "\(directory)/database" }
+    /// The last seal of the audit log.
+    package var auditHeadPath: String { "\(directory)/audit.head" }
     package var settingsPath: String { "\(directory)/carrel.conf" }
     /// Where the settings of a system upstream are.
     package func upstreamSettingsPath(_ name: String) -> String { "\(directory)/upstream/\(name).conf" }

@@ -63,6 +63,7 @@ extension CarrelService {
         guard unsafe rename(fresh, home.databasePath) == 0 else {
             throw ServerError(.home, "cannot write \(home.databasePath): \(reason(errno))")
         }
+        AuditHead(path: home.auditHeadPath).forget()
     }
 
     private static func copy(_ source: String, to target: String) throws {

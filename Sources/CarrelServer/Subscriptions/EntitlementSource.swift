@@ -14,6 +14,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
+    /// Whether its grants say how many revocations there were when it looked.
+    var countsRevocations: Bool { get }
+
     /// How the system behind it is; nil for a source that asks nobody.
     var health: UpstreamHealth? { get }
 
@@ -35,12 +38,20 @@ package protocol EntitlementSource: Sendable {
     /// Whether the token's account may read a product; nil when the token is none of this source's.
     func decision(on productID: String, token: String) async throws -> SourceDecision?
 
+    /// Why somebody may or may not read a product, by the name that they sign in with; nil when the source does not know the name.
+    ///
+    /// Nobody else is asked for it, and nothing changes.
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
+
     /// Ends what the token stands for. Whether it was one of this source's.
     func signOut(_ token: String, for caller: Actor) async throws -> Bool
 }
 
 extension EntitlementSource {
+    package var countsRevocations: Bool { false }
     package var health: UpstreamHealth? { nil }
+
+    package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? { nil }
 }
 
 /// What somebody typed, and where from.
@@ -124,7 +135,8 @@ package enum SourceDecision: Sendable, Equatable {
     /// - rule: why, for the audit log.
     /// - tag: marks what is handed out, so that it can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
-    case granted(rule: String, tag: String, life: Duration? = nil)
+    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    case granted(rule: String, tag: String, life: Duration? = nil, serial: UInt32? = nil)
     /// - status: may be missing, as one canned user shows.
     /// - tag: whom it is said to, for the audit log; nil where nobody is known.
     case refused(status: String?, message: String?, tag: String? = nil)
@@ -155,19 +167,21 @@ package enum SourceDecision: Sendable, Equatable {
     ///   - tag: whose they are.
     ///   - now: the time.
     ///   - source: what the rule's name begins with in the audit log.
+    ///   - serial: the number of the last revocation.
     init(
         of entitlement: Entitlement,
         on productID: String,
         _ products: Products,
         tag: String,
         at now: Instant,
-        source: String = ""
+        source: String = "",
+        serial: UInt32? = nil
     ) {
         let product = products[productID]
         switch entitlement.verdict(on: product, of: products, at: now) {
         case .granted(let rule):
             let end = entitlement.lasts(on: product, of: products, at: now)
-            self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now })
+            self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now }, serial: serial)
         case .notEntitled: self = .notEntitled(to: tag)
         case .expired: self = .expired(to: tag)
         case .suspended: self = .suspended(to: tag)

@@ -3,6 +3,9 @@ struct EntitlementSources: Sendable {
     /// In the order of the configuration.
     let inOrder: [any EntitlementSource]
 
+    /// Whether all their grants say how many revocations there were.
+    var countRevocations: Bool { inOrder.allSatisfy(\.countsRevocations) }
+
     /// Asks the source whose token it is, or, where nobody knows it, those that could: in order, up to the first answer that leaves
     /// no doubt. So a token that Carrel made goes to nobody else.
     ///

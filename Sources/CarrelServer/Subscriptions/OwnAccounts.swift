@@ -90,6 +90,8 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Tokens
 
+    var countsRevocations: Bool { true }
+
     func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
@@ -126,28 +128,38 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
+    private struct Holdings: Sendable {
+        let session: Session
+        let state: Session.State
+        let entitlement: Entitlement
+        /// The number of the last revocation.
+        let serial: UInt32
+    }
+
     /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended. One that was
     /// reused ends, with all that came of it.
-    private func holdings(
-        _ token: OpaqueToken
-    ) async throws -> (session: Session, state: Session.State, entitlement: Entitlement)? {
+    private func holdings(_ token: OpaqueToken) async throws -> Holdings? {
         let now = clock.now
-        let found = try await database.readBriefly { transaction -> (Session, Session.State, Entitlement)? in
+        let found = try await database.readBriefly { transaction -> Holdings? in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
-            let entitlement = try SubscriptionStore.entitlement(of: session.account, in: transaction)
-            return (session, session.state(at: now), entitlement)
+            return Holdings(
+                session: session,
+                state: session.state(at: now),
+                entitlement: try SubscriptionStore.entitlement(of: session.account, in: transaction),
+                serial: try RevocationStore.serial(in: transaction)
+            )
         }
-        guard let (session, state, entitlement) = found else { return nil }
-        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
-        guard state == .live || state == .stale else { return nil }
-        return (session, state, entitlement)
+        guard let found else { return nil }
+        if found.state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
+        return found.state == .live || found.state == .stale ? found : nil
     }
 
     func standing(of text: String) async throws -> Standing? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, state, entitlement) = try await holdings(token) else {
+        guard let holdings = try await holdings(token) else {
             return Standing(.stale, message: "Please sign in again")
         }
+        let (session, state, entitlement) = (holdings.session, holdings.state, holdings.entitlement)
         try await sessions.touch(session, token)
         var standing = try await Standing(of: entitlement, products, at: clock.now)
         guard standing.state != .suspended else { return standing }
@@ -158,8 +170,34 @@ struct OwnAccounts: EntitlementSource {
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         guard let token = Sessions.token(text) else { return nil }
-        guard let (session, _, entitlement) = try await holdings(token) else { return .notRecognised }
+        guard let holdings = try await holdings(token) else { return .notRecognised }
         let products = try await products.current()
-        return SourceDecision(of: entitlement, on: productID, products, tag: session.account.id, at: clock.now)
+        return SourceDecision(
+            of: holdings.entitlement,
+            on: productID,
+            products,
+            tag: holdings.session.account.id,
+            at: clock.now,
+            serial: holdings.serial
+        )
+    }
+
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
+        guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else { return nil }
+        let subscriptions = Subscriptions(database: database, clock: clock, products: products)
+        let explanation = try await subscriptions.explain(productID, to: account)
+        let (verdict, rule): (SourceExplanation.Verdict, String?) =
+            switch explanation.verdict {
+            case .granted(let rule): (.granted, rule)
+            case .notEntitled: (.notEntitled, nil)
+            case .expired: (.expired, nil)
+            case .suspended: (.suspended, nil)
+            }
+        return SourceExplanation(
+            verdict: verdict,
+            rule: rule,
+            findings: explanation.findings,
+            lastGrant: try await database.read { try AuditStore.lastGrant(of: productID, to: account.id, in: $0) }
+        )
     }
 }

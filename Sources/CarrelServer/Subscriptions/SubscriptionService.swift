@@ -7,7 +7,7 @@ struct SubscriptionService: Sendable {
     let sources: EntitlementSources
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
-    let database: any Database
+    let audit: AuditGroup
     let activity: Activity
     /// How long an edition's credentials live.
     let credentialLife: Duration
@@ -63,25 +63,39 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        try await credentials(for: productID, caller: caller) {
+        try await credentials(for: productID, isCounted: sources.countRevocations, caller: caller) {
             try await sources.decision(on: productID, token: token)
         }
     }
 
     /// Fresh credentials where `decide` grants the product. What is revoked after it was asked voids them, too.
+    ///
+    /// - Parameters:
+    ///   - productID: the product.
+    ///   - isCounted: whether a grant says how many revocations there were; it may be asked for twice then.
+    ///   - caller: for the audit log.
+    ///   - decide: says whether the product is granted.
+    /// - Returns: the answer.
+    /// - Throws: what `decide` and the database throw.
     func credentials(
         for productID: String,
+        isCounted: Bool = false,
         caller: Actor,
         _ decide: () async throws -> SourceDecision?
     ) async throws -> CredentialsAnswer {
-        let issuer = try await credentials.issuer()
-        let known = try await decide()
+        var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
+        var known = try await decide()
+        if isCounted, case .granted(_, _, _, let serial) = known, serial != issuer.serial {
+            // Something was revoked that is not known here yet.
+            issuer = try await credentials.issuer()
+            known = try await decide()
+        }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
-        if productID.isEmpty, case .granted(_, let tag, _) = decision { decision = .notEntitled(to: tag) }
+        if productID.isEmpty, case .granted(_, let tag, _, _) = decision { decision = .notEntitled(to: tag) }
         let now = issuer.now
         switch decision {
-        case .granted(let rule, let tag, let life):
+        case .granted(let rule, let tag, let life, _):
             let actor = Actor(tag, requestID: caller.requestID)
             try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             activity.count(.credentials)
@@ -112,6 +126,6 @@ struct SubscriptionService: Sendable {
     }
 
     private func record(_ entry: Audit.Entry) async throws {
-        try await database.write { try AuditStore.append(entry, in: $0) }
+        try await audit.record(entry)
     }
 }

@@ -24,7 +24,7 @@ package enum SubscriptionStore {
         SELECT subscriptions.id, subscriptions.starts_at, subscriptions.ends_at, plans.name, plans.scope, plans.grace_issues,
             plans.device_limit, subscriptions.revoked_at
         FROM subscriptions JOIN plans ON plans.name = subscriptions.plan
-        WHERE subscriptions.account_id = $1 ORDER BY subscriptions.starts_at, subscriptions.id
+        WHERE subscriptions.account_id = $1 ORDER BY subscriptions.starts_at
         """
     )
     static let subscriptionByID = SQL("SELECT account_id, starts_at, ends_at, revoked_at FROM subscriptions WHERE id = $1")
@@ -77,7 +77,7 @@ package enum SubscriptionStore {
     }
 
     static func subscriptions(of account: String, in transaction: any Transaction) throws -> [Subscription] {
-        try transaction.rows(subscriptionsOfAccount, [.text(account)]).map {
+        let found = try transaction.rows(subscriptionsOfAccount, [.text(account)]).map {
             Subscription(
                 id: try $0.text(0),
                 plan: try plan($0, from: 3, in: transaction),
@@ -86,6 +86,8 @@ package enum SubscriptionStore {
                 revokedAt: try $0.instantIfPresent(7)
             )
         }
+        // Here, because the database would sort even one of them.
+        return found.count < 2 ? found : found.sorted { ($0.startsAt, $0.id) < ($1.startsAt, $1.id) }
     }
 
     static func insert(

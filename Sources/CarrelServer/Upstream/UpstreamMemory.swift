@@ -35,6 +35,12 @@ final class UpstreamMemory: Sendable {
         return try await database.readBriefly { try UpstreamStore.record(hash, product: product, in: $0) }
     }
 
+    /// What is known of somebody by the name that they signed in with; nil for one who never did.
+    func record(named name: String, product: String) async throws -> UpstreamStore.Record? {
+        let (subject, product) = (subject("name", name.lowercased()), Self.kept(product))
+        return try await database.read { try UpstreamStore.record(ofAccount: subject, product: product, in: $0) }
+    }
+
     /// Somebody signed in, and their account, by a name that says nothing to others.
     func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
         let subject = subject("name", name.lowercased())

@@ -291,6 +291,18 @@ final class UpstreamSource: EntitlementSource {
         }
     }
 
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
+        guard let known = try await memory.record(named: name, product: productID) else { return nil }
+        let grant = try await database.read { try AuditStore.lastGrant(of: productID, to: known.subject, in: $0) }
+        let isAvailable = state.withLock { $0.breaker.state == .closed }
+        let now = clock.now
+        var found = try policy.explanation(of: productID, known, isAvailable: isAvailable, lastGrant: grant, at: now)
+        if let product = try await products.current()[productID], product.state != .published {
+            (found.verdict, found.rule) = (.notEntitled, nil)
+        }
+        return found
+    }
+
     /// A grant, unless the product is none that is out.
     private func granted(
         _ rule: String,

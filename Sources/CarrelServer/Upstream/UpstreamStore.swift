@@ -5,6 +5,9 @@ import CarrelSubscription
 /// The SQL of what systems upstream said, for the time when they do not answer. Tokens are there only as keyed hashes.
 package enum UpstreamStore {
     static let token = SQL("SELECT subject, state, confirmed_at FROM upstream_tokens WHERE token_hash = $1")
+    static let newestToken = SQL(
+        "SELECT state, confirmed_at FROM upstream_tokens WHERE subject = $1 ORDER BY confirmed_at DESC LIMIT 1"
+    )
     static let setToken = SQL(
         """
         INSERT INTO upstream_tokens (token_hash, source, subject, state, confirmed_at) VALUES ($1, $2, $3, $4, $5)
@@ -34,7 +37,7 @@ package enum UpstreamStore {
     static let deleteOldGrants = SQL("DELETE FROM upstream_grants WHERE granted_at < $1")
 
     package static let statements = [
-        token, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, deleteOldTokens,
+        token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, deleteOldTokens,
         deleteOldAccounts, deleteOldGrants,
     ]
 
@@ -51,11 +54,30 @@ package enum UpstreamStore {
     /// The record of a token, with the grant of a product where one is named; nil for a token that was never seen.
     static func record(_ hash: [UInt8], product: String? = nil, in transaction: any Transaction) throws -> Record? {
         guard let row = try transaction.row(token, [.blob(hash)]) else { return nil }
-        let subject = try row.text(0)
-        guard let state = FailPolicy.Memory.Token(rawValue: try row.text(1)) else {
+        let memory = try memory(of: try row.text(1), confirmedAt: try row.instant(2))
+        return try record(of: try row.text(0), memory, product, in: transaction)
+    }
+
+    /// The record of an account by its newest token; nil for an account that never had one.
+    static func record(ofAccount subject: String, product: String?, in transaction: any Transaction) throws -> Record? {
+        guard let row = try transaction.row(newestToken, [.text(subject)]) else { return nil }
+        return try record(of: subject, try memory(of: try row.text(0), confirmedAt: try row.instant(1)), product, in: transaction)
+    }
+
+    private static func memory(of state: String, confirmedAt: Instant) throws -> FailPolicy.Memory {
+        guard let state = FailPolicy.Memory.Token(rawValue: state) else {
             throw ServerError(.home, "a token of a system upstream has a state that this version does not know")
         }
-        var record = Record(subject: subject, memory: FailPolicy.Memory(state, confirmedAt: try row.instant(2)))
+        return FailPolicy.Memory(state, confirmedAt: confirmedAt)
+    }
+
+    private static func record(
+        of subject: String,
+        _ memory: FailPolicy.Memory,
+        _ product: String?,
+        in transaction: any Transaction
+    ) throws -> Record {
+        var record = Record(subject: subject, memory: memory)
         if let account = try transaction.row(account, [.text(subject)]) {
             record.memory.isSuspended = try account.integer(0) != 0
             if let at = try account.instantIfPresent(2) { record.answer = (try account.blob(1), at) }

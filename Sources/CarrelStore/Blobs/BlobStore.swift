@@ -1,3 +1,5 @@
+public import CarrelBytes
+
 /// Keeps files of any size under the digest of their content, so that equal files are kept once and never change.
 ///
 /// All calls block: make them on a thread for that, except `OpenBlob.readNow`.
@@ -14,6 +16,16 @@ public protocol BlobStore: Sendable {
     /// Removes a blob and says whether it was there. Whoever has it open can read it to the end.
     @discardableResult
     func delete(_ id: BlobID) throws(StoreError) -> Bool
+
+    /// Removes the blobs that were finished before an instant and that are not in use.
+    ///
+    /// - Parameters:
+    ///   - before: what was finished then or later stays. Finishing the same content again counts.
+    ///   - isUsed: asked of each that is older.
+    /// - Returns: how many were removed.
+    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    @discardableResult
+    func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int
 
     /// Calls `body` with the name of every blob, in no order.
     func each(_ body: (BlobID) throws -> Void) throws

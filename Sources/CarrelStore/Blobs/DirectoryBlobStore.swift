@@ -1,4 +1,5 @@
 import CLinux
+public import CarrelBytes
 import Glibc
 
 /// Blobs as files in one folder: `ab/abcd…`, of mode 0600, in folders of mode 0700.
@@ -51,6 +52,19 @@ public final class DirectoryBlobStore: BlobStore {
                 if let id = BlobID(name) { try body(id) }
             }
         }
+    }
+
+    @discardableResult
+    public func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+        var count = 0
+        try each { id in
+            guard try !isUsed(id) else { return }
+            var status = stat()
+            guard unsafe stat(path(of: id), &status) == 0 else { return }
+            guard Int64(status.st_mtim.tv_sec) * 1000 + 999 < before.milliseconds else { return }
+            if try delete(id) { count += 1 }
+        }
+        return count
     }
 
     /// Where the blob of this name is, if it is there.

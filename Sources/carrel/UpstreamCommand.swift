@@ -1,0 +1,86 @@
+import CarrelCommandLine
+import CarrelJSON
+import CarrelServer
+import CarrelSettings
+
+struct UpstreamCommand: Command {
+    static let name = "upstream"
+    static let abstract = "Systems upstream that know who may read what."
+    static let subcommands: [any Command.Type] = [UpstreamCheckCommand.self]
+}
+
+struct UpstreamCheckCommand: Command {
+    var options = HomeOptions()
+    var system = ""
+    var user: String?
+    var readsPassword = false
+    var product = "com.example.issue-1"
+
+    static let name = "check"
+    static let abstract = "Ask a system upstream as the server would, and say whether it could be a source."
+    static let discussion = """
+        Reads the file upstream/NAME.conf of the home; subscription.sources need not name it yet, and no server need run. Asks about \
+        somebody who does not exist, who must get nothing, and with --user about a subscriber, who is signed in and out again. \
+        Ends with status 65 when an answer is wrong and with 75 when there is none.
+        """
+    static let examples = [
+        Example("carrel upstream check bureau", "Tells whether the system answers, and lets in nobody by mistake."),
+        Example(
+            "carrel upstream check bureau --user ann@example.org --password-stdin --product com.example.issue-7 < secret",
+            "Tells what it says of a subscriber, too."
+        ),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.system, "name", help: "What the file is called, without .conf."),
+            .option(\.user, "--user", value: "name", help: "A subscriber whom the system knows."),
+            .flag(\.readsPassword, "--password-stdin", help: "Read the subscriber's password from standard input."),
+            .option(\.product, "--product", value: "id", help: "The product to ask about."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        guard UpstreamFile.isName(system) else {
+            throw UsageError(.badValue, "a system upstream is called by lower-case letters, digits and '-'")
+        }
+        guard (user != nil) == readsPassword else { throw UsageError(.badValue, "--user and --password-stdin go together") }
+        let home = try options.open()
+        guard let file = try SettingsFile.read(home.upstreamSettingsPath(system)) else {
+            throw ServerError(.notFound, "there is no file \(home.upstreamSettingsPath(system))")
+        }
+        let loaded = try LoadedSettings<UpstreamFile>(file: file)
+        for warning in loaded.warnings { console.warning(warning) }
+        let check = try UpstreamCheck(loaded.values.settings(name: system), product: product)
+        let subscriber = try user.map { UpstreamCheck.Subscriber(name: $0, password: try PasswordInput.read(console)) }
+        let findings = await check.run(subscriber)
+        options.json ? console.print(["calls": .array(findings.map(Self.json))]) : print(findings, console)
+        let verdicts = findings.map(\.verdict)
+        if verdicts.contains(.wrong) {
+            throw ServiceProblem(status: 422, problem: ["detail": .string("'\(system)' must not be a source as it is")])
+        }
+        if verdicts.contains(.failed) {
+            throw ServiceProblem(status: 503, problem: ["detail": .string("'\(system)' did not answer every call")])
+        }
+    }
+
+    private func print(_ findings: [UpstreamCheck.Finding], _ console: Console) {
+        var table = TextTable(["CALL", "ABOUT", "ANSWER", "TIME", ""].map { TextTable.Column($0) })
+        for finding in findings {
+            let time = "\(Self.milliseconds(finding.duration)) ms"
+            table.add([finding.call, finding.about, finding.answer, time, finding.verdict.rawValue])
+        }
+        console.print(table)
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int64 {
+        duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+    }
+
+    private static func json(_ finding: UpstreamCheck.Finding) -> JSON {
+        [
+            "call": .string(finding.call), "about": .string(finding.about), "verdict": .string(finding.verdict.rawValue),
+            "answer": .string(finding.answer), "milliseconds": .integer(milliseconds(finding.duration)),
+        ]
+    }
+}

@@ -1,0 +1,88 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+import CarrelStore
+import CarrelTesting
+import Testing
+
+/// What somebody does who can write to the database, but has neither the master key nor the home.
+@Suite(.onBothDatabases)
+struct `The audit log` {
+    private func service() async throws -> TestService {
+        let test = try await TestService()
+        for name in ["alice", "bob", "carol", "dave"] {
+            _ = try await test.service.orders.place(Orders.Request(account: name, titleID: test.title.id))
+            _ = try await test.call(.post, "/admin/v1/accounts", body: ["name": .string("\(name)-2")], peer: .local(userID: 0))
+            test.clock.advance(by: .seconds(1))
+        }
+        #expect(try await test.service.audit.seal() >= 4)
+        guard case .intact(let count) = try await test.service.audit.verify() else { throw StoreError(.unavailable, "broken") }
+        #expect(count >= 4)
+        return test
+    }
+
+    private func write(_ sql: SQL, _ test: TestService) async throws {
+        try await test.service.database.write { try $0.run(sql, []) }
+    }
+
+    @Test(arguments: [
+        SQL("UPDATE audit SET reason = 'other' WHERE number = 2"), SQL("UPDATE audit SET at = at + 1 WHERE number = 2"),
+        SQL("DELETE FROM audit WHERE number = 2"),
+        SQL("DELETE FROM audit WHERE number = (SELECT max(number) FROM audit)"),
+    ])
+    func `shows what was changed or removed, its end too`(sql: SQL) async throws {
+        let test = try await service()
+        try await write(sql, test)
+        guard case .broken = try await test.service.audit.verify() else {
+            Issue.record("the change was not seen")
+            return
+        }
+    }
+
+    @Test func `is not sealed anew over a history that was written anew`() async throws {
+        let test = try await service()
+        try await write(SQL("UPDATE audit SET number = NULL, seal = NULL WHERE number >= 2"), test)
+        try await write(SQL("UPDATE audit SET reason = 'other' WHERE number IS NULL"), test)
+        await #expect(throws: ServerError.self) { try await test.service.audit.seal() }
+        guard case .broken(let number) = try await test.service.audit.verify() else {
+            Issue.record("the new history was taken for the old one")
+            return
+        }
+        #expect(number == 2)
+        let answer = try await test.call(.post, "/admin/v1/audit/verify", peer: .local(userID: 0))
+        #expect(answer.json["intact"] == false)
+        #expect(answer.json["firstBroken"] == 2)
+    }
+
+    @Test func `goes on where another process has sealed`() async throws {
+        let test = try await service()
+        let other = try await CarrelService.open(
+            try Home(at: test.directory.file("other")).sharingKey(of: test.directory.path),
+            database: test.service.database,
+            clock: test.clock
+        )
+        for service in [other, test.service, other] {
+            _ = try await service.orders.place(Orders.Request(account: "erin", titleID: test.title.id))
+            _ = try await test.call(
+                .post,
+                "/admin/v1/accounts",
+                body: ["name": .string("erin-\(try await service.audit.list(.init()).count)")],
+                peer: .local(userID: 0)
+            )
+            #expect(try await service.audit.seal() > 0)
+        }
+        guard case .intact = try await other.audit.verify(), case .intact = try await test.service.audit.verify() else {
+            Issue.record("two processes broke the chain")
+            return
+        }
+    }
+}
+
+extension Home {
+    /// The same home for another node: it has the same master key.
+    fileprivate func sharingKey(of other: String) async throws -> Home {
+        try await checkProcess(["cp", "\(other)/master.key", masterKeyPath])
+        return self
+    }
+}
