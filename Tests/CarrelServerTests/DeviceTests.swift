@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelServer
 import Testing
 

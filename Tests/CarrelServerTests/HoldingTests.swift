@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
@@ -160,7 +161,7 @@ struct `A plan that somebody holds` {
         #expect(try await shop.answer("") == "notentitled")
         try await shop.test.service.desk.setSuspended(true, shop.alice.id, by: staff)
         #expect(try await shop.answer("first") == "suspended")
-        let reasons = try await shop.entries("edition.credentials", by: shop.alice.id).map { $0.reason ?? "" }
+        let reasons = try await shop.entries("edition.credentials", by: shop.alice.id).map(\.reason)
         #expect(reasons.sorted() == ["notentitled", "notentitled", "plan all", "suspended"])
     }
 

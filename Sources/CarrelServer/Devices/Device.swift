@@ -38,6 +38,7 @@ package struct Device: Sendable, Equatable {
     ///   - now: when it comes back.
     ///   - others: the account's other devices.
     ///   - coolDown: how long a departure counts.
+    /// - Returns: what is to be kept of it.
     func returned(at now: Instant, beside others: [Device], coolDown: Duration) -> Device {
         var device = Device(id: id, accountID: accountID, name: name, createdAt: createdAt, seenAt: now)
         (device.takenAt, device.departures, device.departedAt) = (takenAt, departures, departedAt)
