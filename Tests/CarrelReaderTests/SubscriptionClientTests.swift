@@ -105,7 +105,8 @@ struct `A subscription client` {
     }
 
     @Test func `is not half-read from what is no file`() {
-        let store = FileSubscriptionStore(path: TemporaryDirectory().path)
+        let directory = TemporaryDirectory()
+        let store = FileSubscriptionStore(path: directory.path)
         #expect(throws: ReaderError.self) { try store.load() }
     }
 
