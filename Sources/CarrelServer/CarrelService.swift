@@ -157,12 +157,13 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
+        let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
         let signIn = SignInRoutes(
             accounts: accounts,
             desk: desk,
             check: check,
             callers: callers,
-            signOnLabel: settings.signOn.provider == nil ? nil : settings.signOn.label
+            signOnLabel: signOnLabel
         )
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
         signIn.add(to: &router)
@@ -219,7 +220,8 @@ package final class CarrelService: Sendable {
             staff: staff,
             desk: desk,
             callers: callers,
-            hasCannedUsers: settings.subscription.hasCannedUsers
+            hasCannedUsers: settings.subscription.hasCannedUsers,
+            signOnLabel: signOnLabel
         ).add(to: &router)
         ExplanationRoutes(sources: sources, products: products, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)

@@ -63,6 +63,33 @@ struct AccountList: Command {
     }
 }
 
+struct AccountShow: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "show"
+    static let abstract = "Show an account: its state, its role, and where it is signed in."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let path = try await client.accountPath(account)
+        let (known, role) = (try await client.call(.get, path), try await client.call(.get, "\(path)/role"))
+        let sessions = try await client.call(.get, "\(path)/sessions")["sessions"] ?? []
+        if options.json { return console.print(["account": known, "role": role["role"] ?? .null, "sessions": sessions]) }
+        let state = known["suspended"]?.bool == true ? "suspended" : "open"
+        console.print("\(known["name"]?.string ?? "")  \(role["role"]?.string ?? "")  \(state)  \(known["id"]?.string ?? "")")
+        var table = TextTable(["SESSION", "SINCE", "SEEN", "UNTIL"].map { TextTable.Column($0) })
+        for session in sessions.array ?? [] {
+            table.add(["id", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
 struct AccountPassword: Command {
     var options = HomeOptions()
     var account = ""

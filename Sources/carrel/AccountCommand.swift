@@ -7,9 +7,9 @@ struct AccountCommand: Command {
     static let name = "account"
     static let abstract = "Accounts of readers: create, change, let in."
     static let subcommands: [any Command.Type] = [
-        AccountCreate.self, AccountList.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
-        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, AccountToken.self, AccountExport.self,
-        AccountErase.self,
+        AccountCreate.self, AccountList.self, AccountShow.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
+        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, IdentityCommand.self, AccountToken.self,
+        AccountExport.self, AccountErase.self,
     ]
 }
 

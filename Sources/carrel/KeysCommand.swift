@@ -5,7 +5,25 @@ import CarrelJSON
 struct KeysCommand: Command {
     static let name = "keys"
     static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets and credentials."
-    static let subcommands: [any Command.Type] = [KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self]
+    static let subcommands: [any Command.Type] = [
+        KeysShow.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self,
+    ]
+}
+
+struct KeysShow: Command {
+    var options = HomeOptions()
+
+    static let name = "show"
+    static let abstract = "Say which version of the master key wraps new keys."
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let answer = try await HomeClient(options).call(.get, "/admin/v1/master-key")
+        if options.json { return console.print(answer) }
+        console.print("master key \(answer["version"]?.int ?? 0)")
+    }
 }
 
 struct KeysRotate: Command {

@@ -10,6 +10,7 @@ struct PlanCommand: Command {
     static let abstract = "Plans of subscribers: make them, give them, end them."
     static let subcommands: [any Command.Type] = [
         PlanCreate.self, PlanList.self, PlanGrant.self, PlanEnd.self, PlanGive.self,
+        PlanTakeBack.self,
     ]
 }
 
@@ -163,5 +164,27 @@ struct PlanGive: Command {
         if let end { body["end"] = .string(end.description) }
         let made = try await client.call(.post, try await client.accountPath(account) + "/purchases", .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
+    }
+}
+
+struct PlanTakeBack: Command {
+    var options = HomeOptions()
+    var id = ""
+    var end: Instant?
+
+    static let name = "take-back"
+    static let abstract = "End what 'plan give' gave."
+    static let discussion = "'carrel explain NAME' lists what an account was given, with ids."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.id, "id", help: "The id, as 'plan give' printed it."),
+            .option(\.end, "--at", help: "When it ends; now when left out."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
+        _ = try await HomeClient(options).call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", body)
     }
 }

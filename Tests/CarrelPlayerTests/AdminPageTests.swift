@@ -208,6 +208,64 @@ struct `The page at admin` {
         await site.stop()
     }
 
+    @Test func `rotates and voids what editions are downloaded with, and the log says so`() async throws {
+        let site = try await Site()
+        try await checkProcess([DemoServer.program, "account", "create", "alice", "--home", site.home])
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        /// Presses a button, says yes, and waits for what is said.
+        func press(_ selector: String, until said: String) async throws {
+            try await browser.script("document.getElementById('said').textContent = ''")
+            try await browser.click(selector)
+            try await browser.click("#question-yes")
+            try await browser.wait(until: "document.getElementById('said').textContent.includes('\(said)')")
+        }
+        try await go(browser, "keys", until: "Edition credentials")
+        try await press("#rotate-credential", until: "signs from")
+        try await press("#rotate-credential-at-once", until: "signs from")
+        try await press("#rotate-ticket-at-once", until: "signs from")
+        try await press("#void-all", until: "Void: all credentials")
+        try await browser.type("com.example.7", into: "form[name=revoke-product] [name=product]")
+        try await press("form[name=revoke-product] button", until: "Void: the credentials for com.example.7")
+        try await go(browser, "accounts", until: "alice")
+        try await browser.click("#accounts tbody tr:nth-child(1) a")
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
+        try await press("#void-credentials", until: "The credentials of alice are void")
+        try await go(browser, "audit", until: "credentials.rotate")
+        let entries = try await browser.text("#audit")
+        for action in ["credentials.rotate", "credentials.revoke", "ticket-key.rotate"] {
+            #expect(entries.contains(action), "\(action)")
+        }
+        await browser.close()
+        await site.stop()
+    }
+
+    @Test func `draws what happened, and says it in tables too`() async throws {
+        let site = try await Site()
+        for attempt in 0..<3 {
+            _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=nobody&password=\(attempt)"])
+        }
+        let browser = try await Browser.start(.chromium)
+        try await setUp(site, browser)
+        try await browser.wait(until: "document.querySelectorAll('.chart svg').length === 6")
+        let refusals = try await browser.script(
+            """
+            const figure = [...document.querySelectorAll('.chart')].find((one) => one.textContent.includes('Refusals'));
+            figure.querySelector('summary').click();
+            const cells = [...figure.querySelectorAll('thead th, tbody td')].map((cell) => cell.textContent);
+            const svg = figure.querySelector('svg');
+            return [svg.getAttribute('role'), svg.getAttribute('aria-label'), figure.querySelector('caption').textContent,
+              cells.join(' '), String(figure.querySelectorAll('rect').length)];
+            """
+        )
+        let said = (refusals.array ?? []).compactMap(\.string)
+        #expect(said.count == 5 && said[0] == "img" && said[2] == "Refusals, by reason")
+        #expect(said.count == 5 && said[1].hasPrefix("Refusals, by reason: 3 from "), "\(said)")
+        #expect(said.count == 5 && said[3] == "When notrecognised In all 3 3" && said[4] == "1", "\(said)")
+        await browser.close()
+        await site.stop()
+    }
+
     @Test(arguments: [(360, BrowserOptions.ColorScheme.light), (360, .dark), (1440, .light), (1440, .dark)])
     func `fits its window, and every control has a name`(width: Int, scheme: BrowserOptions.ColorScheme) async throws {
         let site = try await Site(["--canned-users"])

@@ -8,7 +8,7 @@ import Testing
 
 /// What somebody does who can write to the database, but has neither the master key nor the home.
 @Suite(.onBothDatabases)
-struct `The audit log` {
+struct `The chain of the audit log` {
     private func service() async throws -> TestService {
         let test = try await TestService()
         for name in ["alice", "bob", "carol", "dave"] {

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelTesting
 import Testing
 
 /// Who may do what: the table of the house, once more, by hand.
@@ -26,6 +27,21 @@ struct `Roles` {
     @Test func `all stand in the table`() {
         #expect(Set(Self.table.map(\.permission)) == Set(Permission.allCases))
         #expect(Set(Self.order) == Set(Role.allCases))
+    }
+
+    @Test func `are documented as they are`() async throws {
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let text = try await checkProcess(["cat", "\(root)/docs/admin.md"])
+        var documented: [String: [Bool]] = [:]
+        for row in text.split(separator: "\n") where row.hasPrefix("| `") {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: false)
+            guard cells.count == 8, let name = cells[1].split(separator: "`").dropFirst().first else { continue }
+            documented[String(name)] = cells[2...6].map { $0.contains("yes") }
+        }
+        let known = Permission.allCases.map { permission in
+            (permission.rawValue, Self.order.map { $0.may(permission) })
+        }
+        #expect(documented == Dictionary(uniqueKeysWithValues: known))
     }
 
     /// What each role gets from the API: a call, and who may make it.

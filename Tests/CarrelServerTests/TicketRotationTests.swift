@@ -97,8 +97,8 @@ struct `Ticket secrets` {
             database: test.service.database,
             clock: test.clock
         )
-        _ = try await other.tickets.rotate(atOnce: false)
-        _ = try await other.tickets.rotate(atOnce: true)
+        _ = try await other.tickets.rotate(atOnce: false, by: .operator)
+        _ = try await other.tickets.rotate(atOnce: true, by: .operator)
         let known = try await test.playlist(order)
         #expect(signer(known) == 1, "not asked for yet")
         test.clock.advance(by: .seconds(60))
@@ -126,8 +126,10 @@ struct `Ticket secrets` {
 
     @Test func `never share an id: when all are in use, that is said`() async throws {
         let test = try await TestService()
-        for id in 2...255 { #expect(try await test.service.tickets.rotate(atOnce: false).id == UInt8(id)) }
-        await #expect(throws: ServerError(.conflict, "")) { _ = try await test.service.tickets.rotate(atOnce: false) }
-        #expect(try await test.service.tickets.rotate(atOnce: true).forgotten == 255)
+        for id in 2...255 { #expect(try await test.service.tickets.rotate(atOnce: false, by: .operator).id == UInt8(id)) }
+        await #expect(throws: ServerError(.conflict, "")) {
+            _ = try await test.service.tickets.rotate(atOnce: false, by: .operator)
+        }
+        #expect(try await test.service.tickets.rotate(atOnce: true, by: .operator).forgotten == 255)
     }
 }

@@ -21,6 +21,9 @@ static const unsigned char account_html[] = {
 static const unsigned char account_js[] = {
 #embed "assets/account.js"
 };
+static const unsigned char admin_access_js[] = {
+#embed "assets/admin-access.js"
+};
 static const unsigned char admin_account_js[] = {
 #embed "assets/admin-account.js"
 };
@@ -245,6 +248,7 @@ static const struct cweb_asset table[] = {
     ASSET(account_css, "account.css", CSS),
     ASSET(account_html, "account.html", HTML),
     ASSET(account_js, "account.js", JAVASCRIPT),
+    ASSET(admin_access_js, "admin-access.js", JAVASCRIPT),
     ASSET(admin_account_js, "admin-account.js", JAVASCRIPT),
     ASSET(admin_accounts_js, "admin-accounts.js", JAVASCRIPT),
     ASSET(admin_api_js, "admin-api.js", JAVASCRIPT),

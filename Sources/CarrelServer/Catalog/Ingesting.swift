@@ -30,6 +30,7 @@ package final class Ingesting: Sendable {
     package func ingest(
         _ path: String,
         _ options: IngestOptions,
+        by actor: Actor = .operator,
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
     ) async throws -> Outcome {
         let (scratch, blobs) = (scratch, titles.blobs)
@@ -39,8 +40,8 @@ package final class Ingesting: Sendable {
         if let known = try await titles.find(sourceHash: hash) {
             var metadata = known.metadata
             metadata.apply(options.overrides)
-            var title = try await titles.update(metadata, of: known)
-            if let path = options.overrides.coverPath { title = try await replaceCover(of: title, by: path) }
+            var title = try await titles.update(metadata, of: known, by: actor)
+            if let path = options.overrides.coverPath { title = try await replaceCover(of: title, with: path, by: actor) }
             return Outcome(title: title, created: false, warnings: options.cutsOtherwise ? [Self.cutStays] : [])
         }
         let trail = BlobTrail(blobs)
@@ -48,7 +49,7 @@ package final class Ingesting: Sendable {
             let made = try await thread.run {
                 try Ingest(blobs: trail, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
             }
-            let (title, created) = try await titles.add(made)
+            let (title, created) = try await titles.add(made, by: actor)
             return Outcome(title: title, created: created, warnings: made.warnings)
         } catch {
             await takeBack(trail.made)
@@ -59,8 +60,8 @@ package final class Ingesting: Sendable {
     private static let cutStays = "the title is in the catalog already: its segments and its sample stay as they are"
 
     /// Gives a title the picture in a file as its cover.
-    func replaceCover(of title: Title, by path: String) async throws -> Title {
-        try await keepingCover(path) { try await titles.setCover($0, of: title) }
+    func replaceCover(of title: Title, with path: String, by actor: Actor) async throws -> Title {
+        try await keepingCover(path) { try await titles.setCover($0, of: title, by: actor) }
     }
 
     /// Keeps the picture in a file and enters it. The one before it goes with the next ``BlobSweep``.

@@ -42,7 +42,7 @@ struct TitleRoutes {
 
     /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
     private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await callers.require(request, .changeCatalog)
+        let actor = try await callers.require(request, .changeCatalog)
         var options = IngestOptions()
         options.overrides = try Self.overrides(request.query)
         options.allowTruncated = request.query.flag("allowTruncated")
@@ -53,7 +53,7 @@ struct TitleRoutes {
         defer { unsafe unlink(path) }
         let outcome: Ingesting.Outcome
         do {
-            outcome = try await ingesting.ingest(path, options)
+            outcome = try await ingesting.ingest(path, options, by: actor)
         } catch let error as IngestError {
             throw HTTPError(upload: error)
         }

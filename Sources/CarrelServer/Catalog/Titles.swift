@@ -45,7 +45,7 @@ package struct Titles: Sendable {
     }
 
     /// Adds what an ingest made. A source that is there already gives the title that is there.
-    package func add(_ made: IngestedTitle) async throws -> (title: Title, created: Bool) {
+    package func add(_ made: IngestedTitle, by actor: Actor) async throws -> (title: Title, created: Bool) {
         let title = Title(
             id: Random.uuid(),
             kind: .audiobook,
@@ -56,6 +56,7 @@ package struct Titles: Sendable {
             createdAt: clock.now
         )
         let index = made.index.serialized()
+        let entry = actor.entry("title.ingest", on: title.id, at: title.createdAt)
         return try await database.write { transaction in
             let created = try TitleStore.insert(
                 title,
@@ -64,7 +65,10 @@ package struct Titles: Sendable {
                 segmentIndex: index,
                 in: transaction
             )
-            if created { return (title, true) }
+            if created {
+                try AuditStore.append(entry, in: transaction)
+                return (title, true)
+            }
             guard let known = try TitleStore.title(sourceHash: made.sourceHash, in: transaction) else {
                 throw ServerError(.conflict, "the title could not be added")
             }
@@ -73,15 +77,23 @@ package struct Titles: Sendable {
     }
 
     /// Writes other metadata to a title.
-    package func update(_ metadata: TitleMetadata, of title: Title) async throws -> Title {
+    package func update(_ metadata: TitleMetadata, of title: Title, by actor: Actor) async throws -> Title {
         guard metadata != title.metadata else { return title }
-        try await database.write { try TitleStore.updateMetadata(metadata, of: title.id, in: $0) }
+        let entry = actor.entry("title.change", on: title.id, at: clock.now)
+        try await database.write { transaction in
+            try TitleStore.updateMetadata(metadata, of: title.id, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
         return try await find(title.id)
     }
 
     /// Gives a title another cover.
-    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title) async throws -> Title {
-        try await database.write { try TitleStore.setCover(cover.blob.text, cover.mediaType, of: title.id, in: $0) }
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title, by actor: Actor) async throws -> Title {
+        let entry = actor.entry("title.cover", on: title.id, at: clock.now)
+        try await database.write { transaction in
+            try TitleStore.setCover(cover.blob.text, cover.mediaType, of: title.id, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
         return try await find(title.id)
     }
 

@@ -14,7 +14,9 @@ extension Ingesting {
 
     /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
     func replaceCover(of title: Title, by path: String, _ editions: Editions, _ actor: Actor) async throws -> Title {
-        guard let edition = try await editions.find(title: title.id) else { return try await replaceCover(of: title, by: path) }
+        guard let edition = try await editions.find(title: title.id) else {
+            return try await replaceCover(of: title, with: path, by: actor)
+        }
         return try await keepingCover(path) {
             try await editions.setCover($0, of: edition.productID, by: actor).title
         }

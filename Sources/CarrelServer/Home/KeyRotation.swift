@@ -1,3 +1,4 @@
+package import CarrelBytes
 import CarrelCrypto
 package import CarrelStore
 
@@ -22,12 +23,16 @@ package struct KeyRotation {
     /// - Parameters:
     ///   - home: where the keyring is.
     ///   - database: what is wrapped.
+    ///   - actor: who asked for it; the entry of the audit log is written with the first of what is rewrapped.
+    ///   - now: the time.
     ///   - use: given the new keyring as soon as it is on disk, so that new orders use it.
     /// - Returns: how much was rewrapped.
     /// - Throws: ``ServerError`` `masterKey`, or what the database throws; run it again then.
     package static func run(
         home: Home,
         database: any Database,
+        by actor: Actor,
+        at now: Instant,
         use: (MasterKeyring) -> Void
     ) async throws -> Outcome {
         let lock = try FileLock(
@@ -39,7 +44,9 @@ package struct KeyRotation {
         try keyring.addKey(savingTo: home)
         use(keyring)
         let current = keyring
+        let entry = actor.entry("master-key.rotate", on: "", at: now, reason: String(current.current))
         var count = try await database.write { transaction -> Int in
+            try AuditStore.append(entry, in: transaction)
             let old = try SecretStore.secrets(in: transaction).filter { $0.secret.masterVersion != current.current }
             for (name, secret) in old {
                 try SecretStore.rewrap(name, try current.wrap(try current.unwrap(secret)), in: transaction)

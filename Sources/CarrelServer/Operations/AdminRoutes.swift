@@ -72,8 +72,9 @@ struct AdminRoutes {
         }
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in
             let actor = try await callers.require(request, .rotateKeys)
-            let outcome = try await KeyRotation.run(home: home, database: database) { master.use($0) }
-            try await record(actor, "master-key.rotate", reason: String(outcome.version))
+            let outcome = try await KeyRotation.run(home: home, database: database, by: actor, at: accounts.clock.now) {
+                master.use($0)
+            }
             return .json([
                 "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
             ])
@@ -84,18 +85,12 @@ struct AdminRoutes {
         }
         router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in
             let actor = try await callers.require(request, .rotateKeys)
-            let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"))
-            try await record(actor, "ticket-key.rotate", reason: request.query.flag("atOnce") ? "at-once" : "")
+            let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"), by: actor)
             return .json([
                 "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
                 "forgotten": .integer(rotation.forgotten),
             ])
         }
-    }
-
-    private func record(_ actor: Actor, _ action: String, reason: String) async throws {
-        let entry = actor.entry(action, on: "", at: accounts.clock.now, reason: reason)
-        try await database.write { try AuditStore.append(entry, in: $0) }
     }
 
     private static func json(_ live: SessionStore.Live) -> JSON {

@@ -9,6 +9,8 @@ package struct StaffRoutes {
     let callers: Callers
     /// Whether the canned users exist, which the page has a console for.
     let hasCannedUsers: Bool
+    /// What the button says that leads to the OpenID provider; nil where there is none.
+    let signOnLabel: String?
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/session") { request, _ in try await show(request) }
@@ -59,12 +61,12 @@ package struct StaffRoutes {
     /// Who is signed in, or that nobody is and whether anybody could be.
     private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let caller = try await callers.caller(request) else {
-            return Self.unstored(
-                .json([
-                    "signedIn": false, "confidential": .bool(request.isConfidential),
-                    "hasOwner": .bool(try await staff.hasOwner()),
-                ])
-            )
+            var answer: JSONObject = [
+                "signedIn": false, "confidential": .bool(request.isConfidential),
+                "hasOwner": .bool(try await staff.hasOwner()),
+            ]
+            if let signOnLabel { answer["signOn"] = .string(signOnLabel) }
+            return Self.unstored(.json(.object(answer)))
         }
         return Self.unstored(.json(.object(Self.json(caller, hasCannedUsers))))
     }

@@ -64,16 +64,20 @@ package final class TicketKeyring: Sendable {
 
     /// Adds a secret that signs from now on.
     ///
-    /// - Parameter atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in
-    ///   others on the same database within a minute.
+    /// - Parameters:
+    ///   - atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in others on
+    ///     the same database within a minute.
+    ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool) async throws -> Rotation {
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
         let master = master
+        let entry = actor.entry("ticket-key.rotate", on: "", at: now, reason: atOnce ? "at-once" : "")
         let made = try await database.write { transaction -> Rotation in
+            try AuditStore.append(entry, in: transaction)
             let known = try SecretStore.signing(.ticket, in: transaction)
             let newest = try known.map { try master.unwrap($0.id, $0.wrapped) }.max {
                 ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id)

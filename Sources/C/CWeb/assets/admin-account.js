@@ -1,5 +1,6 @@
 // One account: what it is, its devices and sessions, what it holds, and why it may or may not read something.
 
+import { accessSections } from './admin-access.js';
 import { call, query } from './admin-api.js';
 import { action, ask, attempt, facts, form, heading, instantOf, mark, section, table, time } from './admin-parts.js';
 import { make } from './dom.js';
@@ -19,6 +20,7 @@ export async function accountView(me, id) {
     return text;
   });
   const { name } = account;
+  const access = await accessSections(me, account, path, act);
   return [
     heading(name, account.suspended ? 'Suspended: nothing is granted to it.' : ''),
     section('Account',
@@ -53,6 +55,7 @@ export async function accountView(me, id) {
       time(session.createdAt), time(session.seenAt), time(session.expiresAt),
       me.may('accounts.change') ? action('End', () => act(async () => { await call('DELETE', `${path}/sessions/${session.id}`); return 'Ended the session.'; })) : null,
     ]), 'Not signed in anywhere.')),
+    ...access,
     section('Orders', table('Orders', ['Order', 'Title', 'State', 'Placed'], orders.map((/** @type {any} */ order) => [
       make('code', { text: order.id }), make('code', { text: order.title }), order.state, time(order.createdAt),
     ]), 'No orders.')),
@@ -70,23 +73,7 @@ function changes(account, path, act) {
       type: 'button', class: 'button button-quiet', text: 'Suspend',
       onclick: async () => { if (await ask(`Suspend ${account.name}? Nothing will be granted to it.`, 'Suspend')) act(async () => { await call('PATCH', path, { suspended: true }); return `Suspended ${account.name}.`; }); },
     });
-  const link = make('output', { class: 'secret', hidden: true });
-  const signInLink = make('button', {
-    type: 'button', class: 'button button-quiet', text: 'Make a sign-in link',
-    onclick: () => attempt(async () => {
-      const made = await call('POST', 'sign-in-links', { account: account.name });
-      link.textContent = `${location.origin}${made.path}`;
-      link.hidden = false;
-      return 'The link works once, within an hour.';
-    }),
-  });
-  return make('div', {},
-    make('p', { class: 'actions' }, suspend, signInLink), link,
-    form({
-      name: 'password', verb: 'Set the password', quiet: true,
-      fields: [{ name: 'username', label: 'Name', value: account.name, autocomplete: 'username', hidden: true }, { name: 'password', label: 'New password', type: 'password', required: true, autocomplete: 'new-password', hint: 'All its sessions end.' }],
-      onsubmit: ({ password }) => act(async () => { await call('PATCH', path, { password }); return `Set the password of ${account.name}.`; }),
-    }));
+  return make('p', { class: 'actions' }, suspend);
 }
 
 /** @param {string} role @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */

@@ -22,7 +22,16 @@ export function catalogView(me) {
 /** @param {any} edition @param {() => unknown} reload */
 function changes(edition, reload) {
   const path = `editions/${encodeURIComponent(edition.productId)}`;
+  const [price, otherwise] = edition.price === 'paid' ? ['free', 'Make it free'] : ['paid', 'Make it paid'];
   return actions(
+    action(otherwise, async () => {
+      if (price === 'free' && !await ask(`Make ${edition.productId} free? Everybody can download it then.`, otherwise)) return;
+      await attempt(async () => {
+        await call('PATCH', path, { price });
+        await reload();
+        return `${edition.productId} is ${price}.`;
+      });
+    }, edition.productId),
     edition.state === 'published' ? null : action('Publish', () => attempt(async () => {
       await call('POST', `${path}/publish`, {});
       await reload();

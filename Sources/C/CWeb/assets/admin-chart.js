@@ -27,8 +27,9 @@ function ceiling(value) {
  * @param {string} title
  * @param {{at: string, parts: Record<string, number>}[]} slots oldest first; a part is a kind and how often
  * @param {(at: string) => string} label
+ * @param {boolean} [byKind] whether the kinds are worth naming, if there is only one too
  */
-export function chart(title, slots, label) {
+export function chart(title, slots, label, byKind = false) {
   const sums = slots.map((slot) => Object.values(slot.parts).reduce((sum, part) => sum + part, 0));
   const total = sums.reduce((sum, part) => sum + part, 0);
   const top = ceiling(Math.max(1, ...sums));
@@ -36,6 +37,7 @@ export function chart(title, slots, label) {
   const kinds = new Map();
   for (const slot of slots) for (const [kind, count] of Object.entries(slot.parts)) if (count > 0) kinds.set(kind, (kinds.get(kind) ?? 0) + count);
   const order = [...kinds.keys()].sort((a, b) => (kinds.get(b) ?? 0) - (kinds.get(a) ?? 0));
+  const isNamed = byKind && order.length > 0;
   const step = width / slots.length;
   const bars = slots.flatMap((slot, place) => {
     let y = height;
@@ -59,10 +61,10 @@ export function chart(title, slots, label) {
     make('div', { class: 'chart-top quiet', 'aria-hidden': 'true', text: top.toLocaleString() }),
     draw('svg', { viewBox: `0 -2 ${width} ${height + 4}`, role: 'img', preserveAspectRatio: 'none', 'aria-label': `${title}: ${total} from ${first} to ${last}` }, ...lines, ...bars),
     make('div', { class: 'chart-ends quiet', 'aria-hidden': 'true' }, make('span', { text: first }), make('span', { text: last })),
-    order.length > 1 ? make('ul', { class: 'legend' }, ...order.map((kind, place) => make('li', { class: `legend-${Math.min(place, colours - 1)}`, text: `${kind} ${(kinds.get(kind) ?? 0).toLocaleString()}` }))) : null,
+    isNamed ? make('ul', { class: 'legend' }, ...order.map((kind, place) => make('li', { class: `legend-${Math.min(place, colours - 1)}`, text: `${kind} ${(kinds.get(kind) ?? 0).toLocaleString()}` }))) : null,
     make('details', {}, make('summary', { text: 'As a table' }),
-      table(title, ['When', ...(order.length > 1 ? order : []), 'In all'], filled.map((slot) => [
-        label(slot.at), ...(order.length > 1 ? order.map((kind) => String(slot.parts[kind] ?? 0)) : []),
+      table(title, ['When', ...(isNamed ? order : []), 'In all'], filled.map((slot) => [
+        label(slot.at), ...(isNamed ? order.map((kind) => String(slot.parts[kind] ?? 0)) : []),
         String(Object.values(slot.parts).reduce((sum, part) => sum + part, 0)),
       ]), 'Nothing happened.')));
 }

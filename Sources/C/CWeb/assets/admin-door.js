@@ -5,7 +5,7 @@ import { form, heading } from './admin-parts.js';
 import { make } from './dom.js';
 
 /**
- * @param {{confidential: boolean, hasOwner: boolean}} session
+ * @param {{confidential: boolean, hasOwner: boolean, signOn?: string}} session
  * @param {(session: any) => void} enter
  * @returns {Node[]}
  */
@@ -46,7 +46,7 @@ function setup(link, enter) {
   ];
 }
 
-/** @param {{hasOwner: boolean}} session @param {(session: any) => void} enter */
+/** @param {{hasOwner: boolean, signOn?: string}} session @param {(session: any) => void} enter */
 function signIn(session, enter) {
   return [
     heading('Sign in', session.hasOwner
@@ -61,6 +61,6 @@ function signIn(session, enter) {
         { name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'current-password' },
       ],
       onsubmit: async ({ name, password }) => { enter(await call('POST', 'session', { name, password })); },
-    })),
+    }), session.signOn ? make('p', { class: 'actions' }, make('a', { class: 'button button-quiet', href: '/sign-in/oidc?to=%2Fadmin%2F', text: session.signOn })) : null),
   ];
 }

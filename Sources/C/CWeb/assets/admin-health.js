@@ -18,11 +18,11 @@ export async function healthView() {
     const { slots } = await call('GET', `statistics?by=${by}&count=${count}`);
     /** @param {string} at */
     const label = (at) => (by === 'minute' ? minute : hour).format(new Date(at));
-    /** @param {string} title @param {(slot: any) => Record<string, number>} parts */
-    const drawn = (title, parts) => chart(title, slots.map((/** @type {any} */ slot) => ({ at: slot.at, parts: parts(slot) })), label);
+    /** @param {string} title @param {(slot: any) => Record<string, number>} parts @param {boolean} [byKind] */
+    const drawn = (title, parts, byKind) => chart(title, slots.map((/** @type {any} */ slot) => ({ at: slot.at, parts: parts(slot) })), label, byKind);
     charts.replaceChildren(
       drawn('Sign-ins of apps', (slot) => ({ 'sign-ins': slot.signIns })),
-      drawn('Refusals, by reason', (slot) => slot.refusals),
+      drawn('Refusals, by reason', (slot) => slot.refusals, true),
       drawn('Streams begun', (slot) => ({ streams: slot.streams })),
       drawn('Segments', (slot) => ({ segments: slot.segments })),
       drawn('Positions reported', (slot) => ({ positions: slot.positions })),

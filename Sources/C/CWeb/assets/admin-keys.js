@@ -25,7 +25,11 @@ export async function keysView(me) {
       }))),
     section('Tickets',
       make('p', { text: 'Tickets are the short-lived parts of segment and key addresses. Rotating their secret disturbs nobody; at once, every player has to fetch its playlist again.' }),
-      make('p', { class: 'actions' }, ticketButton('Rotate', false), ticketButton('Rotate at once', true))),
+      rotation('ticket')),
+    section('Edition credentials',
+      make('p', { text: 'Apps download editions with credentials, which a secret of ours makes. Rotating it disturbs nobody; at once, every app has to ask for new ones.' }),
+      rotation('credential'),
+      revocation()),
     ...(me.may('service-keys.manage') ? [
       section('Back-office keys',
         table('Back-office keys', ['Name', 'Role', 'Made', 'Revoked', ''], keys.keys.map((/** @type {any} */ key) => [
@@ -44,18 +48,40 @@ export async function keysView(me) {
   ];
 }
 
-/** @param {string} text @param {boolean} atOnce */
-function ticketButton(text, atOnce) {
-  return make('button', {
-    type: 'button', class: 'button button-quiet', text,
+/** The buttons that change a secret. @param {'ticket'|'credential'} kind */
+function rotation(kind) {
+  /** @param {string} text @param {boolean} atOnce */
+  const button = (text, atOnce) => make('button', {
+    type: 'button', class: 'button button-quiet', id: `rotate-${kind}${atOnce ? '-at-once' : ''}`, text,
     onclick: async () => {
-      if (!await ask(atOnce ? 'End every ticket that was given out?' : 'Sign the next tickets with a new secret?', 'Rotate')) return;
+      if (!await ask(atOnce ? `End every ${kind} that was given out?` : `Make the next ${kind}s with a new secret?`, 'Rotate')) return;
       await attempt(async () => {
-        const done = await call('POST', `ticket-key/rotate${atOnce ? '?atOnce=true' : ''}`, {});
+        const done = await call('POST', `${kind}-key/rotate${atOnce ? '?atOnce=true' : ''}`, {});
         return `Secret ${done.key} signs from ${new Date(done.signsFrom).toLocaleTimeString()}.`;
       });
     },
   });
+  return make('p', { class: 'actions' }, button('Rotate', false), button('Rotate at once', true));
+}
+
+/** Voids what was given out for one product, or all of it. */
+function revocation() {
+  /** @param {string} what @param {Record<string, any>} body */
+  const revoke = async (what, body) => {
+    if (!await ask(`Void ${what}? Within a second they open nothing; apps that may still read ask for new ones.`, 'Void them')) return false;
+    await call('POST', 'credentials/revoke', body);
+    return `Void: ${what}.`;
+  };
+  return make('div', {},
+    form({
+      name: 'revoke-product', verb: 'Void the product’s credentials', quiet: true,
+      fields: [{ name: 'product', label: 'Product id', required: true, maxlength: 256 }],
+      onsubmit: ({ product }) => revoke(`the credentials for ${product}`, { product }),
+    }),
+    make('p', { class: 'actions' }, make('button', {
+      type: 'button', class: 'button button-quiet', id: 'void-all', text: 'Void all credentials',
+      onclick: () => attempt(() => revoke('all credentials', { all: true })),
+    })));
 }
 
 function create() {

@@ -124,12 +124,13 @@ window.addEventListener('hashchange', () => {
 byId('sign-out').addEventListener('click', () => attempt(async () => {
   await call('DELETE', 'session');
   history.replaceState(null, '', '/admin/');
-  leave({ confidential: true, hasOwner: true });
+  me = null;
+  await start();
   return 'Signed out.';
 }));
 whenOver(() => {
   if (!me) return;
-  leave({ confidential: true, hasOwner: true });
-  say('You were signed out. Sign in again.', true);
+  me = null;
+  start().then(() => say('You were signed out. Sign in again.', true));
 });
 start();

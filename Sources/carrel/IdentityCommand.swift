@@ -1,0 +1,88 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelJSON
+
+struct IdentityCommand: Command {
+    static let name = "identity"
+    static let abstract = "Identities at an OpenID provider that lead to an account."
+    static let subcommands: [any Command.Type] = [IdentityList.self, IdentityLink.self, IdentityUnlink.self]
+}
+
+struct IdentityList: Command {
+    var options = HomeOptions()
+    var account = ""
+
+    static let name = "list"
+    static let abstract = "List an account's identities."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let answer = try await client.call(.get, try await client.accountPath(account) + "/identities")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ISSUER", "SUBJECT", "SINCE", "LAST SIGN-IN"].map { TextTable.Column($0) })
+        for identity in answer["identities"]?.array ?? [] {
+            table.add(["issuer", "subject", "createdAt", "seenAt"].map { identity[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
+}
+
+struct IdentityLink: Command {
+    var options = HomeOptions()
+    var account = ""
+    var issuer = ""
+    var subject = ""
+
+    static let name = "link"
+    static let abstract = "Let an identity sign in to an account."
+    static let discussion = """
+        An identity is the provider and who somebody is there. A name or an address of electronic mail is none: providers give them \
+        to somebody else later.
+        """
+    static let examples = [
+        Example("carrel account identity link alice https://id.example.org 248289761001", "Lets that subject in as alice.")
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.issuer, "issuer", help: "The provider's address, as it calls itself."),
+            .positional(\.subject, "subject", help: "Who it is there."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let body: JSON = ["issuer": .string(issuer), "subject": .string(subject)]
+        let answer = try await client.call(.post, try await client.accountPath(account) + "/identities", body)
+        if options.json { console.print(answer) }
+    }
+}
+
+struct IdentityUnlink: Command {
+    var options = HomeOptions()
+    var account = ""
+    var issuer = ""
+    var subject = ""
+
+    static let name = "unlink"
+    static let abstract = "Let an identity sign in to an account no more."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.issuer, "issuer", help: "The provider's address, as 'identity list' shows it."),
+            .positional(\.subject, "subject", help: "Who it is there."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let query = "issuer=\(PercentEncoding.encode(issuer))&subject=\(PercentEncoding.encode(subject))"
+        _ = try await client.call(.delete, try await client.accountPath(account) + "/identities?\(query)")
+    }
+}

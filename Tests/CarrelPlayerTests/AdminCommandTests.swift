@@ -1,0 +1,144 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import Testing
+
+/// What the administrator's page can do, a command can do.
+struct `The commands of an administrator` {
+    /// What only a browser does: come and go at the page.
+    private static let browserOnly: Set<String> = [
+        "GET /admin/v1/session", "POST /admin/v1/session", "DELETE /admin/v1/session", "POST /admin/v1/setup",
+    ]
+    /// What `carrel ingest` does in the home itself, where no file has to be sent.
+    private static let uploads: Set<String> = [
+        "POST /admin/v1/titles", "POST /admin/v1/editions", "PUT /admin/v1/titles/{title}/cover",
+    ]
+    /// What `carrel receipt` does with transactions that a store signed, which its own tests have.
+    private static let receipts: Set<String> = [
+        "GET /admin/v1/accounts/{account}/receipts", "POST /admin/v1/accounts/{account}/receipts",
+        "DELETE /admin/v1/accounts/{account}/receipts/{environment}/{original}",
+    ]
+
+    /// The requests of an access log, as the API's document writes them.
+    private func requests(_ log: String) throws -> Set<String> {
+        var found: Set<String> = []
+        for line in log.split(separator: "\n") where line.hasPrefix("{\"time\"") {
+            let record = try JSON.parse(Array(line.utf8).rawSpan)
+            guard let method = record["method"]?.string, let route = record["route"]?.string else { continue }
+            let status = record["status"]?.int ?? 0
+            #expect((200...299).contains(status), "\(line)")
+            // Orders have an address of their own for shops; both are one thing.
+            found.insert("\(method) /" + (route.hasPrefix("v1/orders") ? "admin/\(route)" : route))
+        }
+        return found
+    }
+
+    @Test func `do all that the administrators' interface offers`() async throws {
+        let directory = TemporaryDirectory()
+        let home = directory.file("home")
+        let server = try BackgroundProcess([
+            DemoServer.program, "serve", "--home", home, "--port", "0", "--canned-users",
+        ])
+        let url = try await server.waitForLine(containing: "listening on http").split(separator: " ").last.map(String.init) ?? ""
+        func carrel(_ words: String..., input: String = "") async throws -> String {
+            try await checkProcess([DemoServer.program] + words + ["--home", home], input: Array(input.utf8))
+        }
+        func id(_ words: String...) async throws -> String {
+            let made = try await DemoServer.json(words + ["--home", home, "--json"])
+            return try #require(made["id"]?.string, "\(words)")
+        }
+        func first(_ list: String, _ words: String..., field: String = "id") async throws -> String {
+            let found = try await DemoServer.json(words + ["--home", home, "--json"])
+            return try #require(found[list]?.array?.first?[field]?.string, "\(words)")
+        }
+
+        let sound = directory.file("tone.mp3")
+        try await checkProcess([
+            "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "sine=duration=5", "-c:a", "libmp3lame", sound,
+        ])
+        let page = Array("<!doctype html><title>Issue</title>".utf8)
+        try await checkProcess(["mkdir", directory.file("issue")])
+        directory.write("issue/index.html", page)
+        _ = try await carrel("ingest", sound)
+        _ = try await carrel("ingest", directory.file("issue"), "--product-id", "issue-1")
+
+        let title = try await first("titles", "title", "list")
+        _ = try await carrel("title", "show", title)
+        _ = try await carrel("edition", "list")
+        _ = try await carrel("edition", "show", "issue-1")
+        _ = try await carrel("edition", "set", "issue-1", "--price", "free")
+        _ = try await carrel("edition", "withdraw", "issue-1")
+        _ = try await carrel("edition", "publish", "issue-1")
+
+        _ = try await carrel("account", "create", "alice", "--password-stdin", input: "correct horse battery\n")
+        _ = try await carrel("account", "list")
+        _ = try await carrel("account", "show", "alice")
+        _ = try await carrel("account", "suspend", "alice")
+        _ = try await carrel("account", "resume", "alice")
+        _ = try await carrel("account", "password", "alice", input: "another horse battery\n")
+        _ = try await carrel("account", "sign-in-link", "alice")
+        _ = try await carrel("account", "create", "dora")
+        #expect(try await carrel("account", "export", "dora").contains("dora"))
+        _ = try await carrel("account", "erase", "dora")
+        _ = try await carrel("account", "reset-link", "alice")
+        _ = try await carrel("account", "token", "alice")
+        let password = try await id("account", "app-password", "create", "alice", "e-reader", "--scope", "opds")
+        _ = try await carrel("account", "app-password", "list", "alice")
+        _ = try await carrel("account", "app-password", "revoke", "alice", password)
+        _ = try await carrel("account", "identity", "link", "alice", "https://id.example", "a1")
+        #expect(try await carrel("account", "identity", "list", "alice").contains("https://id.example"))
+        _ = try await carrel("account", "identity", "unlink", "alice", "https://id.example", "a1")
+        for device in ["phone", "tablet"] {
+            try await checkProcess([
+                "curl", "-sf", "\(url)/sign_in/?username=alice&password=another+horse+battery&uuid=\(device)",
+            ])
+        }
+        _ = try await carrel("device", "revoke", "alice", try await first("devices", "device", "list", "alice"))
+        _ = try await carrel("device", "reset", "alice")
+        _ = try await carrel("account", "token", "alice")
+        _ = try await carrel("session", "end", "alice", try await first("sessions", "session", "list"))
+
+        _ = try await carrel("plan", "create", "gold")
+        _ = try await carrel("plan", "list")
+        let held = try await id("plan", "grant", "alice", "gold")
+        let given = try await id("plan", "give", "alice", "issue-1")
+        #expect(try await carrel("explain", "alice", "issue-1").contains("granted"))
+        #expect(try await carrel("explain", "alice").contains("gold"))
+        _ = try await carrel("plan", "end", held)
+        _ = try await carrel("plan", "take-back", given)
+        _ = try await carrel("credentials", "revoke", "--account", "alice")
+
+        for verb in ["cancel", "return", "revoke"] {
+            let order = try await id("order", "create", "--title", title, "--account", "alice", "--order-number", verb)
+            _ = try await carrel("order", verb, order)
+            _ = try await carrel("order", "show", order)
+        }
+        _ = try await carrel("order", "list")
+
+        _ = try await carrel("admin", "role", "alice", "support")
+        #expect(try await carrel("admin", "list").contains("alice"))
+        #expect(try await carrel("admin", "setup-link").contains("/admin/#setup="))
+        _ = try await carrel("key", "list")
+        _ = try await carrel("key", "revoke", try await id("key", "create", "--role", "service"))
+        for words in [["show"], ["rotate"], ["rotate-tickets"], ["rotate-credentials"]] {
+            _ = try await checkProcess([DemoServer.program, "keys"] + words + ["--home", home])
+        }
+        #expect(try await carrel("keys", "show") == "master key 2\n")
+        #expect(try await carrel("audit", "list").contains("master-key.rotate"))
+        #expect(try await carrel("audit", "verify").contains("as they were sealed"))
+        #expect(try await carrel("status").hasPrefix("ready"))
+        _ = try await carrel("check-canned-users", "activeall")
+
+        let document = Array(try await checkProcess(["curl", "-sf", "\(url)/openapi.json"]).utf8)
+        var offered: Set<String> = []
+        for (path, operations) in try JSON.parse(document.rawSpan)["paths"]?.object ?? [:] where path.hasPrefix("/admin/") {
+            for (method, _) in operations.object ?? [:] { offered.insert("\(method.uppercased()) \(path)") }
+        }
+        _ = await server.terminate()
+        let asked = try requests(server.errors)
+        let elsewhere = Self.browserOnly.union(Self.uploads).union(Self.receipts)
+        let without = offered.subtracting(asked).subtracting(elsewhere)
+        #expect(without.isEmpty, "there is no command for \(without.sorted())")
+        #expect(offered.count > 50)
+    }
+}
