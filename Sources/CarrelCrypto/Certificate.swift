@@ -29,6 +29,12 @@ public final class Certificate: @unchecked Sendable {  // the library locks what
         unsafe self.certificate = certificate
     }
 
+    /// One that the library holds, and goes on holding beside this.
+    init(sharing certificate: OpaquePointer) {
+        unsafe X509_up_ref(certificate)
+        unsafe self.certificate = certificate
+    }
+
     deinit {
         unsafe X509_free(certificate)
     }

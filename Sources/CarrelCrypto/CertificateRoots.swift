@@ -27,8 +27,14 @@ public final class CertificateRoots: @unchecked Sendable {  // the store is only
     ///   - leaf: what is to be believed.
     ///   - intermediates: what may lie between.
     ///   - instant: the time at which all have to be valid.
+    /// - Returns: the way from the leaf to the root, both included: of what was offered, only what counted.
     /// - Throws: `crypto.untrusted`, which says what the library found.
-    public func verify(_ leaf: Certificate, through intermediates: [Certificate], at instant: Instant) throws(CryptoError) {
+    @discardableResult
+    public func verify(
+        _ leaf: Certificate,
+        through intermediates: [Certificate],
+        at instant: Instant
+    ) throws(CryptoError) -> [Certificate] {
         guard let context = unsafe X509_STORE_CTX_new(), let stack = unsafe copenssl_certificates_new() else {
             throw CryptoError(.refused, "there is no memory to check a certificate")
         }
@@ -53,5 +59,12 @@ public final class CertificateRoots: @unchecked Sendable {  // the store is only
             let words = unsafe String(cString: X509_verify_cert_error_string(Int(found)))
             throw CryptoError(.untrusted, "a certificate is not trusted: \(words)")
         }
+        let chain = unsafe X509_STORE_CTX_get0_chain(context)
+        var path: [Certificate] = []
+        for index in 0..<(unsafe copenssl_certificates_count(chain)) {
+            guard let certificate = unsafe copenssl_certificates_at(chain, index) else { break }
+            path.append(unsafe Certificate(sharing: certificate))
+        }
+        return path
     }
 }

@@ -8,7 +8,7 @@ extension JWS.Unverified {
     ///   - roots: what is trusted.
     ///   - instant: when the certificates have to be valid.
     ///   - leafMarker: an extension that the signer's certificate must have.
-    ///   - intermediateMarker: an extension that the certificate above it must have.
+    ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.
     /// - Returns: the object.
     /// - Throws: `jose.certificate` for the certificates, `jose.algorithm`, `jose.signature`.
     public func verified(
@@ -23,14 +23,15 @@ extension JWS.Unverified {
             var chain: [Certificate] = []
             for bytes in header.certificates { chain.append(try Certificate(der: bytes)) }
             guard chain[0].maySign else { throw CryptoError(.untrusted, "the signer's certificate is not for signing") }
-            if let leafMarker, !chain[0].hasExtension(leafMarker) {
+            // What was sent is a heap, of which only the way to the root says anything.
+            let path = try roots.verify(chain[0], through: Array(chain.dropFirst()), at: instant)
+            if let leafMarker, !path[0].hasExtension(leafMarker) {
                 throw CryptoError(.untrusted, "the signer's certificate lacks the extension \(leafMarker)")
             }
-            if let intermediateMarker, chain.count < 2 || !chain[1].hasExtension(intermediateMarker) {
+            if let intermediateMarker, path.count != 3 || !path[1].hasExtension(intermediateMarker) {
                 throw CryptoError(.untrusted, "the certificate above the signer's lacks the extension \(intermediateMarker)")
             }
-            try roots.verify(chain[0], through: Array(chain.dropFirst()), at: instant)
-            key = try chain[0].publicKey()
+            key = try path[0].publicKey()
         } catch {
             throw JOSEError(.certificate, error.description)
         }

@@ -22,10 +22,14 @@ public struct FileSubscriptionStore: SubscriptionStore {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while bytes.count <= Self.maxBytes {
+            var found = 0
             let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-                count = unsafe max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
+                found = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, found)
             }
-            if piece.isEmpty { return bytes }
+            if found < 0, errno == EINTR { continue }
+            guard found >= 0 else { throw failure("read") }
+            if found == 0 { return bytes }
             bytes += piece
         }
         throw ReaderError(.store, "the file with the subscription is too long")

@@ -1,5 +1,6 @@
 public import CarrelBytes
 import CarrelSubscription
+import CarrelThreads
 public import CarrelUpstream
 
 /// An app's subscription with one provider: signs in, asks what the account has, gets credentials for editions.
@@ -15,6 +16,8 @@ public actor SubscriptionClient {
     private let clock: any WallClock
     private var stored: StoredSubscription
     private var refreshing: Task<Result<Refresh, ReaderError>, Never>?
+    /// Where stores write, one after another: a disk may take its time.
+    private static let writer = BlockingThreads(name: "reader-store", count: 1)
 
     /// What asking again came to.
     public enum Refresh: Sendable, Equatable {
@@ -67,7 +70,7 @@ public actor SubscriptionClient {
         stored.token != nil && stored.state?.allows(product) == true
     }
 
-    /// Signs in, and asks what the account has. Whoever was signed in before is not any more.
+    /// Signs in, and asks what the account has. Whoever was signed in before is not any more, and the provider is told so.
     ///
     /// - Parameters:
     ///   - name: as it was typed.
@@ -87,8 +90,10 @@ public actor SubscriptionClient {
             var fresh = StoredSubscription()
             fresh.token = token
             fresh.globalAuthPassword = password
-            try keep(fresh)
+            let former = stored.token
             refreshing = nil  // it asks for the token from before
+            try await keep(fresh)
+            if let former, former != token { try? await calls.signOut(former) }
             return try await refresh()
         }
     }
@@ -125,7 +130,7 @@ public actor SubscriptionClient {
                 renewed.token = fresh
                 if let password { renewed.globalAuthPassword = password }
                 // Kept before it is used: the old one may be worth nothing any more.
-                try keep(renewed)
+                try await keep(renewed)
                 asked = fresh
                 verified = await verify(fresh)
             }
@@ -136,7 +141,7 @@ public actor SubscriptionClient {
         let state = SubscriptionState(answer, verifiedAt: clock.now)
         var updated = stored
         updated.state = state
-        try keep(updated)
+        try await keep(updated)
         return .updated(state)
     }
 
@@ -188,26 +193,37 @@ public actor SubscriptionClient {
 
     /// Forgets the subscription, and tells the provider, which then counts the device no more.
     ///
-    /// - Throws: `reader.unavailable` when the provider was not told; the subscription is forgotten all the same.
+    /// - Throws: `reader.store` when what was kept cannot be removed, though the provider was told; `reader.unavailable` when the
+    ///   provider was not told; the subscription is forgotten all the same.
     public func signOut() async throws(ReaderError) {
         guard let token = stored.token else { return }
         refreshing = nil
-        try keep(StoredSubscription())
+        var failure: ReaderError?
+        do throws(ReaderError) { try await keep(StoredSubscription()) } catch { failure = error }
         do throws(UpstreamError) {
             try await calls.signOut(token)
         } catch {
-            throw .unavailable(error)
+            throw failure ?? .unavailable(error)
         }
+        if let failure { throw failure }
     }
 
-    private func keep(_ fresh: StoredSubscription) throws(ReaderError) {
+    private func keep(_ fresh: StoredSubscription) async throws(ReaderError) {
         stored = fresh
-        do {
-            try store.save(fresh.token == nil ? nil : fresh.written)
-        } catch let error as ReaderError {
-            throw error
-        } catch {
-            throw ReaderError(.store, "the subscription cannot be kept")
+        let (store, bytes) = (store, fresh.token == nil ? nil : fresh.written)
+        // Queued here and now, so that the last to be kept is the last to be written.
+        let failure: ReaderError? = await withCheckedContinuation { continuation in
+            Self.writer.start {
+                do {
+                    try store.save(bytes)
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(
+                        returning: error as? ReaderError ?? ReaderError(.store, "the subscription cannot be kept")
+                    )
+                }
+            }
         }
+        if let failure { throw failure }
     }
 }

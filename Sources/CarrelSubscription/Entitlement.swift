@@ -7,7 +7,8 @@ package import CarrelBytes
 /// - a running plan of scope `everything` grants every product; one that has ended grants none;
 /// - a plan of scope `issues` grants the issues that came out while it ran, and after its end as many grace issues as it has;
 /// - a plan of scope `listed` grants its products from its start, also after its end;
-/// - a purchase or a gift grants its product until its own end.
+/// - a purchase or a gift grants its product until its own end;
+/// - a plan that was revoked, or ended before it began, grants nothing and never did.
 /// Drafts and withdrawn products are nobody's, and a suspended account has nothing.
 package struct Entitlement: Sendable {
     package let isSuspended: Bool
@@ -29,11 +30,14 @@ package struct Entitlement: Sendable {
         package let effect: Effect
         /// Why, as a sentence without a period.
         package let reason: String
+        /// When a rule that grants ceases to; nil where no date says so.
+        package let until: Instant?
 
-        package init(rule: String, effect: Effect, reason: String) {
+        package init(rule: String, effect: Effect, reason: String, until: Instant? = nil) {
             self.rule = rule
             self.effect = effect
             self.reason = reason
+            self.until = until
         }
     }
 
@@ -55,6 +59,13 @@ package struct Entitlement: Sendable {
         return findings.contains { $0.effect == .lapsed } ? .expired : .notEntitled
     }
 
+    /// When the last of the rules that grant a product now ceases to; nil where no date says so.
+    package func lasts(on product: Product?, of products: Products, at now: Instant) -> Instant? {
+        guard let product else { return nil }
+        let ends = findings(on: product, of: products, at: now).filter { $0.effect == .grants }.map(\.until)
+        return ends.contains(nil) ? nil : ends.compactMap(\.self).max()
+    }
+
     /// What every rule says of a published product, in the order in which they count.
     package func findings(on product: Product, of products: Products, at now: Instant) -> [Finding] {
         var found: [Finding] = []
@@ -66,7 +77,8 @@ package struct Entitlement: Sendable {
                 Finding(
                     rule: purchase.kind.rawValue,
                     effect: hasEnded ? .lapsed : .grants,
-                    reason: hasEnded ? "it ended at \(purchase.endsAt ?? now)" : "the account has the product itself"
+                    reason: hasEnded ? "it ended at \(purchase.endsAt ?? now)" : "the account has the product itself",
+                    until: purchase.endsAt
                 )
             )
         }
@@ -80,14 +92,18 @@ package struct Entitlement: Sendable {
         _ now: Instant
     ) -> Finding {
         let plan = subscription.plan
-        func says(_ effect: Finding.Effect, _ reason: String) -> Finding {
-            Finding(rule: "plan \(plan.name)", effect: effect, reason: reason)
+        func says(_ effect: Finding.Effect, _ reason: String, until: Instant? = nil) -> Finding {
+            Finding(rule: "plan \(plan.name)", effect: effect, reason: reason, until: until)
         }
+        if let revoked = subscription.revokedAt { return says(.none, "it was revoked at \(revoked)") }
+        if subscription.isVoid { return says(.none, "it was ended before it began") }
         if subscription.startsAt > now { return says(.notYet, "it starts at \(subscription.startsAt)") }
         let hasEnded = subscription.hasEnded(at: now)
         switch plan.scope {
         case .everything:
-            guard let end = subscription.endsAt, hasEnded else { return says(.grants, "it grants everything while it runs") }
+            guard let end = subscription.endsAt, hasEnded else {
+                return says(.grants, "it grants everything while it runs", until: subscription.endsAt)
+            }
             return says(.lapsed, "it granted everything until it ended at \(end)")
         case .listed:
             return plan.products.contains(product.id)
@@ -120,6 +136,7 @@ package struct Entitlement: Sendable {
     /// Whether the account's products are listed one by one: it has a plan by issue, a purchase or a gift, and does not have
     /// everything anyway.
     package func isByIssue(at now: Instant) -> Bool {
-        !coversEverything(at: now) && (!purchases.isEmpty || subscriptions.contains { $0.plan.scope != .everything })
+        !coversEverything(at: now)
+            && (!purchases.isEmpty || subscriptions.contains { $0.plan.scope != .everything && !$0.isVoid })
     }
 }

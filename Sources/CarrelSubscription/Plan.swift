@@ -43,21 +43,30 @@ package struct Subscription: Sendable, Equatable {
     package let startsAt: Instant
     /// Nil while it runs until it is ended.
     package let endsAt: Instant?
+    /// When it was revoked, as if it had never been; nil while it counts.
+    package let revokedAt: Instant?
 
-    package init(id: String, plan: Plan, startsAt: Instant, endsAt: Instant? = nil) {
+    package init(id: String, plan: Plan, startsAt: Instant, endsAt: Instant? = nil, revokedAt: Instant? = nil) {
         self.id = id
         self.plan = plan
         self.startsAt = startsAt
         self.endsAt = endsAt
+        self.revokedAt = revokedAt
+    }
+
+    /// Whether it gives nothing, and never gave anything that lasts: it was revoked, or ended before it began.
+    package var isVoid: Bool {
+        revokedAt != nil || endsAt.map { $0 <= startsAt } ?? false
     }
 
     /// Whether it runs: from its start, and until just before its end.
     package func isCurrent(at now: Instant) -> Bool {
-        startsAt <= now && !hasEnded(at: now)
+        !isVoid && startsAt <= now && !hasEnded(at: now)
     }
 
+    /// Whether it ran, and does not any more.
     package func hasEnded(at now: Instant) -> Bool {
-        endsAt.map { $0 <= now } ?? false
+        !isVoid && endsAt.map { $0 <= now } ?? false
     }
 }
 

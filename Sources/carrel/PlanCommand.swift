@@ -9,7 +9,7 @@ struct PlanCommand: Command {
     static let name = "plan"
     static let abstract = "Plans of subscribers: make them, give them, end them."
     static let subcommands: [any Command.Type] = [
-        PlanCreate.self, PlanList.self, PlanGrant.self, PlanEnd.self, PlanGive.self,
+        PlanCreate.self, PlanList.self, PlanGrant.self, PlanEnd.self, PlanRevoke.self, PlanGive.self,
         PlanTakeBack.self,
     ]
 }
@@ -136,6 +136,23 @@ struct PlanEnd: Command {
         let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
         let path = "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/end"
         _ = try await HomeClient(options).call(.post, path, body)
+    }
+}
+
+struct PlanRevoke: Command {
+    var options = HomeOptions()
+    var id = ""
+
+    static let name = "revoke"
+    static let abstract = "Take a subscription back with all that it gave, as if it had never been."
+    static let discussion = "'carrel explain NAME' lists an account's subscriptions with their ids."
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.id, "id", help: "The subscription's id, as 'plan grant' printed it.")] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        _ = try await HomeClient(options).call(.post, "/admin/v1/subscriptions/\(PercentEncoding.encode(id))/revoke")
     }
 }
 

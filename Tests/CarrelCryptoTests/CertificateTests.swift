@@ -53,6 +53,18 @@ struct `A certificate` {
         #expect(throws: CryptoError(.untrusted)) { try chain.roots.verify(chain.leaf, through: [], at: Self.day) }
     }
 
+    @Test func `tells by which others it is trusted, not which came along`() async throws {
+        let files = try TestCertificates()
+        let chain = try await Chain(files, intermediate: TestCertificates.authority + "\n1.2.3.4 = ASN1:NULL")
+        let marked = TestCertificates.authority + "\n1.2.3.5 = ASN1:NULL"
+        let bystander = try Certificate(der: try await files.make("bystander", by: "root", extensions: marked, key: .p384))
+        let path = try chain.roots.verify(chain.leaf, through: [bystander, chain.intermediate], at: Self.day)
+        #expect(path.count == 3)
+        #expect(path.map { $0.hasExtension("1.2.3.4") } == [false, true, false])
+        #expect(path.allSatisfy { !$0.hasExtension("1.2.3.5") })
+        #expect(path[0].maySign && !path[1].maySign && !path[2].maySign)
+    }
+
     @Test func `is not trusted under another root of the same name`() async throws {
         let (chain, other) = (try await Chain(try TestCertificates()), try await Chain(try TestCertificates()))
         #expect(throws: CryptoError(.untrusted)) {

@@ -105,6 +105,7 @@ struct `The commands of an administrator` {
         #expect(try await carrel("explain", "alice", "issue-1").contains("granted"))
         #expect(try await carrel("explain", "alice").contains("gold"))
         _ = try await carrel("plan", "end", held)
+        _ = try await carrel("plan", "revoke", held)
         _ = try await carrel("plan", "take-back", given)
         _ = try await carrel("credentials", "revoke", "--account", "alice")
 

@@ -72,6 +72,44 @@ struct `A subscription client` {
         await provider.stop()
     }
 
+    @Test func `tells the provider when somebody else signs in, and when what was kept cannot be removed`() async throws {
+        let tokens = Locked(["one", "two"])
+        let provider = try ScriptedProvider { call, _ in
+            switch call {
+            case "sign_in": (200, Self.xml(SignInAnswer.token(tokens.withLock { $0.removeFirst() }).write()))
+            case "verify_subscription": (200, Self.xml(Self.active.write()))
+            default: (200, "")
+            }
+        }
+        let client = try client(provider, store: StickyStore())
+        for name in ["a", "b"] { _ = try await client.signIn(name: name, password: "p") }
+        let error = await #expect(throws: ReaderError.self) { try await client.signOut() }
+        #expect(error?.code == .store)
+        #expect(await !client.isSignedIn)
+        let left = provider.questions().filter { $0.call == "sign_out" }.flatMap(\.parameters)
+        #expect(left == ["token=one", "token=two"])
+        await provider.stop()
+    }
+
+    @Test func `answers while the disk takes its time`() async throws {
+        let provider = try Self.provider()
+        let store = SlowStore()
+        let client = try client(provider, store: store)
+        let signing = Task { try await client.signIn(name: "a", password: "b") }
+        try await store.began()
+        #expect(await client.isSignedIn)
+        store.go()
+        _ = try await signing.value
+        #expect(!store.wasLate, "the client was busy until the disk was done")
+        await provider.stop()
+    }
+
+    @Test func `is not half-read from what is no file`() {
+        let directory = TemporaryDirectory()
+        let store = FileSubscriptionStore(path: directory.path)
+        #expect(throws: ReaderError.self) { try store.load() }
+    }
+
     @Test func `asks by the method, addresses and names that the provider wants`() async throws {
         let provider = try Self.provider()
         let client = try client(provider) {

@@ -44,6 +44,7 @@ struct `A signed transaction` {
     /// Every way in which somebody could try.
     enum Forgery: CaseIterable {
         case otherRoot, noChain, onlySigner, expiredSigner, earlySigner, unmarkedSigner, unmarkedAuthority, signerAsAuthority
+        case markedBystander, longChain
         case otherKey, noCertificates, weakDigest, alteredPayload, alteredSignature, future
     }
 
@@ -72,6 +73,15 @@ struct `A signed transaction` {
             try await certificates.make("unmarked", by: "root", extensions: TestCertificates.authority)
             try await certificates.make("under", by: "unmarked", extensions: TestStore.signer)
             text = try await store.sign(payload, chain: ["under", "unmarked", "root"])
+        case .markedBystander:
+            try await certificates.make("other", by: "root", extensions: TestCertificates.authority)
+            try await certificates.make("under-other", by: "other", extensions: TestStore.signer)
+            text = try await store.sign(payload, chain: ["under-other", "authority", "other", "root"])
+        case .longChain:
+            try await certificates.make("upper", by: "root", extensions: TestCertificates.authority)
+            try await certificates.make("lower", by: "upper", extensions: TestStore.authority)
+            try await certificates.make("under-lower", by: "lower", extensions: TestStore.signer)
+            text = try await store.sign(payload, chain: ["under-lower", "lower", "upper", "root"])
         case .signerAsAuthority:
             try await certificates.make("below", by: "signer", extensions: TestStore.signer)
             text = try await store.sign(payload, chain: ["below", "signer", "authority", "root"])

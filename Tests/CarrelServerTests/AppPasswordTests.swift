@@ -119,6 +119,20 @@ struct `An app password` {
         )
     }
 
+    @Test func `ends when the account gets a new password from staff, and other accounts' do not`() async throws {
+        let (test, account, order) = try await service()
+        let text = try await make(test, account, [.sync])
+        let bob = try await test.service.desk.create("bob", by: operatorActor)
+        _ = try await make(test, bob, [.sync])
+        #expect(try await self.account(test, order, text) == "alice")
+        let body: JSON = ["password": "another horse battery"]
+        let answer = try await test.call(.patch, "/admin/v1/accounts/\(account.id)", body: body, peer: .local(userID: 0))
+        #expect(answer.status == 200 || answer.status == 204)
+        #expect(try await self.account(test, order, text) == nil)
+        #expect(try await test.service.appPasswords.list(of: account).isEmpty)
+        #expect(try await test.service.appPasswords.list(of: bob).count == 1)
+    }
+
     @Test func `notes the day of its last use`() async throws {
         let (test, account, order) = try await service()
         let text = try await make(test, account, [.sync])

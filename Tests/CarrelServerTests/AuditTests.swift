@@ -98,7 +98,6 @@ struct `The audit log` {
             Act("PATCH \(account)", path, ["suspended": true], as: "account.suspend", on: alice.id),
             Act("PATCH \(account)", path, ["suspended": false], as: "account.resume", on: alice.id),
             Act("PATCH \(account)", path, ["deviceLimit": 3], as: "account.device-limit", on: alice.id),
-            Act("PATCH \(account)", path, ["password": "another password"], as: "account.password", on: alice.id),
             Act(
                 "POST \(account)/app-passwords",
                 "\(path)/app-passwords",
@@ -111,6 +110,7 @@ struct `The audit log` {
                 as: "app-password.revoke",
                 on: alice.id
             ),
+            Act("PATCH \(account)", path, ["password": "another password"], as: "account.password", on: alice.id),
             Act("POST \(account)/reset-links", "\(path)/reset-links", as: "account.reset-link", on: alice.id),
             Act(
                 "POST \(account)/identities",
@@ -139,6 +139,12 @@ struct `The audit log` {
                 "/admin/v1/subscriptions/\(subscription)/end",
                 [:],
                 as: "subscription.end",
+                on: subscription
+            ),
+            Act(
+                "POST /admin/v1/subscriptions/{subscription}/revoke",
+                "/admin/v1/subscriptions/\(subscription)/revoke",
+                as: "subscription.revoke",
                 on: subscription
             ),
             Act("POST \(account)/purchases", "\(path)/purchases", ["product": "issue-1"], as: "purchase.create", on: alice.id),

@@ -36,43 +36,70 @@ struct `What an account may read` {
     static let issues = holding(plan(.issues, grace: 2), from: 30, to: 90)
     static let graceless = holding(plan(.issues), from: 30, to: 90)
     static let listed = holding(plan(.listed, products: ["issue-3"]), from: 10, to: 100)
+    static func cancelled(_ scope: Plan.Scope) -> Entitlement {
+        holding(plan(scope, grace: scope == .issues ? 2 : 0, products: scope == .listed ? ["issue-3"] : []), from: 30, to: 30)
+    }
+    static func revoked(_ scope: Plan.Scope) -> Entitlement {
+        let plan = plan(scope, products: scope == .listed ? ["issue-3"] : [])
+        return Entitlement(subscriptions: [Subscription(id: "s", plan: plan, startsAt: at(10), revokedAt: at(95))])
+    }
     static let bought = Entitlement(purchases: [
         Purchase(id: "p", productID: "issue-1"), Purchase(id: "g", productID: "issue-2", kind: .gift, endsAt: at(50)),
     ])
 
-    static let rows: [Row] = [
-        Row(what: "nothing", entitlement: Entitlement(), product: "issue-0", day: 50, verdict: .notEntitled),
-        Row(what: "nothing", entitlement: Entitlement(), product: "free", day: 50, verdict: .granted("free")),
-        Row(what: "nothing", entitlement: Entitlement(), product: "withdrawn", day: 50, verdict: .notEntitled),
-        Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "free", day: 50, verdict: .suspended),
-        Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "none", day: 50, verdict: .suspended),
-        Row(what: "everything", entitlement: everything, product: "issue-0", day: 9, verdict: .notEntitled),
-        Row(what: "everything", entitlement: everything, product: "issue-0", day: 10, verdict: .granted("plan gold")),
-        Row(what: "everything", entitlement: everything, product: "issue-9", day: 99, verdict: .granted("plan gold")),
-        Row(what: "everything", entitlement: everything, product: "issue-0", day: 100, verdict: .expired),
-        Row(what: "everything", entitlement: everything, product: "free", day: 100, verdict: .granted("free")),
-        Row(what: "everything", entitlement: everything, product: "draft", day: 50, verdict: .notEntitled),
-        Row(what: "everything", entitlement: everything, product: "unknown", day: 50, verdict: .notEntitled),
-        Row(what: "issues", entitlement: issues, product: "issue-0", day: 50, verdict: .notEntitled),
-        Row(what: "issues", entitlement: issues, product: "issue-1", day: 29, verdict: .notEntitled),
-        Row(what: "issues", entitlement: issues, product: "issue-1", day: 30, verdict: .granted("plan gold")),
-        Row(what: "issues", entitlement: issues, product: "issue-2", day: 500, verdict: .granted("plan gold")),
-        // the end itself is outside: an issue of that very moment is the first grace issue
-        Row(what: "issues", entitlement: issues, product: "issue-3", day: 500, verdict: .granted("plan gold")),
-        Row(what: "issues", entitlement: issues, product: "issue-4", day: 500, verdict: .granted("plan gold")),
-        Row(what: "issues", entitlement: issues, product: "issue-5", day: 500, verdict: .expired),
-        Row(what: "issues", entitlement: issues, product: "issue-6", day: 500, verdict: .expired),
-        Row(what: "issues", entitlement: issues, product: "issue-6", day: 50, verdict: .notEntitled),
-        Row(what: "no grace", entitlement: graceless, product: "issue-2", day: 500, verdict: .granted("plan gold")),
-        Row(what: "no grace", entitlement: graceless, product: "issue-3", day: 500, verdict: .expired),
-        Row(what: "listed", entitlement: listed, product: "issue-3", day: 9, verdict: .notEntitled),
-        Row(what: "listed", entitlement: listed, product: "issue-3", day: 500, verdict: .granted("plan gold")),
-        Row(what: "listed", entitlement: listed, product: "issue-4", day: 50, verdict: .notEntitled),
-        Row(what: "bought", entitlement: bought, product: "issue-1", day: 500, verdict: .granted("purchase")),
-        Row(what: "given", entitlement: bought, product: "issue-2", day: 49, verdict: .granted("gift")),
-        Row(what: "given", entitlement: bought, product: "issue-2", day: 50, verdict: .expired),
-        Row(what: "bought", entitlement: bought, product: "issue-3", day: 50, verdict: .notEntitled),
-    ]
+    static let rows: [Row] =
+        [
+            Row(what: "nothing", entitlement: Entitlement(), product: "issue-0", day: 50, verdict: .notEntitled),
+            Row(what: "nothing", entitlement: Entitlement(), product: "free", day: 50, verdict: .granted("free")),
+            Row(what: "nothing", entitlement: Entitlement(), product: "withdrawn", day: 50, verdict: .notEntitled),
+            Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "free", day: 50, verdict: .suspended),
+            Row(what: "suspended", entitlement: Entitlement(isSuspended: true), product: "none", day: 50, verdict: .suspended),
+            Row(what: "everything", entitlement: everything, product: "issue-0", day: 9, verdict: .notEntitled),
+            Row(what: "everything", entitlement: everything, product: "issue-0", day: 10, verdict: .granted("plan gold")),
+            Row(what: "everything", entitlement: everything, product: "issue-9", day: 99, verdict: .granted("plan gold")),
+            Row(what: "everything", entitlement: everything, product: "issue-0", day: 100, verdict: .expired),
+            Row(what: "everything", entitlement: everything, product: "free", day: 100, verdict: .granted("free")),
+            Row(what: "everything", entitlement: everything, product: "draft", day: 50, verdict: .notEntitled),
+            Row(what: "everything", entitlement: everything, product: "unknown", day: 50, verdict: .notEntitled),
+            Row(what: "issues", entitlement: issues, product: "issue-0", day: 50, verdict: .notEntitled),
+            Row(what: "issues", entitlement: issues, product: "issue-1", day: 29, verdict: .notEntitled),
+            Row(what: "issues", entitlement: issues, product: "issue-1", day: 30, verdict: .granted("plan gold")),
+            Row(what: "issues", entitlement: issues, product: "issue-2", day: 500, verdict: .granted("plan gold")),
+            // the end itself is outside: an issue of that very moment is the first grace issue
+            Row(what: "issues", entitlement: issues, product: "issue-3", day: 500, verdict: .granted("plan gold")),
+            Row(what: "issues", entitlement: issues, product: "issue-4", day: 500, verdict: .granted("plan gold")),
+            Row(what: "issues", entitlement: issues, product: "issue-5", day: 500, verdict: .expired),
+            Row(what: "issues", entitlement: issues, product: "issue-6", day: 500, verdict: .expired),
+            Row(what: "issues", entitlement: issues, product: "issue-6", day: 50, verdict: .notEntitled),
+            Row(what: "no grace", entitlement: graceless, product: "issue-2", day: 500, verdict: .granted("plan gold")),
+            Row(what: "no grace", entitlement: graceless, product: "issue-3", day: 500, verdict: .expired),
+            Row(what: "listed", entitlement: listed, product: "issue-3", day: 9, verdict: .notEntitled),
+            Row(what: "listed", entitlement: listed, product: "issue-3", day: 500, verdict: .granted("plan gold")),
+            Row(what: "listed", entitlement: listed, product: "issue-4", day: 50, verdict: .notEntitled),
+            Row(what: "bought", entitlement: bought, product: "issue-1", day: 500, verdict: .granted("purchase")),
+            Row(what: "given", entitlement: bought, product: "issue-2", day: 49, verdict: .granted("gift")),
+            Row(what: "given", entitlement: bought, product: "issue-2", day: 50, verdict: .expired),
+            Row(what: "bought", entitlement: bought, product: "issue-3", day: 50, verdict: .notEntitled),
+        ]
+        + Plan.Scope.allCases.flatMap { scope in
+            [
+                Row(
+                    what: "cancelled \(scope)",
+                    entitlement: cancelled(scope),
+                    product: "issue-3",
+                    day: 100,
+                    verdict: .notEntitled
+                ),
+                Row(
+                    what: "cancelled \(scope)",
+                    entitlement: cancelled(scope),
+                    product: "issue-1",
+                    day: 30,
+                    verdict: .notEntitled
+                ),
+                Row(what: "revoked \(scope)", entitlement: revoked(scope), product: "issue-3", day: 100, verdict: .notEntitled),
+            ]
+        }
 
     @Test(arguments: rows)
     func `follows the decision table`(row: Row) {
@@ -85,6 +112,7 @@ struct `What an account may read` {
             (Entitlement(), 50, false, false, false), (everything, 9, false, false, false), (everything, 10, true, true, false),
             (everything, 99, true, true, false), (everything, 100, false, false, false), (issues, 29, false, false, true),
             (issues, 30, true, false, true), (issues, 90, false, false, true), (listed, 50, true, false, true),
+            (cancelled(.listed), 50, false, false, false), (revoked(.issues), 50, false, false, false),
             (bought, 50, false, false, true), (holding(plan(.everything), from: 10, to: nil), 5000, true, true, false),
             (
                 Entitlement(subscriptions: everything.subscriptions, purchases: bought.purchases), 50, true, true, false

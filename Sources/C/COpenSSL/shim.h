@@ -41,6 +41,14 @@ static inline int copenssl_certificates_push(STACK_OF(X509) *_Nonnull stack, X50
     return sk_X509_push(stack, certificate);
 }
 
+static inline int copenssl_certificates_count(const STACK_OF(X509) *_Nullable stack) {
+    return sk_X509_num(stack);
+}
+
+static inline X509 *_Nullable copenssl_certificates_at(const STACK_OF(X509) *_Nullable stack, int index) {
+    return sk_X509_value(stack, index);
+}
+
 /// Frees the stack, not what is in it.
 static inline void copenssl_certificates_free(STACK_OF(X509) *_Nullable stack) {
     sk_X509_free(stack);

@@ -33,7 +33,7 @@ package struct AccountDesk: Sendable {
 
     /// What the operator changes of an account: all of it, or nothing.
     package struct Change: Sendable {
-        /// A new password: all sessions end, and with them the credentials of editions.
+        /// A new password: all sessions and app passwords end, and the credentials of editions.
         package var password: String?
         /// Closes the account for the time being, and voids its editions' credentials; or opens it again.
         package var isSuspended: Bool?
@@ -64,10 +64,7 @@ package struct AccountDesk: Sendable {
         try await database.write { transaction in
             guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
             if let hash {
-                try AccountStore.setPassword(hash, of: id, in: transaction)
-                try SessionStore.deleteAll(ofAccount: id, in: transaction)
-                try DeviceStore.freeAll(of: id, at: now, in: transaction)
-                try RevocationStore.revoke(.account(id), at: now, in: transaction)
+                try Self.replacePassword(hash, of: id, at: now, in: transaction)
                 try AuditStore.append(password, in: transaction)
             }
             if let isSuspended = change.isSuspended {
@@ -186,7 +183,6 @@ package struct AccountDesk: Sendable {
             try AccountStore.setPassword(hash, of: account.id, in: transaction)
             try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
             try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
-            try DeviceStore.freeAll(of: account.id, at: now, in: transaction)
             try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             let entry = Actor(account.id, requestID: requestID).entry(
                 "account.password",

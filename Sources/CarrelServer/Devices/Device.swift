@@ -10,6 +10,45 @@ package struct Device: Sendable, Equatable {
     package let seenAt: Instant
     /// When its slot became free: signed out, or revoked; nil while it holds one.
     package let freedAt: Instant?
+    /// When it last took a slot that another device may have had before.
+    package var takenAt: Instant
+    /// How often it had left a slot that went to another device by the time it came back, and when it did so last.
+    package var departures = 0
+    package var departedAt: Instant?
+
+    package init(id: String, accountID: String, name: String, createdAt: Instant, seenAt: Instant, freedAt: Instant? = nil) {
+        self.id = id
+        self.accountID = accountID
+        self.name = name
+        self.createdAt = createdAt
+        self.seenAt = seenAt
+        self.freedAt = freedAt
+        takenAt = createdAt
+    }
+
+    /// How many slots it left within so long before now.
+    fileprivate func departures(within coolDown: Duration, of now: Instant) -> Int {
+        func isRecent(_ instant: Instant?) -> Bool { instant.map { now - $0 < coolDown } ?? false }
+        return (isRecent(freedAt) ? 1 : 0) + (isRecent(departedAt) ? departures : 0)
+    }
+
+    /// As it is once it holds a slot again. It left for good, in between, when another device came meanwhile.
+    ///
+    /// - Parameters:
+    ///   - now: when it comes back.
+    ///   - others: the account's other devices.
+    ///   - coolDown: how long a departure counts.
+    /// - Returns: what is to be kept of it.
+    func returned(at now: Instant, beside others: [Device], coolDown: Duration) -> Device {
+        var device = Device(id: id, accountID: accountID, name: name, createdAt: createdAt, seenAt: now)
+        (device.takenAt, device.departures, device.departedAt) = (takenAt, departures, departedAt)
+        if let freedAt, others.contains(where: { $0.takenAt > freedAt }) {
+            device.departures = departures(within: coolDown, of: now)
+            device.departedAt = device.departures > 0 ? freedAt : nil
+            device.takenAt = now
+        }
+        return device
+    }
 }
 
 /// How many devices an account may use at once.
@@ -27,7 +66,7 @@ package struct DevicePolicy: Sendable, Equatable {
     package func allowsOneMore(beside devices: [Device], at now: Instant) -> Bool {
         guard let limit else { return true }
         let held = devices.count { $0.freedAt == nil }
-        let freed = devices.count { device in device.freedAt.map { now - $0 < coolDown } ?? false }
-        return held < limit && freed < limit
+        let left = devices.reduce(0) { $0 + $1.departures(within: coolDown, of: now) }
+        return held < limit && left < limit
     }
 }

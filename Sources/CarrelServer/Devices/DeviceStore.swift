@@ -5,21 +5,33 @@ package import CarrelStore
 package enum DeviceStore {
     static let insert = SQL(
         """
-        INSERT INTO devices (id, account_id, key_hash, name, created_at, seen_at) VALUES ($1, $2, $3, $4, $5, $5)
+        INSERT INTO devices (id, account_id, key_hash, name, created_at, seen_at, taken_at)
+        VALUES ($1, $2, $3, $4, $5, $5, $5)
         """
     )
     static let byKey = SQL(
         """
-        SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE account_id = $1 AND key_hash = $2
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices
+        WHERE account_id = $1 AND key_hash = $2
         """
     )
     static let byAccount = SQL(
         """
-        SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE account_id = $1 ORDER BY created_at, id
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices
+        WHERE account_id = $1 ORDER BY created_at, id
         """
     )
-    static let byID = SQL("SELECT id, account_id, name, created_at, seen_at, freed_at FROM devices WHERE id = $1")
-    static let take = SQL("UPDATE devices SET seen_at = $2, name = $3, freed_at = NULL WHERE id = $1")
+    static let byID = SQL(
+        """
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices WHERE id = $1
+        """
+    )
+    static let take = SQL(
+        """
+        UPDATE devices SET seen_at = $2, name = $3, freed_at = NULL, taken_at = $4, departures = $5, departed_at = $6
+        WHERE id = $1
+        """
+    )
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
     static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL")
 
@@ -44,9 +56,13 @@ package enum DeviceStore {
         try transaction.rows(byAccount, [.text(account)]).map(device)
     }
 
-    /// Lets a known device hold a slot again.
-    static func take(_ id: String, name: String, at now: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(take, [.text(id), .instant(now), .text(name)])
+    /// Lets a known device hold a slot, again or still.
+    static func take(_ device: Device, name: String, at now: Instant, in transaction: any Transaction) throws {
+        let values: [SQLValue] = [
+            .text(device.id), .instant(now), .text(name), .instant(device.takenAt), .integer(Int64(device.departures)),
+            .instant(device.departedAt),
+        ]
+        _ = try transaction.run(take, values)
     }
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {
@@ -58,7 +74,7 @@ package enum DeviceStore {
     }
 
     private static func device(_ row: Row) throws -> Device {
-        Device(
+        var device = Device(
             id: try row.text(0),
             accountID: try row.text(1),
             name: try row.text(2),
@@ -66,5 +82,8 @@ package enum DeviceStore {
             seenAt: try row.instant(4),
             freedAt: try row.instantIfPresent(5)
         )
+        if let taken = try row.instantIfPresent(6) { device.takenAt = taken }
+        (device.departures, device.departedAt) = (Int(try row.integer(7)), try row.instantIfPresent(8))
+        return device
     }
 }

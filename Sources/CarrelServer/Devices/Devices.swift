@@ -49,18 +49,18 @@ package struct Devices: Sendable {
     ) throws -> String? {
         let known = try DeviceStore.device(keyHash: claim.keyHash, of: account, in: transaction)
         if let known, known.freedAt == nil {
-            try DeviceStore.take(known.id, name: claim.name, at: now, in: transaction)
+            try DeviceStore.take(known, name: claim.name, at: now, in: transaction)
             return known.id
         }
-        if policy.limit != nil {
-            let others = try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
-            guard policy.allowsOneMore(beside: others, at: now) else { return nil }
-        }
+        let others =
+            policy.limit == nil ? [] : try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
+        guard policy.allowsOneMore(beside: others, at: now) else { return nil }
         if let known {
-            try DeviceStore.take(known.id, name: claim.name, at: now, in: transaction)
+            let returned = known.returned(at: now, beside: others, coolDown: policy.coolDown)
+            try DeviceStore.take(returned, name: claim.name, at: now, in: transaction)
             return known.id
         }
-        let device = Device(id: claim.id, accountID: account, name: claim.name, createdAt: now, seenAt: now, freedAt: nil)
+        let device = Device(id: claim.id, accountID: account, name: claim.name, createdAt: now, seenAt: now)
         try DeviceStore.insert(device, keyHash: claim.keyHash, in: transaction)
         return device.id
     }

@@ -85,23 +85,15 @@ struct EditionRoutes {
         var change = Editions.Change()
         change.metadata.title = try object.string("title")
         change.metadata.subtitle = try object.string("subtitle")
-        change.metadata.authors = try strings(object, "authors") ?? []
+        change.metadata.authors = try object.strings("authors") ?? []
         change.metadata.publisher = try object.string("publisher")
         change.metadata.language = try object.string("language")
         change.metadata.description = try object.string("description")
         change.price = try price(try object.string("price"))
         change.issuedAt = try object.instant("issuedAt")
         change.publishedAt = try object.instant("publishedAt")
-        change.samples = try strings(object, "samples")
+        change.samples = try object.strings("samples")
         return change
-    }
-
-    private static func strings(_ object: JSONObject, _ name: String) throws -> [String]? {
-        guard let value = object[name], value != .null else { return nil }
-        guard let strings = value.array?.map(\.string), strings.count <= 1000, !strings.contains(nil) else {
-            throw ServerError(.invalid, "\(name) should be an array of strings")
-        }
-        return strings.compactMap(\.self)
     }
 
     private static func price(_ text: String?) throws -> Edition.Price? {

@@ -5,7 +5,7 @@ package import CarrelStore
 /// Instants are BIGINT milliseconds since 1970-01-01 UTC; identifiers are TEXT; bytes are `blob`.
 package enum Schema {
     package static let migrations = [
-        first, subscriptions, editions, ownPages, staff, revocations, identities, upstream, guarding, receipts,
+        first, subscriptions, editions, ownPages, staff, revocations, identities, upstream, guarding, receipts, holdings,
     ]
 
     private static let first = Migration(

@@ -69,12 +69,14 @@ struct ReceiptSource: EntitlementSource {
 
     func decision(on productID: String, _ holdings: Holdings) async throws -> SourceDecision {
         let products = try await products.current()
-        switch holdings.entitlement.verdict(on: products[productID], of: products, at: receipts.clock.now) {
-        case .granted(let rule): return .granted(rule: "receipt: \(rule)", tag: holdings.tag)
-        case .notEntitled: return .notEntitled
-        case .expired: return .expired
-        case .suspended: return .suspended
-        }
+        return SourceDecision(
+            of: holdings.entitlement,
+            on: productID,
+            products,
+            tag: holdings.tag,
+            at: receipts.clock.now,
+            source: "receipt: "
+        )
     }
 
     /// What the transactions that were believed come to; nil when none of them was, or none means anything here.

@@ -71,6 +71,15 @@ extension JSONObject {
         return flag
     }
 
+    /// A list of texts; nil when it is absent or null.
+    func strings(_ name: String, limit: Int = 1000) throws(ServerError) -> [String]? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let strings = value.array?.map(\.string), strings.count <= limit, !strings.contains(nil) else {
+            throw ServerError(.invalid, "\(name) should be an array of strings")
+        }
+        return strings.compactMap(\.self)
+    }
+
     func number(_ name: String) throws(ServerError) -> Double? {
         guard let value = self[name], value != .null else { return nil }
         guard let number = value.double else { throw ServerError(.invalid, "\(name) should be a number") }

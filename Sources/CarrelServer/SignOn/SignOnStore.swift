@@ -26,7 +26,10 @@ package enum SignOnStore {
     )
     static let forgetUsed = SQL("DELETE FROM used_sign_ons WHERE expires_at <= $1")
     static let extend = SQL(
-        "UPDATE subscriptions SET ends_at = $4 WHERE account_id = $1 AND plan = $2 AND id LIKE 'oidc/%' AND ends_at > $3"
+        """
+        UPDATE subscriptions SET ends_at = $4
+        WHERE account_id = $1 AND plan = $2 AND id LIKE 'oidc/%' AND ends_at > $3 AND revoked_at IS NULL
+        """
     )
 
     package static let statements = [

@@ -109,13 +109,13 @@ package struct CannedUsers: EntitlementSource {
         }
         switch user {
         case "expiredtoken", "alwaysstaletoken", "blockedtoken": return .notRecognised
-        case "yesbyproxy": return .notEntitled
-        case "credserror": return .refused(status: nil, message: "An error without a status")
+        case "yesbyproxy": return .notEntitled(to: user)
+        case "credserror": return .refused(status: nil, message: "An error without a status", tag: user)
         default: break
         }
         guard let kind = Self.kind(of: user) else { return granted(user) }
-        if let listed = listed(kind) { return listed.contains(productID) ? granted(user) : .notEntitled }
-        return isActive(user) ? granted(user) : .notEntitled
+        if let listed = listed(kind) { return listed.contains(productID) ? granted(user) : .notEntitled(to: user) }
+        return isActive(user) ? granted(user) : .notEntitled(to: user)
     }
 
     package func signOut(_ token: String, for caller: Actor) async throws -> Bool {

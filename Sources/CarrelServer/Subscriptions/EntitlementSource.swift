@@ -1,4 +1,6 @@
+import CarrelBytes
 package import CarrelHTTP
+import CarrelSubscription
 
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///
@@ -135,13 +137,56 @@ package enum SourceDecision: Sendable, Equatable {
     /// - life: how long the credentials live; nil for the configured time.
     /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
     case granted(rule: String, tag: String, life: Duration? = nil, serial: UInt32? = nil)
-    /// The status may be missing, as one canned user shows.
-    case refused(status: String?, message: String?)
+    /// - status: may be missing, as one canned user shows.
+    /// - tag: whom it is said to, for the audit log; nil where nobody is known.
+    case refused(status: String?, message: String?, tag: String? = nil)
 
-    static let notEntitled = refused(status: "notentitled", message: "You are not entitled to this edition")
-    static let expired = refused(status: "expired", message: "Your subscription has expired")
-    static let suspended = refused(status: "suspended", message: "Your account is suspended")
+    static let notEntitled = notEntitled(to: nil)
+    static let expired = expired(to: nil)
+    static let suspended = suspended(to: nil)
     static let notRecognised = refused(status: "notrecognised", message: "Authentication details not recognised")
+
+    static func notEntitled(to tag: String?) -> SourceDecision {
+        refused(status: "notentitled", message: "You are not entitled to this edition", tag: tag)
+    }
+
+    static func expired(to tag: String?) -> SourceDecision {
+        refused(status: "expired", message: "Your subscription has expired", tag: tag)
+    }
+
+    static func suspended(to tag: String?) -> SourceDecision {
+        refused(status: "suspended", message: "Your account is suspended", tag: tag)
+    }
+
+    /// What follows from what somebody holds. Credentials do not outlive the last of the rules that grant the product.
+    ///
+    /// - Parameters:
+    ///   - entitlement: the plans and purchases.
+    ///   - productID: the product.
+    ///   - products: the catalog.
+    ///   - tag: whose they are.
+    ///   - now: the time.
+    ///   - source: what the rule's name begins with in the audit log.
+    ///   - serial: the number of the last revocation.
+    init(
+        of entitlement: Entitlement,
+        on productID: String,
+        _ products: Products,
+        tag: String,
+        at now: Instant,
+        source: String = "",
+        serial: UInt32? = nil
+    ) {
+        let product = products[productID]
+        switch entitlement.verdict(on: product, of: products, at: now) {
+        case .granted(let rule):
+            let end = entitlement.lasts(on: product, of: products, at: now)
+            self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now }, serial: serial)
+        case .notEntitled: self = .notEntitled(to: tag)
+        case .expired: self = .expired(to: tag)
+        case .suspended: self = .suspended(to: tag)
+        }
+    }
 }
 
 /// A source that cannot tell: the app keeps what it knew.

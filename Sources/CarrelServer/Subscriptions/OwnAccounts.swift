@@ -171,14 +171,15 @@ struct OwnAccounts: EntitlementSource {
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         guard let token = Sessions.token(text) else { return nil }
         guard let holdings = try await holdings(token) else { return .notRecognised }
-        let entitlement = holdings.entitlement
         let products = try await products.current()
-        switch entitlement.verdict(on: products[productID], of: products, at: clock.now) {
-        case .granted(let rule): return .granted(rule: rule, tag: holdings.session.account.id, serial: holdings.serial)
-        case .notEntitled: return .notEntitled
-        case .expired: return .expired
-        case .suspended: return .suspended
-        }
+        return SourceDecision(
+            of: holdings.entitlement,
+            on: productID,
+            products,
+            tag: holdings.session.account.id,
+            at: clock.now,
+            serial: holdings.serial
+        )
     }
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {

@@ -38,6 +38,11 @@ struct PlanRoutes {
             try await subscriptions.end(parameters["subscription"], at: try object.instant("at"), by: actor)
             return .empty(.noContent)
         }
+        router.on(.post, "admin/v1/subscriptions/{subscription}/revoke") { request, parameters in
+            let actor = try await callers.require(request, .changeHoldings)
+            try await subscriptions.revoke(parameters["subscription"], by: actor)
+            return .empty(.noContent)
+        }
         router.on(.post, "admin/v1/purchases/{purchase}/end") { request, parameters in
             let actor = try await callers.require(request, .changeHoldings)
             try await subscriptions.takeBack(parameters["purchase"], by: actor)
@@ -58,7 +63,7 @@ struct PlanRoutes {
             scope: scope,
             graceIssues: try object.count("graceIssues") ?? 0,
             deviceLimit: try object.count("deviceLimit"),
-            products: Set((object["products"]?.array ?? []).compactMap(\.string))
+            products: Set(try object.strings("products", limit: .max) ?? [])
         )
         try await subscriptions.createPlan(plan, by: actor)
         return .json(Self.json(plan), status: .created)
@@ -106,6 +111,7 @@ struct PlanRoutes {
         [
             "id": .string(subscription.id), "plan": .string(subscription.plan.name),
             "start": .string(subscription.startsAt.description), "end": .init(subscription.endsAt),
+            "revokedAt": .init(subscription.revokedAt),
         ]
     }
 

@@ -92,7 +92,7 @@ struct SubscriptionService: Sendable {
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
-        if productID.isEmpty, case .granted = decision { decision = .notEntitled }
+        if productID.isEmpty, case .granted(_, let tag, _, _) = decision { decision = .notEntitled(to: tag) }
         let now = issuer.now
         switch decision {
         case .granted(let rule, let tag, let life, _):
@@ -102,8 +102,10 @@ struct SubscriptionService: Sendable {
             let life = min(life ?? credentialLife, credentialLife)
             let pair = issuer.issue(product: productID, account: tag, life: life)
             return .granted(userID: pair.userID, password: pair.password)
-        case .refused(let status, _):
-            let entry = caller.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
+        case .refused(let status, _, let tag):
+            // Whoever looks for an account's entries finds its refusals, too.
+            let actor = tag.map { Actor($0, requestID: caller.requestID) } ?? caller
+            let entry = actor.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
             try await record(entry)
             activity.refuse(status ?? "error")
             return answer(decision)
@@ -111,7 +113,7 @@ struct SubscriptionService: Sendable {
     }
 
     private func answer(_ decision: SourceDecision) -> CredentialsAnswer {
-        guard case .refused(let status, let message) = decision else { preconditionFailure("a grant comes with credentials") }
+        guard case .refused(let status, let message, _) = decision else { preconditionFailure("a grant comes with credentials") }
         return .refused(status: status, message: message)
     }
 

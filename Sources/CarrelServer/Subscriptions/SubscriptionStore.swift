@@ -22,13 +22,14 @@ package enum SubscriptionStore {
     static let subscriptionsOfAccount = SQL(
         """
         SELECT subscriptions.id, subscriptions.starts_at, subscriptions.ends_at, plans.name, plans.scope, plans.grace_issues,
-            plans.device_limit
+            plans.device_limit, subscriptions.revoked_at
         FROM subscriptions JOIN plans ON plans.name = subscriptions.plan
         WHERE subscriptions.account_id = $1 ORDER BY subscriptions.starts_at
         """
     )
-    static let subscriptionByID = SQL("SELECT account_id, starts_at, ends_at FROM subscriptions WHERE id = $1")
+    static let subscriptionByID = SQL("SELECT account_id, starts_at, ends_at, revoked_at FROM subscriptions WHERE id = $1")
     static let endSubscription = SQL("UPDATE subscriptions SET ends_at = $2 WHERE id = $1")
+    static let revokeSubscription = SQL("UPDATE subscriptions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
     static let insertPurchase = SQL(
         """
         INSERT INTO purchases (id, account_id, product_id, kind, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
@@ -37,12 +38,12 @@ package enum SubscriptionStore {
     static let purchasesOfAccount = SQL(
         "SELECT id, product_id, kind, ends_at FROM purchases WHERE account_id = $1 ORDER BY created_at, id"
     )
-    static let purchaseByID = SQL("SELECT account_id FROM purchases WHERE id = $1")
+    static let purchaseByID = SQL("SELECT account_id, ends_at FROM purchases WHERE id = $1")
     static let endPurchase = SQL("UPDATE purchases SET ends_at = $2 WHERE id = $1")
 
     package static let statements = [
         insertPlan, insertPlanProduct, plans, planByName, productsOfPlan, insertSubscription, subscriptionsOfAccount,
-        subscriptionByID, endSubscription, insertPurchase, purchasesOfAccount, purchaseByID, endPurchase,
+        subscriptionByID, endSubscription, revokeSubscription, insertPurchase, purchasesOfAccount, purchaseByID, endPurchase,
     ]
 
     /// Whether the plan is new.
@@ -81,7 +82,8 @@ package enum SubscriptionStore {
                 id: try $0.text(0),
                 plan: try plan($0, from: 3, in: transaction),
                 startsAt: try $0.instant(1),
-                endsAt: try $0.instantIfPresent(2)
+                endsAt: try $0.instantIfPresent(2),
+                revokedAt: try $0.instantIfPresent(7)
             )
         }
         // Here, because the database would sort even one of them.
@@ -105,14 +107,18 @@ package enum SubscriptionStore {
     static func subscription(
         _ id: String,
         in transaction: any Transaction
-    ) throws -> (account: String, startsAt: Instant, endsAt: Instant?)? {
+    ) throws -> (account: String, startsAt: Instant, endsAt: Instant?, revokedAt: Instant?)? {
         try transaction.row(subscriptionByID, [.text(id)]).map {
-            (try $0.text(0), try $0.instant(1), try $0.instantIfPresent(2))
+            (try $0.text(0), try $0.instant(1), try $0.instantIfPresent(2), try $0.instantIfPresent(3))
         }
     }
 
     static func endSubscription(_ id: String, at end: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(endSubscription, [.text(id), .instant(end)])
+    }
+
+    static func revokeSubscription(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(revokeSubscription, [.text(id), .instant(now)])
     }
 
     static func insert(_ purchase: Purchase, of account: String, at now: Instant, in transaction: any Transaction) throws {
@@ -137,8 +143,9 @@ package enum SubscriptionStore {
         }
     }
 
-    static func accountOfPurchase(_ id: String, in transaction: any Transaction) throws -> String? {
-        try transaction.row(purchaseByID, [.text(id)]).map { try $0.text(0) }
+    /// Whom a purchase belongs to, and its end.
+    static func purchase(_ id: String, in transaction: any Transaction) throws -> (account: String, endsAt: Instant?)? {
+        try transaction.row(purchaseByID, [.text(id)]).map { (try $0.text(0), try $0.instantIfPresent(1)) }
     }
 
     static func endPurchase(_ id: String, at end: Instant, in transaction: any Transaction) throws {

@@ -61,18 +61,33 @@ package struct Subscriptions: Sendable {
     }
 
     /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
+    ///
+    /// One that ends earlier already stays as it is: ending never makes a subscription longer, however often it is asked for.
     package func end(_ id: String, at end: Instant? = nil, by actor: Actor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await database.write { transaction in
-            guard let known = try SubscriptionStore.subscription(id, in: transaction) else {
-                throw ServerError(.notFound, "there is no such subscription")
-            }
+            guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
             let end = max(end ?? entry.at, known.startsAt)
+            guard known.revokedAt == nil, known.endsAt.map({ end < $0 }) ?? true else { return }
             try SubscriptionStore.endSubscription(id, at: end, in: transaction)
             if end <= entry.at { try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction) }
             try AuditStore.append(entry, in: transaction)
         }
     }
+
+    /// Takes a subscription back with all that it gave for good, as if it had never been, and voids the account's credentials.
+    package func revoke(_ id: String, by actor: Actor) async throws {
+        let entry = actor.entry("subscription.revoke", on: id, at: clock.now)
+        try await database.write { transaction in
+            guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
+            guard known.revokedAt == nil else { return }
+            try SubscriptionStore.revokeSubscription(id, at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
+    private static let unknown = ServerError(.notFound, "there is no such subscription")
 
     /// Gives an account a single product, bought or as a gift.
     package func give(
@@ -94,15 +109,16 @@ package struct Subscriptions: Sendable {
         return purchase
     }
 
-    /// Takes a single product back, and voids the credentials that the account has.
+    /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.
     package func takeBack(_ id: String, by actor: Actor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await database.write { transaction in
-            guard let account = try SubscriptionStore.accountOfPurchase(id, in: transaction) else {
+            guard let known = try SubscriptionStore.purchase(id, in: transaction) else {
                 throw ServerError(.notFound, "there is no such purchase")
             }
+            guard known.endsAt.map({ entry.at < $0 }) ?? true else { return }
             try SubscriptionStore.endPurchase(id, at: entry.at, in: transaction)
-            try RevocationStore.revoke(.account(account), at: entry.at, in: transaction)
+            try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

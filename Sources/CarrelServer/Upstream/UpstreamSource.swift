@@ -269,11 +269,11 @@ final class UpstreamSource: EntitlementSource {
         case .success(.refused("notrecognised", let message)):
             guard let known else { return nil }
             try await memory.ended(token, .refused, known)
-            return .refused(status: "notrecognised", message: message)
+            return .refused(status: "notrecognised", message: message, tag: subject)
         case .success(.refused(let status, let message)):
             try await memory.ruled(false, on: productID, token: token, known)
             if status == "suspended" { try await memory.told(SubscriptionAnswer(.suspended), of: token, known) }
-            return .refused(status: status, message: message)
+            return .refused(status: status, message: message, tag: subject)
         case .failure(let error):
             switch policy.ruling(on: known?.memory, at: clock.now) {
             // What nobody here has seen may be another source's.
@@ -310,7 +310,7 @@ final class UpstreamSource: EntitlementSource {
         _ subject: String,
         _ life: Duration? = nil
     ) async throws -> SourceDecision {
-        if let product = try await products.current()[productID], product.state != .published { return .notEntitled }
+        if let product = try await products.current()[productID], product.state != .published { return .notEntitled(to: subject) }
         return .granted(rule: rule, tag: subject, life: life)
     }
 }

@@ -1,0 +1,45 @@
+import CarrelReader
+import CarrelThreads
+import Glibc
+
+/// Keeps everything, for good.
+struct StickyStore: SubscriptionStore {
+    struct Refusal: Error {}
+
+    func load() -> [UInt8]? { nil }
+    func save(_ bytes: [UInt8]?) throws {
+        if bytes == nil { throw Refusal() }
+    }
+}
+
+/// Takes until it is told to go on with the first thing to keep, or two seconds.
+final class SlowStore: SubscriptionStore {
+    private struct State {
+        var hasBegun = false
+        var mayGoOn = false
+        var isLate = false
+    }
+
+    private let state = Locked(State())
+
+    /// Whether nobody told it to go on.
+    var wasLate: Bool { state.withLock { $0.isLate } }
+
+    func load() -> [UInt8]? { nil }
+
+    func save(_ bytes: [UInt8]?) {
+        state.withLock { $0.hasBegun = true }
+        for _ in 0..<400 {
+            if state.withLock({ $0.mayGoOn }) { return }
+            usleep(5_000)
+        }
+        state.withLock { $0.isLate = true }
+    }
+
+    /// Waits until there is something to keep.
+    func began() async throws {
+        while !state.withLock({ $0.hasBegun }) { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    func go() { state.withLock { $0.mayGoOn = true } }
+}

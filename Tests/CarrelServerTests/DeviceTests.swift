@@ -1,0 +1,63 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelServer
+import Testing
+
+@Suite(.onBothDatabases)
+struct `The slots of an account's devices` {
+    private let password = "correct horse battery"
+
+    private func service(limit: Int) async throws -> TestService {
+        let test = try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.subscription.devices.limit = limit
+        }
+        _ = try await test.service.desk.create("alice", password: password, by: Actor("operator"))
+        return test
+    }
+
+    /// Signs in a minute later; nil when there is no slot.
+    private func signIn(_ device: String, _ test: TestService) async throws -> String? {
+        test.clock.advance(by: .seconds(60))
+        let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
+        guard reply.xml.hasPrefix("<token>") else {
+            #expect(reply.xml.contains("status=\"devicelimit\""), "\(reply.xml)")
+            return nil
+        }
+        return String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+    }
+
+    private func signOut(_ token: String, _ test: TestService) async throws {
+        test.clock.advance(by: .seconds(60))
+        _ = try await test.ask("sign_out", ["token": token])
+    }
+
+    @Test(arguments: [2, 3])
+    func `are not handed round without end by devices that are known`(limit: Int) async throws {
+        let test = try await service(limit: limit)
+        for number in 2..<limit + 1 { #expect(try await signIn("stays-\(number)", test) != nil) }
+        var turns = 0
+        for turn in 0..<20 {
+            guard let token = try await signIn(turn.isMultiple(of: 2) ? "one" : "other", test) else { break }
+            turns += 1
+            try await signOut(token, test)
+        }
+        #expect(turns > limit - 1 && turns <= 2 * limit, "\(turns)")
+        #expect(try await signIn("third", test) == nil)
+        test.clock.advance(by: .seconds(24 * 3600))
+        #expect(try await signIn("third", test) != nil)
+    }
+
+    @Test func `are their own to leave and come back to, as often as they like`() async throws {
+        let test = try await service(limit: 1)
+        for _ in 1...10 { try await signOut(try #require(try await signIn("phone", test)), test) }
+        #expect(try await signIn("tablet", test) == nil, "the slot is kept for a day")
+        let two = try await service(limit: 2)
+        let (phone, tablet) = (try #require(try await signIn("phone", two)), try #require(try await signIn("tablet", two)))
+        try await signOut(phone, two)
+        try await signOut(tablet, two)
+        for device in ["tablet", "phone", "tablet", "phone"] {
+            try await signOut(try #require(try await signIn(device, two)), two)
+        }
+    }
+}
