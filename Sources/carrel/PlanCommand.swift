@@ -187,21 +187,18 @@ struct PlanGive: Command {
 struct PlanTakeBack: Command {
     var options = HomeOptions()
     var id = ""
-    var end: Instant?
 
     static let name = "take-back"
     static let abstract = "End what 'plan give' gave."
     static let discussion = "'carrel explain NAME' lists what an account was given, with ids."
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.id, "id", help: "The id, as 'plan give' printed it."),
-            .option(\.end, "--at", help: "When it ends; now when left out."),
+            .positional(\.id, "id", help: "The id, as 'plan give' printed it.")
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let body: JSON = end.map { ["at": .string($0.description)] } ?? [:]
-        _ = try await HomeClient(options).call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", body)
+        _ = try await HomeClient(options).call(.post, "/admin/v1/purchases/\(PercentEncoding.encode(id))/end", [:])
     }
 }
