@@ -116,6 +116,7 @@ struct ServiceProblem: ReportableError {
         case 400, 404, 409, 422: .badInput
         case 401, 403: .noPermission
         case 503: .tryAgain
+        case 507: .cannotCreate
         default: .failure
         }
     }

@@ -5,7 +5,8 @@ package import CarrelStore
 ///
 /// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
 /// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
-/// with the same answer. Latest is not furthest: a listener may go back.
+/// with the same answer. Only what comes from a clock ahead of ours is placed by when it first came, so that it pins nothing.
+/// Latest is not furthest: a listener may go back.
 package struct Listening: Sendable {
     let database: any Database
     let clock: any WallClock
