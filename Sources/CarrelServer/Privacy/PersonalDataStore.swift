@@ -18,7 +18,8 @@ package enum PersonalDataStore {
     )
     static let subscriptions = SQL(
         """
-        SELECT id, plan, starts_at, ends_at, created_at FROM subscriptions WHERE account_id = $1 ORDER BY created_at, id
+        SELECT id, plan, starts_at, ends_at, created_at, revoked_at FROM subscriptions WHERE account_id = $1
+        ORDER BY created_at, id
         """
     )
     static let purchases = SQL(
@@ -153,6 +154,7 @@ package enum PersonalDataStore {
             [
                 "id": .string(try $0.text(0)), "plan": .string(try $0.text(1)), "start": .init(try $0.instant(2)),
                 "end": .init(try $0.instantIfPresent(3)), "createdAt": .init(try $0.instant(4)),
+                "revokedAt": .init(try $0.instantIfPresent(5)),
             ]
         }
     }
