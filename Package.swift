@@ -233,12 +233,13 @@ let package = Package(
                 "CarrelHTTPServer",
             ]
         ),
+        executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
             [
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelTesting", "CarrelThreads", "carrel",
+                "CarrelHTTPServer", "CarrelServer", "CarrelTesting", "CarrelThreads", "ReaderProgram", "carrel",
             ]
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
