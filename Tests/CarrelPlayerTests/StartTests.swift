@@ -38,7 +38,7 @@ struct `Opening a book` {
             timeout: .seconds(120)
         )
         let server = try await DemoServer(sources: [short, long])
-        #expect(server.titles.map { ($0.duration / 60).rounded() } == [1, 1200])
+        #expect(server.titles.count == 2 && server.titles[0].duration < 61 && server.titles[1].duration >= 20 * 3600)
         let browser = try await Browser.start(.chromium)
         var best = [Double.infinity, .infinity]
         var attempts = 0
