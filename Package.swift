@@ -267,7 +267,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
-        fuzz("EPUBFuzz", ["CarrelIngest"]),
+        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),

@@ -1,3 +1,4 @@
+import CarrelBytes
 @testable import CarrelIngest
 import Glibc
 

@@ -16,7 +16,7 @@ struct `The controls of the player` {
         try await browser.click("#play")
         try await browser.wait(until: Self.isPaused)
         var place = try await page.time()
-        func lands(_ seconds: Double, _ how: String) async throws {
+        func lands(_ seconds: Double) async throws {
             place += seconds
             // before the book there is what the encoder put there, which nobody gets to
             let isThere = "Math.abs(\(Self.clock) - \(place)) < 0.05 || (\(place) < 0 && \(Self.clock) < 0.2)"
@@ -26,14 +26,14 @@ struct `The controls of the player` {
         }
         for seconds in [30, -15, 15, -30, -30, 15, -15] {
             try await browser.click("[data-skip='\(seconds)']")
-            try await lands(Double(seconds), "button \(seconds)")
+            try await lands(Double(seconds))
         }
         try await browser.script("document.activeElement.blur()")
         for (key, shift, seconds) in [
             ("l", false, 15.0), (BrowserKey.right, true, 30), ("j", false, -15), (BrowserKey.left, true, -30),
         ] {
             try await browser.press(key, holding: shift ? [BrowserKey.shift] : [])
-            try await lands(seconds, "key \(key)")
+            try await lands(seconds)
         }
         try await browser.click("#play")
         try await browser.wait(until: Self.isPlaying)
