@@ -29,6 +29,11 @@ final class SourceFile {
 
     deinit { close(descriptor) }
 
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// The path from the root, for a program that starts elsewhere.
     var absolutePath: String {
         guard let resolved = unsafe realpath(path, nil) else { return path }

@@ -8,12 +8,12 @@ extension Ingesting {
     static let uploadLimit: Int64 = 8 << 30
 
     /// Writing waits for the disk when much is written.
-    private static let uploads = BlockingThreads(name: "upload", count: 2)
+    static let uploads = BlockingThreads(name: "upload", count: 2)
 
     /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
     func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
         if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
-        let path = try scratch.newName()
+        let path = try work.scratch.newName()
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
         defer { close(descriptor) }
