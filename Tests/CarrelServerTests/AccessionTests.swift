@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelPackager
 import CarrelServer
 import CarrelStore
 import CarrelTesting
