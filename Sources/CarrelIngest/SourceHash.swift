@@ -25,6 +25,7 @@ struct SourceHash {
     /// Adds the next file of a folder.
     mutating func add(_ file: SourceFile) throws {
         lines += Array("\(file.name)\n".utf8) + (try digest(of: file))
+        file.rest()
     }
 
     /// The hash of the folder whose files were added.

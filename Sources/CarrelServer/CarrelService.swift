@@ -86,7 +86,7 @@ package final class CarrelService: Sendable {
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
         let ingestWork = IngestWork(home: home, blobs: blobs)
-        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingestWork.thread)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingestWork.disk)
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)

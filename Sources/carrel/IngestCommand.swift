@@ -176,7 +176,7 @@ extension IngestError: ReportableError {
     var exitStatus: ExitStatus {
         switch code {
         case .unreadable: .noInput
-        case .full: .cannotCreate
+        case .full, .scratch: .cannotCreate
         case .transcoder: .unavailable
         default: .badInput
         }

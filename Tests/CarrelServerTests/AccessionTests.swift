@@ -93,9 +93,17 @@ struct `An accession` {
         let kept = try await test.service.editions.resources(of: edition)
         #expect(Set(kept.map(\.path)) == Set(made.resources.map(\.path)))
         for resource in made.resources { #expect(kept.contains(resource), "\(resource.path)") }
-        let known = EditionAccession(sourceHash: made.sourceHash, terms: .init(productID: "issue"), options: .init(productID: "issue"))
+        let known = EditionAccession(
+            sourceHash: made.sourceHash,
+            terms: .init(productID: "issue"),
+            options: .init(productID: "issue")
+        )
         #expect(try await post(test, "editions", known.write()).json["titles"]?.array?.first?["edition"]?["state"] == "published")
-        let other = EditionAccession(sourceHash: made.sourceHash, terms: .init(productID: "two"), options: .init(productID: "two"))
+        let other = EditionAccession(
+            sourceHash: made.sourceHash,
+            terms: .init(productID: "two"),
+            options: .init(productID: "two")
+        )
         #expect(try await post(test, "editions", other.write()).status == 409)
     }
 

@@ -8,7 +8,9 @@ package final class IngestWork: Sendable {
     private let blobs: any BlobStore
     let scratch: Scratch
     /// One at a time: an ingest fills the disk's and a core's time anyway.
-    let thread = BlockingThreads(name: "ingest", count: 1)
+    private let thread = BlockingThreads(name: "ingest", count: 1)
+    /// For covers and for what is removed: an ingest may take hours.
+    let disk = BlockingThreads(name: "blobs", count: 1)
 
     package init(home: Home, blobs: any BlobStore) {
         self.home = home
@@ -85,7 +87,7 @@ package final class IngestWork: Sendable {
         try await takingBack(path, from: register) { trail in
             let sourceHash = try await thread.run { try hash(trail) }
             var cover: (blob: BlobID, mediaType: String)?
-            if let coverPath { cover = try await thread.run { try Ingest.keepCover(coverPath, in: trail) } }
+            if let coverPath { cover = try await disk.run { try Ingest.keepCover(coverPath, in: trail) } }
             if let known = try await register.again(sourceHash, cover: cover) {
                 return Outcome(entry: known, created: false, warnings: warningsAgain)
             }
@@ -102,7 +104,7 @@ package final class IngestWork: Sendable {
         _ enter: (_ cover: (blob: BlobID, mediaType: String)) async throws -> Entered
     ) async throws -> Entered {
         try await takingBack(path, from: register) { trail in
-            try await enter(try await thread.run { try Ingest.keepCover(path, in: trail) })
+            try await enter(try await disk.run { try Ingest.keepCover(path, in: trail) })
         }
     }
 

@@ -33,7 +33,7 @@ package struct Ingesting: Sendable {
             options: options,
             terms: terms,
             actor: actor,
-            thread: work.thread
+            thread: work.disk
         )
         return try await work.take(path, options, into: register, progress: progress)
     }
@@ -48,6 +48,6 @@ package struct Ingesting: Sendable {
     }
 
     private func register(_ overrides: IngestOptions.Overrides, _ actor: Actor) -> TitleRegister {
-        TitleRegister(titles: titles, overrides: overrides, actor: actor, thread: work.thread)
+        TitleRegister(titles: titles, overrides: overrides, actor: actor, thread: work.disk)
     }
 }
