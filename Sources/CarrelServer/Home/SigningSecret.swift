@@ -70,7 +70,7 @@ package struct SigningSecret: Sendable {
     static func replace(
         with wrapped: MasterKeyring.Wrapped,
         signsFrom: Instant,
-        _ purpose: SecretStore.Purpose,
+        _ purpose: SecretStore.Signing,
         known: [SigningSecret],
         dead: [SigningSecret],
         full: String,
