@@ -118,7 +118,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelPackager", "CarrelStore", "CarrelXML",
+                "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML",
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),

@@ -85,8 +85,8 @@ package final class CarrelService: Sendable {
         let sessions = Sessions(database: database, clock: clock, renewalSecret: try secret(.renewal))
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         titles = Titles(database: database, blobs: blobs, clock: clock)
-        ingesting = Ingesting(titles: titles, home: home)
-        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingesting.thread)
+        let ingestWork = IngestWork(home: home, blobs: blobs)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingestWork.disk)
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
@@ -113,6 +113,7 @@ package final class CarrelService: Sendable {
         }
         let openEditions = OpenEditions(database: database, blobs: blobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
+        ingesting = Ingesting(work: ingestWork, titles: titles, editions: editions)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let check = PasswordCheck(
             database: database,
@@ -180,7 +181,8 @@ package final class CarrelService: Sendable {
         SampleRoutes(titles: titles).add(to: &router)
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
-        TitleRoutes(titles: titles, ingesting: ingesting, editions: editions, callers: callers).add(to: &router)
+        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
         AdminRoutes(
             home: home,
             database: database,

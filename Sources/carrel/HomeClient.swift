@@ -49,9 +49,15 @@ struct HomeClient {
     ///
     /// - Throws: ``ServiceProblem`` with what the service said.
     func call(_ method: HTTPMethod, _ target: String, _ body: JSON? = nil) async throws -> JSON {
-        let bytes = body?.write() ?? []
-        let headers: HTTPFields = body == nil ? [:] : ["Content-Type": "application/json"]
-        let (status, answer) = try await send(method, target, headers, bytes)
+        try await call(method, target, contentType: body == nil ? nil : "application/json", body?.write() ?? [])
+    }
+
+    /// The same with a body of any type.
+    ///
+    /// - Throws: ``ServiceProblem`` with what the service said.
+    func call(_ method: HTTPMethod, _ target: String, contentType: String?, _ body: [UInt8]) async throws -> JSON {
+        let headers: HTTPFields = contentType.map { ["Content-Type": $0] } ?? [:]
+        let (status, answer) = try await send(method, target, headers, body)
         let value = answer.isEmpty ? JSON.null : try JSON.parse(answer.rawSpan)
         guard (200..<300).contains(status) else { throw ServiceProblem(status: status, problem: value) }
         return value

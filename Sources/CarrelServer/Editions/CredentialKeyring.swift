@@ -144,16 +144,6 @@ package final class CredentialKeyring: Sendable {
 
     // MARK: Secrets
 
-    /// What came of a rotation.
-    package struct Rotation: Sendable, Equatable {
-        /// The id of the new secret.
-        package let id: UInt8
-        /// When it begins to sign.
-        package let signsFrom: Instant
-        /// How many secrets were forgotten.
-        package let forgotten: Int
-    }
-
     /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
     ///
     /// - Parameters:
@@ -162,25 +152,26 @@ package final class CredentialKeyring: Sendable {
     ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool, by actor: Actor) async throws -> Rotation {
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
         let master = master
         let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
-        let made = try await database.write { transaction -> Rotation in
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
             let known = try Self.secrets(master, in: transaction)
             let dead = atOnce ? known : Self.dead(known, at: now)
-            let taken = Set(known.map(\.id)).subtracting(atOnce ? [] : dead.map(\.id))
-            let newest = known.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-            guard let id = SigningSecret.freeID(beside: atOnce ? [] : taken, after: newest?.id ?? 0) else {
-                throw ServerError(.conflict, "255 credential secrets are in use: one may die within a month, or rotate at once")
-            }
-            for old in dead { try SecretStore.delete(SecretStore.name(.credential, old.id), in: transaction) }
-            try SecretStore.insert(SecretStore.name(.credential, id), wrapped, in: transaction)
             _ = try RevocationStore.advance(in: transaction)
             try AuditStore.append(entry, in: transaction)
-            return Rotation(id: id, signsFrom: from, forgotten: dead.count)
+            return try SigningSecret.replace(
+                with: wrapped,
+                signsFrom: from,
+                .credential,
+                known: known,
+                dead: dead,
+                full: "255 credential secrets are in use: one may die within a month, or rotate at once",
+                in: transaction
+            )
         }
         try await refresh()
         return made
