@@ -129,7 +129,7 @@ struct `Orders of a shop` {
                 }
             }
         }
-        #expect(cases == 4 * 5 * 5)
+        #expect(cases == 100)
     }
 
     @Test(arguments: [(nil, nil, nil), (5, nil, 5), (nil, 20, 20), (5, 20, 5), (30, 20, 20)] as [(Int?, Int?, Int?)])
