@@ -44,6 +44,11 @@ struct EntitlementSources: Sendable {
         return standing
     }
 
+    /// What is remembered of a token is asked again.
+    func forget(_ token: String) {
+        for source in inOrder { source.forget(token) }
+    }
+
     /// Whether the token's account may read a product. A token that nobody knows opens nothing, also while somebody who might know
     /// it cannot tell: nil then.
     func decision(on productID: String, token: String) async throws -> SourceDecision? {

@@ -14,6 +14,8 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     private(set) var failure: StoreError?
     /// Pages in the write-ahead log after the last commit; SQLite's hook writes it.
     private let logPages: UnsafeMutablePointer<Int32>
+    /// Whose rows changed since it was last asked; triggers write it.
+    let noted = NotedChanges()
     /// When the log is next copied into the database, in pages.
     var checkpointAt = SQLiteConnection.checkpointPages
 
