@@ -11,6 +11,7 @@ public struct XMLWriter: Sendable {
 
     /// A document with its declaration: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
     public init() {
+        bytes.reserveCapacity(512)
         bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n".utf8
     }
 
@@ -105,7 +106,7 @@ public struct XMLWriter: Sendable {
     }
 
     private mutating func append(_ name: StaticString) {
-        name.withUTF8Buffer { name in bytes += unsafe Array(name) }
+        name.withUTF8Buffer { name in unsafe bytes.append(contentsOf: name) }
     }
 
     private mutating func escape(_ text: String, inAttribute: Bool) {
