@@ -12,6 +12,7 @@ public struct XMLWriter: Sendable {
     /// A document with its declaration: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
     public init() {
         bytes.reserveCapacity(512)
+        open.reserveCapacity(4)
         bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n".utf8
     }
 
@@ -28,7 +29,8 @@ public struct XMLWriter: Sendable {
             guard let value else { continue }
             bytes.append(UInt8(ascii: " "))
             append(name)
-            bytes += "=\"".utf8
+            bytes.append(UInt8(ascii: "="))
+            bytes.append(UInt8(ascii: "\""))
             escape(value, inAttribute: true)
             bytes.append(UInt8(ascii: "\""))
         }
@@ -110,10 +112,13 @@ public struct XMLWriter: Sendable {
     }
 
     private mutating func escape(_ text: String, inAttribute: Bool) {
-        guard !text.utf8.allSatisfy(Self.isPlain) else {
-            bytes += text.utf8
-            return
+        var text = text
+        let isPlain = text.withUTF8 { utf8 in
+            guard unsafe utf8.allSatisfy(Self.isPlain) else { return false }
+            unsafe bytes.append(contentsOf: utf8)
+            return true
         }
+        if isPlain { return }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": bytes += "&amp;".utf8

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelPostgres
 import CarrelServer

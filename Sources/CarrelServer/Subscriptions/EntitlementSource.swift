@@ -14,6 +14,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
+    /// Whether it tells by a token's form whether it is one of its own: whatever it answers about one, and however, settles that.
+    var knowsTokensByForm: Bool { get }
+
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
 
@@ -51,6 +54,7 @@ package protocol EntitlementSource: Sendable {
 }
 
 extension EntitlementSource {
+    package var knowsTokensByForm: Bool { false }
     package var countsRevocations: Bool { false }
     package var health: UpstreamHealth? { nil }
 

@@ -7,6 +7,7 @@ import CarrelStore
 struct OwnAccounts: EntitlementSource {
     let name = "accounts"
     let countsAttempts = true
+    let knowsTokensByForm = true
     let database: any Database
     let clock: any WallClock
     let sessions: Sessions
