@@ -74,6 +74,26 @@ struct `What is remembered of an account` {
         #expect(stand.counting.reads - after == (Engine.current == .sqlite ? 0 : 20))
     }
 
+    @Test func `is recorded each time that it is asked for`() async throws {
+        let stand = try await stand()
+        for _ in 0..<20 { #expect(try await stand.credentials().pair != nil) }
+        var filter = Audit.Filter()
+        (filter.action, filter.actor) = ("edition.credentials", stand.alice.id)
+        let entries = try await stand.service.audit.list(filter)
+        #expect(entries.count == 21 && entries.allSatisfy { $0.outcome == .allowed && $0.reason == "plan gold" })
+    }
+
+    @Test func `is not remembered where it is much`() async throws {
+        let stand = try await stand()
+        for number in 0..<64 {
+            _ = try await stand.service.subscriptions.give("issue-\(number)", to: stand.alice, as: .gift, by: staff)
+        }
+        _ = try await stand.verify()
+        let before = stand.counting.reads
+        for _ in 0..<3 { #expect(try await stand.verify().contains("gold")) }
+        #expect(stand.counting.reads - before == 3)
+    }
+
     @Test func `is asked again after a minute, whatever is heard`() async throws {
         let stand = try await stand()
         for _ in 0..<130 {
@@ -105,7 +125,9 @@ struct `What is remembered of an account` {
         switch change {
         case .suspension: try await service.desk.setSuspended(true, stand.alice.id, by: staff)
         case .signOut: _ = try await stand.test.ask("sign_out", ["token": stand.token], at: service)
-        case .planEnd: try await service.subscriptions.end(stand.plan, by: staff)
+        case .planEnd:
+            stand.test.clock.advance(by: .milliseconds(1))  // or it would never have begun
+            try await service.subscriptions.end(stand.plan, by: staff)
         case .planRevocation: try await service.subscriptions.revoke(stand.plan, by: staff)
         case .otherPlan:
             let start = stand.test.clock.now + .milliseconds(-1)
