@@ -157,8 +157,8 @@ struct SubscriptionRoutes {
             message: standing.message,
             categories: standing.categories.map { .init(scheme: $0.scheme, term: $0.term) }
         )
-        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: standing.issues != nil)
-        guard let issues = standing.issues else { return Self.xml(writer.finish()) }
+        guard let issues = standing.issues else { return Self.xml(head.write(alsoValue: alsoValue)) }
+        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: true)
         let start = writer
         for issue in issues {
             writer.issue(issue)
