@@ -293,7 +293,7 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
-        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelMP4"]),
+        benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),
         .target(name: "CStoreLoops", dependencies: ["CSQLite"], path: "Benchmarks/StoreBench/C"),

@@ -128,6 +128,8 @@ package final class CarrelService: Sendable {
             settings: settings.receipts,
             threads: BlockingThreads(name: "receipts", count: 1)
         )
+        let known = KnownHoldings(database: database, clock: clock)
+        try await known.begin()
         let receiptSource = ReceiptSource(receipts: receipts, products: products)
         let sources = try settings.subscription.sources(
             database: database,
@@ -135,6 +137,7 @@ package final class CarrelService: Sendable {
             sessions: sessions,
             check: check,
             products: products,
+            known: known,
             receipts: settings.receipts.verifier == nil ? nil : receiptSource,
             secret: try secret(.upstream),
             metrics: metrics

@@ -21,6 +21,8 @@ package final class CredentialKeyring: Sendable {
         var secrets: [UInt8]
         var revocations: Revocations
         var readAt: Instant
+        /// The number at which the secrets were read: another one for other secrets.
+        var generation: UInt32 = 0
     }
 
     private let database: any Database
@@ -29,6 +31,7 @@ package final class CredentialKeyring: Sendable {
     private let sha1: SHA1Credentials?
     private let known: Locked<Known>
     private let counters: CredentialCounters
+    private let verified = VerifiedCredentials()
 
     /// Reads the secrets and revocations of a database; the first secret is made at first use.
     package init(
@@ -91,12 +94,17 @@ package final class CredentialKeyring: Sendable {
     /// - Parameters:
     ///   - pair: what the client sent.
     ///   - product: what the route says is asked for.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
     /// - Returns: what is known of the pair; nil for one of the old scheme, of which nothing is.
     /// - Throws: ``EditionCredentials/Refusal``; what the database throws, when it cannot say what was revoked.
     @discardableResult
-    package func verify(_ pair: EditionCredentials.Pair, product: String) async throws -> EditionCredentials.Verified? {
+    package func verify(
+        _ pair: EditionCredentials.Pair,
+        product: String,
+        from authorization: String? = nil
+    ) async throws -> EditionCredentials.Verified? {
         do {
-            let verified = try await check(pair, product)
+            let verified = try await check(pair, product, authorization)
             counters.count(verified == nil ? .sha1 : .hmac, nil)
             return verified
         } catch let refusal as EditionCredentials.Refusal {
@@ -105,11 +113,31 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    private func check(_ pair: EditionCredentials.Pair, _ product: String) async throws -> EditionCredentials.Verified? {
+    /// Whether a field is known to carry a pair that opens a product. False where that has to be found out by
+    /// ``verify(_:product:from:)``.
+    package func opens(_ authorization: String, product: String) -> Bool {
+        let now = clock.now
+        guard let found = verified[VerifiedCredentials.Key(authorization: authorization, product: product)],
+            now < found.verified.expiresAt
+        else { return false }
+        let opens = known.withLock { known in
+            found.generation == known.generation && now >= known.readAt && now - known.readAt < Self.life
+                && !known.revocations.revokes(found.verified, for: product)
+        }
+        if opens { counters.count(.hmac, nil) }
+        return opens
+    }
+
+    private func check(
+        _ pair: EditionCredentials.Pair,
+        _ product: String,
+        _ authorization: String?
+    ) async throws -> EditionCredentials.Verified? {
         let now = clock.now
         let verified: EditionCredentials.Verified
+        let (credentials, generation) = known.withLock { ($0.credentials, $0.generation) }
         do {
-            verified = try known.withLock { $0.credentials }.verify(pair, product: product, at: now)
+            verified = try credentials.verify(pair, product: product, at: now)
         } catch {
             guard error == .invalid, let sha1, sha1.accepts(pair, product: product, at: now) else { throw error }
             let revocations = try await current(at: now).revocations
@@ -120,6 +148,10 @@ package final class CredentialKeyring: Sendable {
         // Another process may have given it out a moment ago, after a revocation that is not known here yet.
         if verified.serial > revocations.serial { revocations = try await reread(at: now).revocations }
         guard !revocations.revokes(verified, for: product) else { throw EditionCredentials.Refusal.revoked }
+        if let authorization {
+            let found = VerifiedCredentials.Found(verified: verified, generation: generation)
+            self.verified.insert(found, for: VerifiedCredentials.Key(authorization: authorization, product: product))
+        }
         return verified
     }
 
@@ -211,6 +243,7 @@ package final class CredentialKeyring: Sendable {
             if secrets.map(\.id) != before.secrets {
                 fresh.credentials = EditionCredentials(secrets: secrets)
                 fresh.secrets = secrets.map(\.id)
+                fresh.generation = change.serial
                 fresh.revocations.useKeys(of: fresh.credentials)
             }
             fresh.revocations.add(change.revocations, upTo: change.serial, fresh.credentials)

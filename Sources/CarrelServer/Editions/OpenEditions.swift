@@ -6,10 +6,17 @@ import CarrelThreads
 
 /// Editions that are being downloaded, with their files open. What is known of one is believed for a second.
 final class OpenEditions: Sendable {
-    struct Opened: Sendable {
+    /// Shared by requests: a copy of so many fields for each would cost.
+    final class Opened: Sendable {
         let edition: Edition
         let file: OpenFile
         fileprivate let readAt: Instant
+
+        fileprivate init(edition: Edition, file: OpenFile, readAt: Instant) {
+            self.edition = edition
+            self.file = file
+            self.readAt = readAt
+        }
     }
 
     private struct ResourceKey: Hashable, Sendable {

@@ -73,7 +73,7 @@ package enum PersonalDataStore {
     static let auditOfThing = SQL(
         """
         SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
-        WHERE subject = $1 AND actor <> $2 AND (at, id) > ($3, $4) ORDER BY at, id LIMIT $5
+        WHERE subject = $1 AND action <> 'edition.credentials' AND actor <> $2 AND (at, id) > ($3, $4) ORDER BY at, id LIMIT $5
         """
     )
 

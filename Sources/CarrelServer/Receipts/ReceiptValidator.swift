@@ -44,7 +44,7 @@ struct ReceiptValidator {
         let asked = Self.parameters.lazy.compactMap { request.query[$0] }.first { !$0.isEmpty }
         let productID = asked ?? holdings.products.first ?? ""
         let caller = Actor(Actor.nobody, requestID: request.id)
-        let answer = try await service.credentials(for: productID, caller: caller) {
+        let answer = try await service.credentials(for: productID, caller: caller) { _ in
             // As of now: the store may just have told us of a refund.
             guard let holdings = try await source.holdings(checked) else { return .notRecognised }
             return try await source.decision(on: productID, holdings)

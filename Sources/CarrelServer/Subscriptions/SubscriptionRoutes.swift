@@ -67,7 +67,9 @@ struct SubscriptionRoutes {
         for method in [HTTPMethod.get, .post] {
             router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
                 var response = try await respond(request, call)
-                for field in Self.unstored { response.headers[field.name] = field.value }
+                if !Self.isUnstored(response) {
+                    for field in Self.unstored { response.headers[field.name] = field.value }
+                }
                 return response
             }
         }
@@ -79,6 +81,18 @@ struct SubscriptionRoutes {
         "Cache-Control": "no-store, no-cache, must-revalidate, private", "Pragma": "no-cache", "Expires": "0",
         "Referrer-Policy": "no-referrer",
     ]
+
+    /// The same with the type of answers: most responses have these and no others.
+    private static let fieldsOfAnswers: HTTPFields = {
+        var fields = unstored
+        fields["Content-Type"] = contentType
+        return fields
+    }()
+
+    /// Whether the fields are there already.
+    private static func isUnstored(_ response: HTTPResponse) -> Bool {
+        response.headers.count == fieldsOfAnswers.count && zip(response.headers, fieldsOfAnswers).allSatisfy { $0 == $1 }
+    }
 
     private func respond(
         _ request: HTTPRequest,
@@ -143,8 +157,8 @@ struct SubscriptionRoutes {
             message: standing.message,
             categories: standing.categories.map { .init(scheme: $0.scheme, term: $0.term) }
         )
-        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: standing.issues != nil)
-        guard let issues = standing.issues else { return Self.xml(writer.finish()) }
+        guard let issues = standing.issues else { return Self.xml(head.write(alsoValue: alsoValue)) }
+        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: true)
         let start = writer
         for issue in issues {
             writer.issue(issue)
@@ -169,7 +183,7 @@ struct SubscriptionRoutes {
     }
 
     private static func xml(_ bytes: [UInt8], status: HTTPStatus = .ok) -> HTTPResponse {
-        .bytes(bytes, type: contentType, status: status)
+        HTTPResponse(status, headers: fieldsOfAnswers, body: .bytes(bytes))
     }
 
     private static let contentType = "text/xml; charset=utf-8"
