@@ -1,22 +1,13 @@
 import COpenSSL
 import CarrelBytes
-import Synchronization
 
 /// The 256-bit digest of FIPS 180-4.
 public enum SHA256 {
     /// Bytes of a digest.
     public static let byteCount = 32
 
-    /// The context that serves unless another thread has it: making one costs as much as the digest of a short message.
-    private static let kept = KeptContext()
-    private static let keptIsTaken = Atomic(false)
-
     /// The digest of `bytes`.
     public static func hash(_ bytes: RawSpan) -> [UInt8] {
-        if !keptIsTaken.exchange(true, ordering: .acquiring) {
-            defer { keptIsTaken.store(false, ordering: .releasing) }
-            return kept.hash(bytes)
-        }
         var stream = Stream()
         stream.update(bytes)
         return stream.finish()
@@ -54,32 +45,6 @@ public enum SHA256 {
                 }
                 initialized = SHA256.byteCount
             }
-        }
-    }
-}
-
-/// A context that is used again and again. Its block is wiped at the end of each digest.
-@safe
-private final class KeptContext: @unchecked Sendable {  // used only by whoever took it
-    private let context: OpaquePointer
-
-    init() {
-        unsafe context = OpenSSL.present(EVP_MD_CTX_new())
-    }
-
-    deinit {
-        unsafe EVP_MD_CTX_free(context)
-    }
-
-    func hash(_ bytes: RawSpan) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { buffer, initialized in
-            let done = unsafe bytes.withUnsafeBytes { bytes in
-                unsafe EVP_DigestInit_ex2(context, OpenSSL.shared.sha256, nil) == 1
-                    && EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
-                    && EVP_DigestFinal_ex(context, buffer.baseAddress, nil) == 1
-            }
-            precondition(done, "OpenSSL lost a digest")
-            initialized = SHA256.byteCount
         }
     }
 }

@@ -25,7 +25,9 @@ final class RequestMetrics {
     }
 
     private func find(_ route: String, _ method: String, _ status: Int) -> (Counter, Histogram) {
-        if let last, last.key.status == status, last.key.method == method, last.key.route == route { return (last.count, last.time) }
+        if let last, last.key.status == status, last.key.method == method, last.key.route == route {
+            return (last.count, last.time)
+        }
         let key = Key(route: route, method: Self.methods.contains(method) ? method : "-", status: status)
         let found =
             known[key]
