@@ -6,11 +6,6 @@ import Testing
 
 /// A title made of several files.
 struct `A set of parts` {
-    /// A picture of 64 kB that ends with a number.
-    private func picture(_ number: UInt8) -> [UInt8] {
-        [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: number, count: 64 << 10)
-    }
-
     @Test(arguments: ["mp3", "m4a", "flac"])
     func `keeps one of the pictures that each part carries`(suffix: String) async throws {
         let intake = try Intake()
