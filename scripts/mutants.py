@@ -11,19 +11,19 @@ DIGITS = "⊕⊖⊗⊘⊙⊚⊛⊜⊝⊞"
 TRACE_BYTES = 1 << 16
 RUNTIME = f"""
 import Glibc
-private let mutant_M = unsafe getenv("CARREL_MUTANT").flatMap {{ unsafe Int(String(cString: $0)) }} ?? 0
-nonisolated(unsafe) private let trace_M: UnsafeMutablePointer<UInt8>? = unsafe {{
+private let mutant_@@ = unsafe getenv("CARREL_MUTANT").flatMap {{ unsafe Int(String(cString: $0)) }} ?? 0
+nonisolated(unsafe) private let trace_@@: UnsafeMutablePointer<UInt8>? = unsafe {{
     guard let path = unsafe getenv("CARREL_MUTANT_TRACE") else {{ return nil }}
     let bytes = unsafe mmap(nil, {TRACE_BYTES}, PROT_READ | PROT_WRITE, MAP_SHARED, open(path, O_RDWR), 0)
     return unsafe bytes?.assumingMemoryBound(to: UInt8.self)
 }}()
-public func mutantOn_M(_ number: Int) -> Bool {{
-    if let trace = unsafe trace_M {{ unsafe trace[number] = 1 }}
-    return number != mutant_M
+public func mutantOn_@@(_ number: Int) -> Bool {{
+    if let trace = unsafe trace_@@ {{ unsafe trace[number] = 1 }}
+    return number != mutant_@@
 }}
-public func mutantFlip_M(_ number: Int, _ condition: Bool) -> Bool {{ mutantOn_M(number) == condition }}
-func mutant_Mmin<T: Comparable>(_ number: Int, _ a: T, _ b: T) -> T {{ mutantOn_M(number) ? min(a, b) : max(a, b) }}
-func mutant_Mmax<T: Comparable>(_ number: Int, _ a: T, _ b: T) -> T {{ mutantOn_M(number) ? max(a, b) : min(a, b) }}
+public func mutantFlip_@@(_ number: Int, _ condition: Bool) -> Bool {{ mutantOn_@@(number) == condition }}
+func mutant_@@min<T: Comparable>(_ number: Int, _ a: T, _ b: T) -> T {{ mutantOn_@@(number) ? min(a, b) : max(a, b) }}
+func mutant_@@max<T: Comparable>(_ number: Int, _ a: T, _ b: T) -> T {{ mutantOn_@@(number) ? max(a, b) : min(a, b) }}
 """
 
 
@@ -88,7 +88,7 @@ class Source:
         if any(a <= at < b for a, b in self.forbidden): return
         number, self.next = self.next, self.next + 1
         self.mutants[number] = (self.text.count("\n", 0, at) + 1, " ".join(was.split()), becomes)
-        self.edits += [(a, b, text.replace("#N#", str(number)).replace("_M", "_" + self.module), number) for a, b, text in edits]
+        self.edits += [(a, b, text.replace("#N#", str(number)).replace("_@@", "_" + self.module), number) for a, b, text in edits]
         return number
 
     def top(self, a, b):
@@ -105,7 +105,7 @@ class Source:
         flat = self.top(a, b)
         marks = re.findall(r"\s(?:[<>]=?|[!=]=)\s|&&|\|\||(?:^|\s)!(?=\S)", flat)
         if len(marks) == 1 and marks[0] not in ("&&", "||") or flat.strip() in ("true", "false"): return
-        self.add(a, self.text[a:b], "turned round", [(a, a, "mutantFlip_M(#N#, "), (b, b, ")")])
+        self.add(a, self.text[a:b], "turned round", [(a, a, "mutantFlip_@@(#N#, "), (b, b, ")")])
 
     def operators(self):
         for m in re.finditer(r"(?<=\s)(<=|>=|==|!=|<|>|&&|\|\||\?\?|\+(?= 1\b))(?=\s)", self.mask):
@@ -139,7 +139,7 @@ class Source:
                 else: self.flip(x, y)
             if bound and kind != "where":
                 end = a + len(self.mask[a:b].rstrip())
-                self.add(m.start(), self.text[m.start():end], "never", [(end, end, ", mutantOn_M(#N#)")])
+                self.add(m.start(), self.text[m.start():end], "never", [(end, end, ", mutantOn_@@(#N#)")])
 
     def ternaries(self):
         for m in re.finditer(r"\s\?\s", self.mask):
@@ -154,10 +154,10 @@ class Source:
     def words(self):
         for m in re.finditer(r"\b(true|false)\b", self.mask):
             if any(a <= m.start() < b for a, b in self.labels): continue
-            self.add(m.start(), m[0], "true" if m[0] == "false" else "false", [(m.start(), m.end(), f"mutantFlip_M(#N#, {m[0]})")])
+            self.add(m.start(), m[0], "true" if m[0] == "false" else "false", [(m.start(), m.end(), f"mutantFlip_@@(#N#, {m[0]})")])
         for m in re.finditer(r"(?<![\w.])(min|max)(?=\()", self.mask):
             self.add(m.start(), self.text[m.start():].split("\n")[0][:40], "max" if m[0] == "min" else "min",
-                     [(m.start(), m.end(), f"mutant_M{m[0]}"), (m.end() + 1, m.end() + 1, "#N#, ")])
+                     [(m.start(), m.end(), f"mutant_@@{m[0]}"), (m.end() + 1, m.end() + 1, "#N#, ")])
 
     def switches(self):
         """Each case by turns does not match: another one, that binds nothing, stands in for it."""
@@ -184,9 +184,9 @@ class Source:
                 other = second if case is first else first
                 if other is None or body(case) == body(other) or case is first and default: continue
                 edits, where = [], re.search(r"\bwhere\b", self.mask[case[1]:case[2]])
-                if where: edits = [(case[1] + where.end(), case[1] + where.end(), " mutantOn_M(#N#) && ("), (case[2], case[2], ")")]
-                else: edits = [(y, y, " where mutantOn_M(#N#)") for _, y in self.pieces(case[1], case[2])]
-                if case is first: edits.append((end, end, f"\ncase _ where !mutantOn_M(#N#): {self.text[other[2] + 1:other[3]].strip()}\n"))
+                if where: edits = [(case[1] + where.end(), case[1] + where.end(), " mutantOn_@@(#N#) && ("), (case[2], case[2], ")")]
+                else: edits = [(y, y, " where mutantOn_@@(#N#)") for _, y in self.pieces(case[1], case[2])]
+                if case is first: edits.append((end, end, f"\ncase _ where !mutantOn_@@(#N#): {self.text[other[2] + 1:other[3]].strip()}\n"))
                 self.add(case[0], self.text[case[0]:case[2]], f"as {self.text[other[0]:other[2]]}", edits)
             if not default:
                 self.edits.append((end, end, f"\ndefault: {self.text[first[2] + 1:first[3]].strip()}\n", None))
@@ -204,7 +204,7 @@ class Source:
 
 def runtime(module, sources, dropped):
     """What the changed files of a module call."""
-    say = [RUNTIME.replace("_M", "_" + module)]
+    say = [RUNTIME.replace("_@@", "_" + module)]
     for source in sources:
         for name, op, ids in source.claimed:
             n = ids[0]

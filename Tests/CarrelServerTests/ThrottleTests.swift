@@ -187,7 +187,32 @@ struct `Whoever guesses passwords` {
         for number in 1...10 { #expect(try await attempt(test, "worse \(number)") == .throttled) }
         let entries = try await refusals(test, "throttled")
         #expect(entries.map(\.subject) == [account.id])
-        #expect(try await refusals(test, "password").count == 5)
+        #expect(try await refusals(test, "password").map(\.subject) == Array(repeating: account.id, count: 5))
+        #expect(try await attempt(test, "x", name: "nobody", from: "198.51.100.7") == .wrong)
+        #expect(try await refusals(test, "password").count { $0.subject.isEmpty } == 1)
+    }
+
+    @Test func `is told how long to wait, in seconds or minutes`() async throws {
+        let test = try await service()
+        func wait() async throws -> String {
+            let reply = try await test.ask("sign_in", ["username": "alice", "password": "guess"])
+            return String(reply.xml.split(separator: "Try again in ").last?.prefix { $0 != "." } ?? "")
+        }
+        for number in 1...5 { #expect(try await attempt(test, "wrong \(number)") == .wrong) }
+        #expect(try await wait() == "1 seconds")
+        test.clock.advance(by: .milliseconds(600))
+        #expect(try await wait() == "1 seconds", "never none")
+        // Each further one doubles it: 2, 4, …, 128 seconds.
+        test.clock.advance(by: .milliseconds(400))
+        for power in 1...7 {
+            #expect(try await attempt(test, "worse \(power)") == .wrong)
+            if power < 7 { test.clock.advance(by: .seconds(1 << power)) }
+        }
+        #expect(try await wait() == "3 minutes")
+        test.clock.advance(by: .seconds(28))
+        #expect(try await wait() == "2 minutes")
+        test.clock.advance(by: .seconds(1))
+        #expect(try await wait() == "99 seconds")
     }
 
     // MARK: Devices
