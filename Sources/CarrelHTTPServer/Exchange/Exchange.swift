@@ -216,13 +216,13 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return unsafe reply?.queue(on: handle.raw) ?? .NO
     }
 
-    /// Suspends the connection until ``wake()``, at once if `isReady`. Only inside a callback.
+    /// Suspends the connection until ``wake()``, at once if `isReady` or if nobody waits any more. Only inside a callback.
     func suspend(until isReady: () -> Bool) {
         handle.suspend()
         let waiting = Waiting(exchange: self, task: task, upload: upload, stream: reply?.stream)
         if connection.wait(waiting) { abandon() }
         isSuspended.store(true, ordering: .sequentiallyConsistent)
-        if isReady() { wake() }
+        if isReady() || isAbandoned.load(ordering: .sequentiallyConsistent) { wake() }
     }
 
     /// The peer is gone.
