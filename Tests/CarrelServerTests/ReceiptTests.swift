@@ -397,7 +397,7 @@ struct `Purchases in an app store` {
     @Test func `of apps from before signed transactions are validated, as they are or in base 64`() async throws {
         let shop = try await Shop()
         let receipt = try await shop.store.receipt(TestReceipt(shop.now, [.month(shop.now), .single(shop.now)]).bytes)
-        let text = Base64.encode(receipt)
+        let text = CarrelBytes.Base64.encode(receipt)
         let lines = "\(text.prefix(64))\r\n\(text.dropFirst(64))\n"
         for body in [receipt, Array(text.utf8), Array(lines.utf8)] {
             let pair = try #require(try await shop.validate(body, "productid=issue-2").pair)
@@ -436,7 +436,7 @@ struct `Purchases in an app store` {
         #expect(try await number(try await signed(TestReceipt(now, environment: "ProductionSandbox", [month]))) == "21007")
         #expect(try await number(try await signed(TestReceipt(now, []))) == "21003", "nothing was bought")
         let old = "{\n\t\"signature\" = \"A\";\n\t\"purchase-info\" = \"e30=\";\n}"
-        #expect(try await number(Array(Base64.encode(Array(old.utf8)).utf8)) == "21002", "of iOS 6")
+        #expect(try await number(Array(CarrelBytes.Base64.encode(Array(old.utf8)).utf8)) == "21002", "of iOS 6")
         #expect(try await number(good) != "21002")
         #expect(try await shop.validate(good).pair != nil)
     }
