@@ -60,4 +60,18 @@ struct `The slots of an account's devices` {
             try await signOut(try #require(try await signIn(device, two)), two)
         }
     }
+
+    @Test(
+        arguments: [
+            ("Anna's phone", "Anna's phone"), ("a\u{1}b\u{1f}c\u{7f}d e\u{80}", "abcd e\u{80}"), ("", "unnamed device"),
+            ("\u{2}\u{3}", "unnamed device"), (String(repeating: "x", count: 101), String(repeating: "x", count: 100)),
+        ]
+    )
+    func `are listed by names that are fit for lists`(told: String, listed: String) async throws {
+        let test = try await service(limit: 2)
+        let asked = ["username": "alice", "password": password, "uuid": "phone", "device_name": told]
+        for _ in 1...2 { #expect(try await test.ask("sign_in", asked).xml.hasPrefix("<token>")) }
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        #expect(try await test.service.devices.list(of: account).map(\.name) == [listed])
+    }
 }

@@ -19,6 +19,8 @@ struct `Leases on listening` {
         let leases = Leases(limit: 1)
         _ = leases.renew("order", "phone", at: now)
         #expect(leases.renew("order", "laptop", at: now + .milliseconds(359_999)) != .held)
+        #expect(leases.count(at: now + .milliseconds(359_999)) == 1)
+        #expect(leases.count(at: now + .milliseconds(360_000)) == 0)
         #expect(leases.renew("order", "laptop", at: now + .milliseconds(360_000)) == .held)
         #expect(leases.renew("order", "phone", at: now + .milliseconds(360_001)) != .held, "the place is taken now")
     }

@@ -171,9 +171,9 @@ package final class CredentialKeyring: Sendable {
         let made = try await database.write { transaction -> Rotation in
             let known = try Self.secrets(master, in: transaction)
             let dead = atOnce ? known : Self.dead(known, at: now)
-            let taken = Set(known.map(\.id)).subtracting(atOnce ? [] : dead.map(\.id))
+            let taken = Set(known.map(\.id)).subtracting(dead.map(\.id))
             let newest = known.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-            guard let id = SigningSecret.freeID(beside: atOnce ? [] : taken, after: newest?.id ?? 0) else {
+            guard let id = SigningSecret.freeID(beside: taken, after: newest?.id ?? 0) else {
                 throw ServerError(.conflict, "255 credential secrets are in use: one may die within a month, or rotate at once")
             }
             for old in dead { try SecretStore.delete(SecretStore.name(.credential, old.id), in: transaction) }

@@ -51,7 +51,6 @@ package final class Leases: Sendable {
 
     /// Renews the lease of a listener that already has one; takes none.
     package func touch(_ subject: String, _ listener: String, at now: Instant) {
-        guard limit > 0 else { return }
         state.withLock { state in
             guard state.listeners[subject]?[listener] != nil else { return }
             state.listeners[subject]?[listener] = now
