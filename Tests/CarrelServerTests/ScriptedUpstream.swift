@@ -48,6 +48,7 @@ final class ScriptedUpstream: Sendable {
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
         "T-reader+": SubscriptionAnswer(.active),
         "T-lapsed": SubscriptionAnswer(.inactive, issues: ["p1"]),
+        "T-former": SubscriptionAnswer(.inactive),
     ]
 
     private static func state(of token: String) -> SubscriptionAnswer? {

@@ -127,12 +127,11 @@ final class UpstreamMemory: Sendable {
 
     // MARK: What is written, and how often
 
-    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers.
+    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers, and an hour at most.
     private var step: Duration {
         switch policy {
         case .closed: .seconds(86_400)
-        case .lastKnownGood(let time): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestMemory) / 8))
-        case .open(let time, _): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestOpening) / 8))
+        case .lastKnownGood(let time), .open(let time, _): max(.seconds(1), min(.seconds(3600), time / 8))
         }
     }
 
