@@ -97,7 +97,8 @@ struct `An app's receipt` {
         case .twoSignatures:
             let options = ["-signer", certificates.directory.file("authority.pem")]
             let key = ["-inkey", certificates.directory.file("authority.key")]
-            receipt = try await store.receipt(payload, options: options + key + ["-nodetach", "-md", "sha256"])
+            let chain = ["signer", "root"]
+            receipt = try await store.receipt(payload, chain: chain, options: options + key + ["-nodetach", "-md", "sha256"])
             code = .malformed
         case .alteredPayload:
             receipt = Self.replacing(Array("com.example.monthly".utf8), by: Array("com.example.yearly!".utf8), in: good)
