@@ -75,7 +75,9 @@ public struct TransactionVerifier: Sendable {
             throw ReceiptError(error.code == .message ? .malformed : .untrusted, error.description)
         }
         let receipt = try AppReceipt(message.content)
-        guard receipt.createdAt <= now + Self.skew else { throw ReceiptError(.untrusted, "it says that it was made in the future") }
+        guard receipt.createdAt <= now + Self.skew else {
+            throw ReceiptError(.untrusted, "it says that it was made in the future")
+        }
         do throws(CryptoError) {
             try roots.verify(
                 signer: message.signer,

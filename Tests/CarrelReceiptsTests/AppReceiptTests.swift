@@ -150,11 +150,13 @@ struct `An app's receipt` {
         #expect(try Self.verifier(store).receipt(receipt, at: later).count == 2)
     }
 
-    @Test(arguments: [
-        ("Production", "com.example.reader", nil), ("ProductionVPP", "com.example.reader", nil),
-        ("ProductionSandbox", "com.example.reader", .environment), ("Xcode", "com.example.reader", .environment),
-        ("", "com.example.reader", .malformed), ("Production", "com.example.other", .bundle),
-    ] as [(String, String, ReceiptError.Code?)])
+    @Test(
+        arguments: [
+            ("Production", "com.example.reader", nil), ("ProductionVPP", "com.example.reader", nil),
+            ("ProductionSandbox", "com.example.reader", .environment), ("Xcode", "com.example.reader", .environment),
+            ("", "com.example.reader", .malformed), ("Production", "com.example.other", .bundle),
+        ] as [(String, String, ReceiptError.Code?)]
+    )
     func `of another app or of an environment that does not count is refused`(
         environment: String,
         bundle: String,
@@ -175,9 +177,11 @@ struct `An app's receipt` {
         #expect(read.map(\.environment) == [.sandbox])
     }
 
-    @Test(arguments: [
-        (0, StoreTransaction.Kind.nonConsumable), (1, .consumable), (2, .nonRenewing), (4, .other), (127, .other),
-    ] as [(UInt8, StoreTransaction.Kind)])
+    @Test(
+        arguments: [
+            (0, StoreTransaction.Kind.nonConsumable), (1, .consumable), (2, .nonRenewing), (4, .other), (127, .other),
+        ] as [(UInt8, StoreTransaction.Kind)]
+    )
     func `says of what kind a thing is`(number: UInt8, kind: StoreTransaction.Kind) throws {
         let receipt = try AppReceipt(TestReceipt(Self.now, [.single(Self.now, kind: number)]).bytes)
         #expect(receipt.transactions.map(\.kind) == [kind])

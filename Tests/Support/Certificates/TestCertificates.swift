@@ -82,7 +82,9 @@ public struct TestCertificates: Sendable {
     /// What the openssl command makes of its input.
     public func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
         let result = try await runProcess([openSSL] + arguments, input: input)
-        guard result.status.isSuccess else { throw ProcessError(.ended, "openssl ended with \(result.status): \(result.errorText)") }
+        guard result.status.isSuccess else {
+            throw ProcessError(.ended, "openssl ended with \(result.status): \(result.errorText)")
+        }
         return result.output
     }
 

@@ -6,15 +6,23 @@ public struct TestReceipt: Sendable {
     public var attributes: [(number: Int, value: [UInt8])]
 
     /// The receipt of an app with what was bought in it.
-    public init(_ now: Instant, environment: String = "Production", bundle: String = "com.example.reader", _ bought: [TestReceipt]) {
-        attributes = [(0, Self.text(environment)), (2, Self.text(bundle)), (3, Self.text("1.0")), (12, Self.time(now.description))]
+    public init(
+        _ now: Instant,
+        environment: String = "Production",
+        bundle: String = "com.example.reader",
+        _ bought: [TestReceipt]
+    ) {
+        attributes = [
+            (0, Self.text(environment)), (2, Self.text(bundle)), (3, Self.text("1.0")), (12, Self.time(now.description)),
+        ]
         attributes += bought.map { (17, $0.bytes) }
     }
 
     private init(_ attributes: [(number: Int, value: [UInt8])]) { self.attributes = attributes }
 
     /// A month's subscription that was bought at `now`.
-    public static func month(_ now: Instant, transaction: String = "2000000001", product: String = "com.example.monthly") -> Self {
+    public static func month(_ now: Instant, transaction: String = "2000000001", product: String = "com.example.monthly") -> Self
+    {
         purchase(now, transaction, product, kind: 3, until: (now + .seconds(30 * 86_400)).description)
     }
 
@@ -23,7 +31,8 @@ public struct TestReceipt: Sendable {
         purchase(now, "2000000009", product, kind: kind, until: "")
     }
 
-    private static func purchase(_ now: Instant, _ transaction: String, _ product: String, kind: UInt8, until end: String) -> Self {
+    private static func purchase(_ now: Instant, _ transaction: String, _ product: String, kind: UInt8, until end: String) -> Self
+    {
         TestReceipt([
             (1701, value(0x02, [1])), (1702, text(product)), (1703, text(transaction)), (1704, time(now.description)),
             (1705, text(transaction)), (1706, time(now.description)), (1707, value(0x02, [kind])), (1708, time(end)),
@@ -83,7 +92,10 @@ extension TestStore {
         let file = { certificates.directory.file($0) }
         let along = others.isEmpty ? [] : ["-certfile", file("others.pem")]
         return try await certificates.run(
-            ["cms", "-sign", "-binary", "-outform", "DER", "-signer", file("\(signer).pem"), "-inkey", file("\(key ?? signer).key")]
+            [
+                "cms", "-sign", "-binary", "-outform", "DER", "-signer", file("\(signer).pem"), "-inkey",
+                file("\(key ?? signer).key"),
+            ]
                 + along + options,
             input: payload
         )
