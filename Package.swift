@@ -265,6 +265,7 @@ package.targets += multiBuffer
 if Context.environment["CARREL_FUZZ"] != nil {
     package.targets += [
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
+        fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),

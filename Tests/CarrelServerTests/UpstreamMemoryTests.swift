@@ -49,7 +49,9 @@ struct `What a system upstream said` {
         ] as [(FailPolicy, Int)]
     )
     func `is written down again after an eighth of what the policy remembers`(policy: FailPolicy, step: Int) async throws {
-        let test = try await service(ScriptedUpstream(), policy)
+        let upstream = ScriptedUpstream()
+        defer { withExtendedLifetime(upstream) {} }
+        let test = try await service(upstream, policy)
         let remembers = policy.word == "last-known-good"
         func ask() async throws -> [[Int64]] {
             #expect(try await credentials(test, "T-reader", "p1"))
@@ -95,6 +97,7 @@ struct `What a system upstream said` {
             ("T-reader", false, 1), ("T-lapsed", false, 1), ("T-former", false, 0), ("T-nobody", false, 0), ("T-reader", true, 1),
         ] {
             let upstream = ScriptedUpstream()
+            defer { withExtendedLifetime(upstream) {} }
             let test = try await service(upstream, .lastKnownGood(.seconds(3600)))
             if isSuspended { upstream.suspend(token) }
             _ = try await test.ask("verify_subscription", ["token": token])
@@ -104,7 +107,9 @@ struct `What a system upstream said` {
     }
 
     @Test func `of products is remembered where a database can hold their names`() async throws {
-        let test = try await service(ScriptedUpstream(), .lastKnownGood(.seconds(3600)))
+        let upstream = ScriptedUpstream()
+        defer { withExtendedLifetime(upstream) {} }
+        let test = try await service(upstream, .lastKnownGood(.seconds(3600)))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
         let most = "p" + String(repeating: "x", count: 255)
         for product in [most, most + "x", "p1"] { #expect(try await credentials(test, "T-reader", product)) }
@@ -148,7 +153,9 @@ struct `What a system upstream said` {
     }
 
     @Test func `long ago is cleared away once an hour, by whoever signs in`() async throws {
-        let test = try await service(ScriptedUpstream(), .closed)
+        let upstream = ScriptedUpstream()
+        defer { withExtendedLifetime(upstream) {} }
+        let test = try await service(upstream, .closed)
         func signIn() async throws -> Bool {
             try await test.service.database.write { transaction in
                 _ = try transaction.run(
