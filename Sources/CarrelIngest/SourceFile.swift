@@ -8,7 +8,8 @@ final class SourceFile {
     let name: String
     let path: String
     let size: Int64
-    private let descriptor: Int32
+    /// Open as long as this value is.
+    let descriptor: Int32
 
     /// Bytes read at once.
     static let window = 1 << 20
@@ -74,8 +75,7 @@ final class SourceFile {
     }
 }
 
-/// What the system says of the last error, in lower case.
-func systemReason() -> String {
-    let number = errno
-    return unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
+/// What the system says of an error, the last one unless told, in lower case.
+func systemReason(_ number: Int32 = errno) -> String {
+    unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
 }
