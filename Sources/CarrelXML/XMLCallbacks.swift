@@ -57,7 +57,7 @@ private func startElement(
         // two pointers each: prefix and URI
         for index in 0..<Int(namespaceCount) {
             guard let uri = unsafe namespaces[index * 2 + 1] else { continue }
-            guard unsafe collector.allows(uriBytes: strlen(uri)) else { return }
+            guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
         }
     }
     var found: [XMLAttribute] = []

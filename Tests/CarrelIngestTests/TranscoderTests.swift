@@ -64,8 +64,8 @@ struct `The transcoder's child` {
         let told = try run(
             """
             kill -0 $PPID && echo signalled the server
-            bash -c ': < /dev/tcp/127.0.0.1/9' 2>&1 | grep -o 'Operation not permitted'
-            bash -c ': < /dev/udp/127.0.0.1/9' 2>&1 | grep -o 'Operation not permitted'
+            bash -c ': < /dev/tcp/127.0.0.1/9' 2>&1 | grep -m1 -o 'Operation not permitted'
+            bash -c ': < /dev/udp/127.0.0.1/9' 2>&1 | grep -m1 -o 'Operation not permitted'
             echo done
             """
         )

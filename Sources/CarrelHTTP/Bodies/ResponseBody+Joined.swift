@@ -1,3 +1,4 @@
+import CarrelBytes
 internal import CarrelThreads
 import Glibc
 

@@ -45,7 +45,7 @@ final class Acceptor: Sendable {
                     accept(from: sockets[Int(tag)], take)
                 }
             }
-            let waiting = progress.withLock { progress in
+            let waiting = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
                 defer { progress = .ended }
                 if case .awaited(let waiting) = progress { return waiting }
                 return nil
@@ -76,7 +76,7 @@ final class Acceptor: Sendable {
     func stop() async {
         isStopped.store(true, ordering: .sequentiallyConsistent)
         clinux_eventfd_signal(wake)
-        await withCheckedContinuation { continuation in
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isOver = progress.withLock { progress in
                 if case .ended = progress { return true }
                 progress = .awaited(continuation)

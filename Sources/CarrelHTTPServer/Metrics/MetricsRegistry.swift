@@ -42,7 +42,7 @@ public final class MetricsRegistry: Sendable {
 
     /// A counter that somebody else keeps, asked for when it is read. By custom the name ends in `_total`.
     public func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
-        _ = find(name, help, labels, replacing: true) { .computed(kind: "counter") { Double(read()) } }
+        _ = find(name, help, labels, replacing: true) { .computed(kind: "counter", { Double(read()) }) }
     }
 
     /// A gauge, computed when it is read.

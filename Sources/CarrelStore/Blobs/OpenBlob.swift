@@ -1,4 +1,5 @@
 import CLinux
+import CarrelBytes
 import Glibc
 
 /// A blob that is open for reading at any place, by any number of threads at once.
