@@ -12,7 +12,7 @@ final class XMLEventCollector {
     private var depth = 0
     private var elements = 0
     /// The URIs of name spaces by where libxml2 keeps them, each once: so that a name in the document costs no copy of its URI.
-    private var namespaces: [UnsafePointer<xmlChar>: String] = [:]
+    private var namespaces: [UInt: String] = [:]
 
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
@@ -63,9 +63,10 @@ final class XMLEventCollector {
     /// The URI at an address of libxml2's dictionary, where it stays as long as the parser.
     func namespace(_ uri: UnsafePointer<xmlChar>?) -> String? {
         guard let uri = unsafe uri else { return nil }
-        if let known = unsafe namespaces[uri] { return known }
+        let place = unsafe UInt(bitPattern: uri)
+        if let known = namespaces[place] { return known }
         let text = unsafe String(decodingCString: uri, as: UTF8.self)
-        unsafe namespaces[uri] = text
+        namespaces[place] = text
         return text
     }
 
