@@ -56,18 +56,18 @@ struct CentralDirectory {
         try cursor.skip(1)
         let system = try cursor.u8()
         try cursor.skip(2)
-        let flags = try cursor.u16().byteSwapped
-        let method = try cursor.u16().byteSwapped
+        let flags = try cursor.u16le()
+        let method = try cursor.u16le()
         try cursor.skip(8)
-        let packedSize = Int64(try cursor.u32().byteSwapped)
-        let size = Int64(try cursor.u32().byteSwapped)
-        let nameLength = Int(try cursor.u16().byteSwapped)
-        let extraLength = Int(try cursor.u16().byteSwapped)
-        let commentLength = Int(try cursor.u16().byteSwapped)
-        let volume = try cursor.u16().byteSwapped
+        let packedSize = Int64(try cursor.u32le())
+        let size = Int64(try cursor.u32le())
+        let nameLength = Int(try cursor.u16le())
+        let extraLength = Int(try cursor.u16le())
+        let commentLength = Int(try cursor.u16le())
+        let volume = try cursor.u16le()
         try cursor.skip(2)
-        let attributes = try cursor.u32().byteSwapped
-        let offset = Int64(try cursor.u32().byteSwapped)
+        let attributes = try cursor.u32le()
+        let offset = Int64(try cursor.u32le())
         let name = [UInt8](copying: try cursor.slice(nameLength, "name"))
         let extra = try cursor.slice(extraLength, "extra field")
         try cursor.skip(commentLength, "comment")
@@ -98,8 +98,8 @@ struct CentralDirectory {
             guard header.rawSpan.u32(at: 0) == 0x504b_0304 else {
                 throw ArchiveError(.damaged, "entry \(shown) is not where the directory says")
             }
-            let nameLength = Int64(header.rawSpan.u16(at: 26).byteSwapped)
-            let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16(at: 28).byteSwapped)
+            let nameLength = Int64(header.rawSpan.u16le(at: 26))
+            let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16le(at: 28))
             guard try file.read(record.offset + 30..<record.offset + 30 + nameLength) == record.rawName else {
                 throw ArchiveError(.damaged, "entry \(shown) has two names")
             }

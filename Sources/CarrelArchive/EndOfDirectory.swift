@@ -30,7 +30,7 @@ struct EndOfDirectory {
     private static func find(_ tail: RawSpan) -> Int? {
         var at = tail.byteCount - length
         while at >= 0 {
-            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16(at: at + 20).byteSwapped) == tail.byteCount {
+            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16le(at: at + 20)) == tail.byteCount {
                 return at
             }
             at -= 1
@@ -46,8 +46,8 @@ struct EndOfDirectory {
         let onThis = try cursor.u16()
         guard try cursor.u16() == onThis else { throw Malformed("archive has several volumes", at: at) }
         count = Int64(onThis.byteSwapped)
-        size = Int64(try cursor.u32().byteSwapped)
-        start = Int64(try cursor.u32().byteSwapped)
+        size = Int64(try cursor.u32le())
+        start = Int64(try cursor.u32le())
         end = tailStart + Int64(at)
     }
 
@@ -58,7 +58,7 @@ struct EndOfDirectory {
         guard end >= 20 else { return }
         let locator = try file.read(end - 20..<end)
         guard locator.rawSpan.u32(at: 0) == 0x504b_0607 else { return }
-        let place = locator.rawSpan.u64(at: 8).byteSwapped
+        let place = locator.rawSpan.u64le(at: 8)
         guard place <= UInt64(end - 20), end - 20 - Int64(place) >= 56 else {
             throw ArchiveError(.damaged, "archive's end is not where it says")
         }

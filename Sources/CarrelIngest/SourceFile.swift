@@ -36,7 +36,8 @@ final class SourceFile {
         descriptor = -1
     }
 
-    private func opened() throws(IngestError) -> Int32 {
+    /// Its descriptor, opened again where it rested; valid until ``rest()``.
+    func opened() throws(IngestError) -> Int32 {
         if descriptor >= 0 { return descriptor }
         let (fresh, status) = try Self.open(path, flags, name)
         descriptor = fresh
@@ -117,7 +118,7 @@ final class SourceFile {
     }
 }
 
-/// What the system says of an error, or of the last one, in lower case.
+/// What the system says of an error, the last one unless told, in lower case.
 func systemReason(_ number: Int32 = errno) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
 }

@@ -294,6 +294,7 @@ package final class CarrelService: Sendable {
         self.router = router
         let leases = streaming.leases
         metrics.gauge("carrel_listeners", "Listeners with a lease.") { Double(leases.count(at: clock.now)) }
+        if let database = database as? SQLiteDatabase { StoreMeter.add(database, to: metrics) }
     }
 
     /// Lets `/readyz` say that no new requests should come.

@@ -55,4 +55,18 @@ struct `Metrics` {
         _ = try await test.key(of: playlist.key)
         #expect(try await listeners() == "carrel_listeners 1")
     }
+
+    @Test func `count what the database's writer does`() async throws {
+        let test = try await TestService()
+        func value(_ name: String) -> Int? {
+            let lines = test.service.metrics.text().split(separator: "\n")
+            return lines.first { $0.hasPrefix("\(name) ") }.flatMap { Int($0.dropFirst(name.count + 1)) }
+        }
+        let names = ["carrel_store_writes_total", "carrel_store_commits_total"]
+        let before = try names.map { try #require(value($0)) }
+        _ = try await test.order()
+        for (name, before) in zip(names, before) { #expect(try #require(value(name)) > before) }
+        #expect(value("carrel_store_failures_total") == 0)
+        #expect(value("carrel_store_waiting_writes") == 0)
+    }
 }

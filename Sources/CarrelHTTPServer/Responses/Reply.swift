@@ -155,7 +155,9 @@ final class Reply {
         sent = length
         let held = unsafe Unmanaged.passRetained(buffer).toOpaque()
         let start = unsafe buffer.bytes.baseAddress
-        return unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
+        let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
+        if unsafe made == nil { unsafe giveBufferBack(held) }
+        return unsafe made
     }
 
     private func make(_ member: Gathering.Member) -> OpaquePointer? {

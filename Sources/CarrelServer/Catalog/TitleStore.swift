@@ -62,10 +62,10 @@ package enum TitleStore {
         in transaction: any Transaction
     ) throws -> Bool {
         let values: [SQLValue] = [
-            .text(title.id), .text(title.kind.rawValue), .text(ifPresent: title.metadata.isbn?.description), .blob(sourceHash),
+            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description), .blob(sourceHash),
             .text(title.metadata.title), .text(metadataText(title.metadata)), .integer(title.durationMS), .text(mediaBlob),
-            .blob(segmentIndex), .text(ifPresent: title.cover?.blob), .text(ifPresent: title.cover?.mediaType),
-            .text(ifPresent: title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
+            .blob(segmentIndex), SQLValue(title.cover?.blob), SQLValue(title.cover?.mediaType),
+            SQLValue(title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
             .instant(title.createdAt),
         ]
         return try transaction.run(insert, values) == 1
@@ -73,7 +73,7 @@ package enum TitleStore {
 
     static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .text(id), .text(metadata.title), .text(ifPresent: metadata.isbn?.description), .text(metadataText(metadata)),
+            .text(id), .text(metadata.title), SQLValue(metadata.isbn?.description), .text(metadataText(metadata)),
         ]
         _ = try transaction.run(updateMetadata, values)
     }

@@ -94,7 +94,7 @@ struct ListeningRoutes {
         }
         var response = HTTPResponse.json([
             "LastUpdated": .string(position.lastUpdated.description),
-            "Position": .number(JSONNumber(position.seconds)),
+            "Position": .real(position.seconds),
             "PositionMs": .number(JSONNumber(position.exactMilliseconds)),
             "DeviceId": .init(position.deviceID),
             "DeviceName": .init(position.deviceName),
@@ -108,12 +108,12 @@ struct ListeningRoutes {
         [
             "startUtc": .string(interval.startUTC.description),
             "endUtc": .string(interval.endUTC.description),
-            "startPosition": .number(JSONNumber(interval.startPosition)),
-            "endPosition": .number(JSONNumber(interval.endPosition)),
-            "positionMs": interval.endPositionMS.map { .number(JSONNumber($0)) } ?? .null,
+            "startPosition": .real(interval.startPosition),
+            "endPosition": .real(interval.endPosition),
+            "positionMs": interval.endPositionMS.map { .real($0) } ?? .null,
             "deviceId": .init(interval.deviceID),
             "deviceName": .init(interval.deviceName),
-            "speed": interval.speed.map { .number(JSONNumber($0)) } ?? .null,
+            "speed": interval.speed.map { .real($0) } ?? .null,
         ]
     }
 }

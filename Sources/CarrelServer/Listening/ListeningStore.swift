@@ -62,8 +62,8 @@ package enum ListeningStore {
         let values: [SQLValue] = [
             .text(interval.orderID), .instant(interval.startUTC), .instant(interval.endUTC), .integer(interval.startPosition),
             .integer(interval.endPosition), .instant(interval.effectiveEnd(received: receivedAt)), .instant(receivedAt),
-            interval.endPositionMS.map { .integer($0) } ?? .null, .text(ifPresent: interval.deviceID),
-            .text(ifPresent: interval.deviceName), interval.speed.map { .real($0) } ?? .null,
+            interval.endPositionMS.map { .integer($0) } ?? .null, SQLValue(interval.deviceID),
+            SQLValue(interval.deviceName), interval.speed.map { .real($0) } ?? .null,
         ]
         return try transaction.run(insert, values) == 1
     }

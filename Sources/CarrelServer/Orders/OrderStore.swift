@@ -62,7 +62,7 @@ package enum OrderStore {
     /// Whether the order was inserted; false when its number is taken.
     static func insert(_ order: Order, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws -> Bool {
         let values: [SQLValue] = [
-            .text(order.id), .text(ifPresent: order.number), .text(order.accountID), .text(order.titleID),
+            .text(order.id), SQLValue(order.number), .text(order.accountID), .text(order.titleID),
             .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
             .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
         ]

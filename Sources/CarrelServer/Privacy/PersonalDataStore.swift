@@ -213,7 +213,7 @@ package enum PersonalDataStore {
                 "receivedAt": .init(try row.instant(4)),
                 "positionMs": try row.integerIfPresent(5).map { .integer($0) } ?? .null,
                 "deviceId": .init(try row.textIfPresent(6)), "deviceName": .init(try row.textIfPresent(7)),
-                "speed": try row.realIfPresent(8).map { .number(JSONNumber($0)) } ?? .null,
+                "speed": try row.realIfPresent(8).map { .real($0) } ?? .null,
             ]
             return (item, try (0..<4).map { .integer(try row.integer($0)) })
         }

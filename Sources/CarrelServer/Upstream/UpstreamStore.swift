@@ -128,7 +128,7 @@ package enum UpstreamStore {
         in transaction: any Transaction
     ) throws {
         let values: [SQLValue] = [
-            .text(subject), SQLValue(isSuspended), SQLValue(answer), SQLValue(answer.map { _ in now }), .instant(now),
+            .text(subject), SQLValue(isSuspended), SQLValue(answer), .instant(answer.map { _ in now }), .instant(now),
         ]
         _ = try transaction.run(setAccount, values)
     }
