@@ -38,6 +38,13 @@ struct `The names of an app's parameters` {
         #expect(renewed.contains("<token global_auth_password=\""), "\(renewed)")
         #expect(!renewed.contains(password), "each token has its own")
         #expect(try await test.ask("sign_out", ["t": token]).status == 200)
+        let feed = String(decoding: try await test.send(.get, "/opds/v1").body, as: UTF8.self)
+        for template in [
+            "sign_in/?urn={username}&amp;surname={password}&amp;handset={uuid}", "verify_subscription/?t={token}",
+            "edition_credentials/?t={token}&amp;edition={product_id}", "renew_token/?t={token}", "sign_out/?t={token}",
+        ] {
+            #expect(feed.contains("/\(template)\""), "\(feed)")
+        }
     }
 
     @Test func `are one meaning each`() {

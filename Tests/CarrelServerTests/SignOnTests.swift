@@ -290,8 +290,24 @@ struct `Signing in at a provider` {
         test.clock.advance(by: .seconds(24 * 3600))
         found = try await entitlement(["staff", "readers"])
         #expect(found.hasPlan && found.role == .support)
+        try await test.add(product: "issue-1")
+        let token = try await test.service.accounts.issueSession(for: found.account)
+        let granted = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        let pair = try #require(granted.pair)
+        test.clock.advance(by: .seconds(2))
+        #expect(await test.opening(pair, "issue-1") == .opens)
         found = try await entitlement("bosses")
         #expect(!found.hasPlan && found.role == .admin)
+        test.clock.advance(by: .seconds(2))
+        #expect(await test.opening(pair, "issue-1") != .opens, "what the group gave is over")
+        var filter = Audit.Filter()
+        filter.actor = found.account.id
+        let entries = try await test.service.audit.list(filter).filter { $0.action.hasPrefix("subscription.") }
+        #expect(
+            entries.reversed().map { "\($0.action) \($0.reason)" } == [
+                "subscription.create oidc", "subscription.extend oidc", "subscription.end oidc",
+            ]
+        )
         found = try await entitlement(.null)
         #expect(!found.hasPlan && found.role == .reader)
         found = try await entitlement(["readers"])
