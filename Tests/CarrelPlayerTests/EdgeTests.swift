@@ -115,7 +115,7 @@ struct `An edge with nginx` {
         for (path, options, status) in [
             ("/editions/com.example.7/index.html", ["-u", alice], "200"), ("/editions/com.example.7/index.html", [], "403"),
             ("/opds/v2/editions/com.example.7/index.html", ["-u", "alice:a guess"], "401"), ("/healthz", [], "200"),
-        ] {
+        ] as [(String, [String], String)] {
             #expect(try await get(edge + path, forged + options).status == status, "\(path)")
         }
         let manifest = try await get("\(edge)/editions/com.example.7/-/manifest.xml", forged + ["-u", alice])

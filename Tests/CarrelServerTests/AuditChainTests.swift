@@ -60,7 +60,7 @@ struct `The chain of the audit log` {
         let head = AuditHead(path: directory.file("head"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in (1...60).reversed() {
-                group.addTask { @concurrent in try head.write(.init(number: Int64(number), seal: [UInt8(number)])) }
+                group.addTask { try head.write(.init(number: Int64(number), seal: [UInt8(number)])) }
             }
             try await group.waitForAll()
         }

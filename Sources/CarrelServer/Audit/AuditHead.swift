@@ -8,6 +8,11 @@ package struct AuditHead: Sendable {
     package struct Mark: Sendable, Equatable {
         package let number: Int64
         package let seal: [UInt8]
+
+        package init(number: Int64, seal: [UInt8]) {
+            self.number = number
+            self.seal = seal
+        }
     }
 
     private let path: String
@@ -36,7 +41,7 @@ package struct AuditHead: Sendable {
 
     /// Remembers a seal, unless a later one is remembered already. When that is lost, the one before is as true.
     package func write(_ mark: Mark) throws(ServerError) {
-        try Self.turn.withLock { _ throws(ServerError) in
+        try Self.turn.withLock { (_) throws(ServerError) -> Void in
             if let known = try read(), known.number >= mark.number { return }
             try replace(by: mark)
         }

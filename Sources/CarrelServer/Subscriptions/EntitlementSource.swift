@@ -1,6 +1,6 @@
 import CarrelBytes
 package import CarrelHTTP
-import CarrelSubscription
+package import CarrelSubscription
 
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///

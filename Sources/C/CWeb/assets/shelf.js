@@ -1,6 +1,6 @@
 // The bookshelf: what may be heard now, the last one first; what may be read; what has ended, below.
 
-import { getJSON, send } from './api.js';
+import { getJSON } from './api.js';
 import { coverOf } from './cover.js';
 import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
