@@ -278,7 +278,9 @@ struct `Signing in at a provider` {
         try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
         func entitlement(_ groups: JSON) async throws -> (account: Account, hasPlan: Bool, role: Role) {
             let answer = try await Self.signIn(test, provider, ["groups": groups])
-            let account = try #require(try await Self.account(test, answer.headers))
+            guard let account = try await Self.account(test, answer.headers) else {
+                throw ServerError(.notFound, "nobody signed in")
+            }
             let held = try await test.service.subscriptions.entitlement(of: account)
             #expect(held.subscriptions.count <= 2)
             return (account, held.hasCurrentSubscription(at: test.clock.now), try await test.service.staff.role(of: account.id))
@@ -293,7 +295,10 @@ struct `Signing in at a provider` {
         try await test.add(product: "issue-1")
         let token = try await test.service.accounts.issueSession(for: found.account)
         let granted = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
-        let pair = try #require(granted.pair)
+        guard let pair = granted.pair else {
+            Issue.record("no credentials: \(granted.xml)")
+            return
+        }
         test.clock.advance(by: .seconds(2))
         #expect(await test.opening(pair, "issue-1") == .opens)
         found = try await entitlement("bosses")
