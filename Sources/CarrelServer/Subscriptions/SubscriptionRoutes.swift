@@ -66,18 +66,14 @@ struct SubscriptionRoutes {
     ) {
         for method in [HTTPMethod.get, .post] {
             router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
-                var response = try await respond(request, call)
-                if !Self.isUnstored(response) {
-                    for field in Self.unstored { response.headers[field.name] = field.value }
-                }
-                return response
+                Self.unstored(try await respond(request, call))
             }
         }
         router.setFieldsOfProblems(at: name, Self.unstored)
     }
 
     /// On every reply, errors included.
-    private static let unstored: HTTPFields = [
+    static let unstored: HTTPFields = [
         "Cache-Control": "no-store, no-cache, must-revalidate, private", "Pragma": "no-cache", "Expires": "0",
         "Referrer-Policy": "no-referrer",
     ]
@@ -92,6 +88,14 @@ struct SubscriptionRoutes {
     /// Whether the fields are there already.
     private static func isUnstored(_ response: HTTPResponse) -> Bool {
         response.headers.count == fieldsOfAnswers.count && zip(response.headers, fieldsOfAnswers).allSatisfy { $0 == $1 }
+    }
+
+    /// The response with the fields of what nobody may keep.
+    static func unstored(_ response: HTTPResponse) -> HTTPResponse {
+        guard !isUnstored(response) else { return response }
+        var response = response
+        for field in unstored { response.headers[field.name] = field.value }
+        return response
     }
 
     private func respond(
