@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelTesting
 import Testing
 
 @Suite(.onBothDatabases)

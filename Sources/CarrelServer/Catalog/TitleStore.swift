@@ -157,7 +157,9 @@ package enum TitleStore {
         var cover: (blob: String, mediaType: String)?
         if let blob = try row.textIfPresent(first + 4), let type = try row.textIfPresent(first + 5) { cover = (blob, type) }
         var sample: (blob: String, durationMS: Int64)?
-        if let blob = try row.textIfPresent(first + 6), let duration = try row.integerIfPresent(first + 7) { sample = (blob, duration) }
+        if let blob = try row.textIfPresent(first + 6), let duration = try row.integerIfPresent(first + 7) {
+            sample = (blob, duration)
+        }
         return Title(
             id: try row.text(first),
             kind: kind,

@@ -111,7 +111,8 @@ package enum EditionStore {
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, mark, insert, update, setContent, byProduct, byTitle, list, search, productsWithWords, counts, lastUpdate, insertResource,
+        products, mark, insert, update, setContent, byProduct, byTitle, list, search, productsWithWords, counts, lastUpdate,
+        insertResource,
         deleteResources,
         resource, resources, setSample,
     ]

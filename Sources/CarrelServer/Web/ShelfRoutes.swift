@@ -6,7 +6,8 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelStore
 
-/// `/v1/shelf…`: what the bookshelf and the listening page show. A request here is one of an account's own browser.
+/// `/v1/shelf…`: what the bookshelf and the listening page show. A request here is one of an account's own browser, or of a
+/// visitor's where there is a guest account; bookmarks are for whom an account is.
 struct ShelfRoutes {
     let database: any Database
     let orders: Orders
@@ -26,12 +27,14 @@ struct ShelfRoutes {
             try await item(request, parameters)
         }
         router.on(.get, "v1/shelf/{order}/bookmarks", secret: ["order"]) { request, parameters in
-            let (account, order) = try await owned(request, parameters)
+            let account = try await callers.owner(request).account
+            let order = try await ownOrder(of: account, parameters)
             let list = try await bookmarks.list(account: account.id, title: order.titleID)
             return .json(["bookmarks": .array(list.map(Self.json))])
         }
         router.on(.post, "v1/shelf/{order}/bookmarks", secret: ["order"]) { request, parameters in
-            let (account, order) = try await owned(request, parameters, of: try await callers.owner(request).account)
+            let account = try await callers.owner(request).account
+            let order = try await ownOrder(of: account, parameters)
             let object = try await JSONBody.object(of: request, limit: 16_384)
             guard let seconds = try object.number("seconds"), seconds >= 0, seconds < 1e8 else {
                 throw ServerError(.invalid, "seconds should be a position in the title")
@@ -45,29 +48,18 @@ struct ShelfRoutes {
             return .json(Self.json(bookmark), status: .created)
         }
         router.on(.delete, "v1/shelf/{order}/bookmarks/{bookmark}", secret: ["order"]) { request, parameters in
-            let (account, _) = try await owned(request, parameters, of: try await callers.owner(request).account)
+            let account = try await callers.owner(request).account
+            _ = try await ownOrder(of: account, parameters)
             try await bookmarks.remove(parameters["bookmark"], account: account.id)
             return .empty(.noContent)
         }
     }
 
-    /// The order of a request and whose it is.
-    ///
-    /// - Parameters:
-    ///   - request: what came.
-    ///   - parameters: of its path.
-    ///   - owner: who asks, where a guest may not.
-    /// - Returns: the account and its order.
-    /// - Throws: 401 for nobody, 404 for the order of another.
-    private func owned(
-        _ request: HTTPRequest,
-        _ parameters: PathParameters,
-        of owner: Account? = nil
-    ) async throws -> (Account, Order) {
-        let account = if let owner { owner } else { try await callers.reader(request) }
+    /// The order of a path, which is the account's.
+    private func ownOrder(of account: Account, _ parameters: PathParameters) async throws -> Order {
         let order = try await orders.find(try parameters.orderID())
         guard order.accountID == account.id else { throw Orders.unknown }
-        return (account, order)
+        return order
     }
 
     /// A page of the shelf, the newest orders first; what follows begins after its `next`.
@@ -87,7 +79,8 @@ struct ShelfRoutes {
     }
 
     private func item(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
-        let (account, order) = try await owned(request, parameters)
+        let account = try await callers.reader(request)
+        let order = try await ownOrder(of: account, parameters)
         let title = try await titles.find(order.titleID)
         guard let grant = try await grants.grant(order.id, at: clock.now) else { throw Orders.unknown }
         let position = try await listening.latest(order.id)

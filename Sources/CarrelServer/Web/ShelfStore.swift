@@ -38,7 +38,9 @@ package enum ShelfStore {
         ]
         return try transaction.rows(items, values).map { row in
             var place: Place?
-            if let at = try row.instantIfPresent(20), let milliseconds = try row.integerIfPresent(21) { place = (milliseconds, at) }
+            if let at = try row.instantIfPresent(20), let milliseconds = try row.integerIfPresent(21) {
+                place = (milliseconds, at)
+            }
             return (try OrderStore.order(row), try TitleStore.title(row, from: 11), place)
         }
     }
