@@ -20,6 +20,7 @@ struct ListeningPage {
     ///   - kind: the browser.
     ///   - startScript: runs before the page's own scripts.
     ///   - isSignedIn: whether the reader is signed in, not a visitor.
+    /// - Throws: when the server or the browser does not start.
     init(_ kind: BrowserKind, startScript: String? = nil, isSignedIn: Bool = false) async throws {
         server = try await DemoServer([])
         browser = try await Browser.start(kind)
