@@ -43,7 +43,7 @@ struct `Metrics` {
     @Test func `are text for Prometheus, and count listeners`() async throws {
         let test = try await TestService()
         func listeners() async throws -> String? {
-            let answer = try await test.send(.get, "/metrics")
+            let answer = try await test.send(.get, "/metrics", peer: .local(userID: 0))
             #expect(answer.status == 200)
             #expect(answer.headers["Content-Type"]?.hasPrefix("text/plain; version=0.0.4") == true)
             let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
@@ -68,5 +68,23 @@ struct `Metrics` {
         for (name, before) in zip(names, before) { #expect(try #require(value(name)) > before) }
         #expect(value("carrel_store_failures_total") == 0)
         #expect(value("carrel_store_waiting_writes") == 0)
+    }
+
+    @Test func `are for this machine and for keys, and not for whom a proxy lets in`() async throws {
+        let test = try await TestService()
+        let (here, elsewhere) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))
+        func status(_ peer: Peer, _ headers: HTTPFields = [:], authority: String = "localhost:8080") async -> Int {
+            let request = HTTPRequest(.get, "/metrics", headers: headers, peer: peer, authority: authority)
+            return await test.service.router.respond(to: request).status.rawValue
+        }
+        #expect(await status(here) == 200)
+        #expect(await status(.network(address: "::1", port: 1), authority: "[::1]:8080") == 200)
+        #expect(await status(elsewhere) == 401)
+        #expect(await status(here, authority: "books.example.org") == 401, "a proxy on this machine")
+        for name in ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"] {
+            #expect(await status(here, [name: "1"]) == 401, "\(name)")
+        }
+        let key = try await test.service.accounts.createServiceKey(name: "prometheus", role: .service).text
+        #expect(await status(elsewhere, ["Authorization": "Bearer \(key)"]) == 200)
     }
 }

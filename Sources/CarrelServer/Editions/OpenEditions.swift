@@ -39,10 +39,10 @@ final class OpenEditions: Sendable {
     private static let resourceLimit = 20_000
 
     private let database: any Database
-    private let blobs: any BlobStore
+    private let blobs: ColdBlobs
     private let state = Locked(State())
 
-    init(database: any Database, blobs: any BlobStore) {
+    init(database: any Database, blobs: ColdBlobs) {
         self.database = database
         self.blobs = blobs
     }
@@ -58,8 +58,7 @@ final class OpenEditions: Sendable {
         if let known, known.edition.mediaBlob == edition.mediaBlob {
             file = known.file
         } else {
-            let blob = try blobs.open(try BlobID(stored: edition.mediaBlob))
-            file = try withExtendedLifetime(blob) { try OpenFile(duplicating: blob.descriptor) }
+            file = try await blobs.file(edition.mediaBlob)
         }
         let opened = Opened(edition: edition, file: file, readAt: now)
         state.withLock { if $0.changes == changes { $0.editions.insert(opened, for: productID, cost: 1) } }

@@ -90,9 +90,6 @@ package enum PersonalDataStore {
     static let deleteStorePurchases = SQL("DELETE FROM store_purchases WHERE account_id = $1")
     static let deleteIdentities = SQL("DELETE FROM identities WHERE account_id = $1")
     static let deleteDevices = SQL("DELETE FROM devices WHERE account_id = $1")
-    static let liveOrders = SQL(
-        "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
-    )
     static let revokeOrders = SQL(
         """
         UPDATE orders SET state = 'revoked', ended_at = COALESCE(ended_at, $2)
@@ -119,7 +116,7 @@ package enum PersonalDataStore {
     package static let statements = [
         account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, auditOfThing, deleteIntervals,
         storePurchases, storeTransactions, deleteStoreTransactions, deleteStorePurchases, deleteBookmarks, deleteIdentities,
-        deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
+        deleteDevices, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
     ]
 
     /// How many rows are read at a time of what can be many.
