@@ -8,6 +8,7 @@ package struct Erasure: Sendable {
     let database: any Database
     let clock: any WallClock
     let orders: Orders
+    let upstream: UpstreamSubjects
 
     /// Erases an account, all at once and for good.
     ///
@@ -27,10 +28,33 @@ package struct Erasure: Sendable {
                 throw ServerError(.conflict, "this account is staff: an owner has to end that first")
             }
             let ended = try PersonalDataStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
+            for subject in try upstream.all(named: account.name, in: transaction) {
+                try UpstreamStore.delete(subject, in: transaction)
+            }
             try AuditStore.append(entry, in: transaction)
             return ended
         }
         for order in ended { orders.noteChange(of: order) }
+    }
+
+    /// Forgets what systems upstream said of somebody, who need have no account here.
+    ///
+    /// - Parameters:
+    ///   - name: what they sign in with.
+    ///   - actor: who asks.
+    /// - Returns: how many systems had said something.
+    package func forgetUpstream(named name: String, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { [upstream] transaction in
+            var count = 0
+            for subject in try upstream.all(named: name, in: transaction)
+            where try UpstreamStore.export(of: subject, in: transaction) != nil {
+                try UpstreamStore.delete(subject, in: transaction)
+                try AuditStore.append(actor.entry("upstream.forget", on: subject, at: now), in: transaction)
+                count += 1
+            }
+            return count
+        }
     }
 }
 

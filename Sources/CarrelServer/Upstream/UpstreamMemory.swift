@@ -17,7 +17,7 @@ final class UpstreamMemory: Sendable {
     private let policy: FailPolicy
     private let database: any Database
     private let clock: any WallClock
-    private let fingerprint: HMACSHA256
+    private let subjects: UpstreamSubjects
     private let cleanedAt = Locked<Instant?>(nil)
 
     /// What is stored of tokens and names is their HMAC under the secret, of 32 bytes.
@@ -26,7 +26,7 @@ final class UpstreamMemory: Sendable {
         self.policy = policy
         self.database = database
         self.clock = clock
-        fingerprint = HMACSHA256(key: secret)
+        subjects = UpstreamSubjects(secret: secret)
     }
 
     /// What is known of a token; nil for one that was never seen.
@@ -37,13 +37,13 @@ final class UpstreamMemory: Sendable {
 
     /// What is known of somebody by the name that they signed in with; nil for one who never did.
     func record(named name: String, product: String) async throws -> UpstreamStore.Record? {
-        let (subject, product) = (subject("name", name.lowercased()), Self.kept(product))
+        let (subject, product) = (subject(named: name), Self.kept(product))
         return try await database.read { try UpstreamStore.record(ofAccount: subject, product: product, in: $0) }
     }
 
     /// Somebody signed in, and their account, by a name that says nothing to others.
     func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
-        let subject = subject("name", name.lowercased())
+        let subject = subject(named: name)
         let (hash, now, entry, isDue) = (hash(of: token), clock.now, audit(subject), isCleaningDue)
         try await database.write { [source] transaction in
             try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
@@ -55,7 +55,7 @@ final class UpstreamMemory: Sendable {
     /// A token got a successor, which is the same account's. The old one stays what it is until the system says otherwise.
     func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> Audit.Entry) async throws
     {
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, entry) = (hash(of: fresh), clock.now, audit(subject))
         try await database.write { [source] transaction in
             try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
@@ -90,7 +90,7 @@ final class UpstreamMemory: Sendable {
         }
         let now = clock.now
         if let known, !isDue(known, now), known.memory.isSuspended == isSuspended, known.answer?.bytes == kept { return }
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let allowed = answer.issues.map { Set($0) }
         let isActive = answer.state == .active
         let (hash, answerBytes) = (hash(of: token), kept)
@@ -103,7 +103,7 @@ final class UpstreamMemory: Sendable {
 
     /// The system granted a product, or refused it.
     func ruled(_ isGranted: Bool, on product: String, token: String, _ known: UpstreamStore.Record?) async throws {
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, product) = (hash(of: token), clock.now, Self.kept(product))
         if isGranted {
             let isGrantDue: Bool
@@ -123,7 +123,7 @@ final class UpstreamMemory: Sendable {
     }
 
     /// What answers and grants for an account are filed under, where a token was never seen before.
-    func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject("token", token) }
+    func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject(ofToken: token) }
 
     // MARK: What is written, and how often
 
@@ -154,15 +154,9 @@ final class UpstreamMemory: Sendable {
         !product.isEmpty && product.utf8.count <= maxProductBytes && !product.utf8.contains(0) ? product : nil
     }
 
-    private func hash(of token: String) -> [UInt8] { mac("token", token) }
+    private func hash(of token: String) -> [UInt8] { subjects.hash(of: token, from: source) }
 
-    private func subject(_ kind: String, _ text: String) -> String {
-        "\(source)/\(Base64URL.encode(mac("subject-\(kind)", text).prefix(16)))"
-    }
+    private func subject(named name: String) -> String { subjects.subject(named: name, from: source) }
 
-    private func mac(_ purpose: String, _ text: String) -> [UInt8] {
-        var message: [UInt8] = []
-        for part in [purpose, source, text] { message += "\(part.utf8.count):\(part)".utf8 }
-        return fingerprint.authenticate(message.rawSpan)
-    }
+    private func subject(ofToken token: String) -> String { subjects.subject(ofToken: token, from: source) }
 }

@@ -3,6 +3,7 @@
 import { call } from './admin-api.js';
 import { chart } from './admin-chart.js';
 import { attempt, facts, heading, mark, section, time } from './admin-parts.js';
+import { size } from './admin-upload.js';
 import { make } from './dom.js';
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -64,16 +65,4 @@ function upstream(source) {
   const { name, state, failPolicy, answeredAt, failedAt, failure } = source;
   return [`Upstream ${name}`, make('span', {}, mark(state, state === 'available' ? 'good' : 'bad'), ` fail policy ${failPolicy}`,
     ...(answeredAt ? [', answered ', time(answeredAt)] : []), ...(failedAt ? [', failed ', time(failedAt), `: ${failure}`] : []))];
-}
-
-/** @param {number} bytes */
-function size(bytes) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }

@@ -113,6 +113,30 @@ async function show() {
   document.title = `${title} · Carrel administration`;
 }
 
+/** What a control is known by when its view is shown anew: the heading of its card, what it says, and which of those it is. */
+function keyOf(/** @type {Element|null} */ element) {
+  const card = element?.closest('.card');
+  if (!element || !card || !byId('view').contains(element)) return null;
+  const text = element.textContent || element.getAttribute('name');
+  const same = [...card.querySelectorAll(element.tagName)].filter((other) => (other.textContent || other.getAttribute('name')) === text);
+  return { title: card.querySelector('h2')?.textContent, tag: element.tagName, text, place: same.indexOf(element) };
+}
+
+// Shown anew after a change, where the reader is: the focus goes back to the same control, or to its card.
+window.addEventListener('refresh', async (event) => {
+  const { detail } = /** @type {CustomEvent<() => void>} */ (event);
+  const key = keyOf(document.activeElement);
+  await show();
+  if (key) {
+    const card = [...byId('view').querySelectorAll('.card')].find((other) => other.querySelector('h2')?.textContent === key.title);
+    const same = [...card?.querySelectorAll(key.tag) ?? []].filter((other) => (other.textContent || other.getAttribute('name')) === key.text);
+    const title = card?.querySelector('h2');
+    title?.setAttribute('tabindex', '-1');
+    /** @type {HTMLElement} */ (same[key.place] ?? title ?? byId('view')).focus({ preventScroll: true });
+  }
+  detail();
+});
+
 window.addEventListener('hashchange', () => {
   // A setup link that is opened in a page that is open already.
   if (isSetupLink()) return start();
