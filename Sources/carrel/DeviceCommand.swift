@@ -54,7 +54,7 @@ struct DeviceRename: Command {
     func run(_ console: Console) async throws {
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
-        let answer = try await client.call(.patch, path, ["name": .init(text)])
+        let answer = try await client.call(.patch, path, ["name": text.map { .string($0) } ?? .null])
         if options.json { console.print(answer) }
     }
 }

@@ -94,7 +94,7 @@ extension AdminTour {
         try await press("Make a setup link", in: "Setup link")
         try await browser.wait(until: "!document.querySelector('.secret').hidden")
         #expect(try await browser.text(".secret").contains("/admin/#setup="))
-        #expect(try await actions(1) == ["staff.setup-link"])
+        #expect(try await actions(1) == ["setup-link.create"])
     }
 
     func log() async throws {

@@ -17,9 +17,10 @@ struct `The page at admin` {
         try await site.go(browser, "plans", until: "New plan")
         try await site.fill(browser, "create-plan", [("name", "gold")])
         try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('gold')")
-        try await site.go(browser, String(account.dropFirst(2)), until: "Why, or why not")
+        try await site.go(browser, "\(account.dropFirst(2))/holdings", until: "Edition credentials")
         try await site.fill(browser, "grant", [])
         try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('until it is ended')")
+        try await site.go(browser, String(account.dropFirst(2)), until: "Why, or why not")
         try await site.fill(browser, "explain", [("product", "com.example.issue-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
         try await site.go(browser, "audit", until: "account.create")
@@ -45,7 +46,7 @@ struct `The page at admin` {
         // The page is open already: the link only changes what is behind the #.
         try await browser.open(site.link)
         try await site.fill(browser, "setup", [("name", "eve"), ("password", AdminSite.password), ("again", AdminSite.password)])
-        try await browser.wait(until: "document.getElementById('said').textContent.includes('was used or is too old')")
+        try await browser.wait(until: "document.querySelector('[role=alert]')?.textContent.includes('was used or is too old')")
         let trouble = try await browser.messages().filter { !$0.text.contains("status of 40") }
         #expect(trouble.isEmpty, "\(trouble)")
         await browser.close()
@@ -182,6 +183,8 @@ struct `The page at admin` {
         try await site.go(browser, "accounts", until: "alice")
         try await browser.click("#accounts tbody tr:nth-child(1) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
+        let account = try #require(try await browser.script("return location.hash.slice(2)").string)
+        try await site.go(browser, "\(account)/holdings", until: "Edition credentials")
         try await press("#void-credentials", until: "The credentials of alice are void")
         try await site.go(browser, "audit", until: "credentials.rotate")
         let entries = try await browser.text("#audit")
@@ -255,12 +258,20 @@ struct `The page at admin` {
                 """
             )
             #expect(unnamed.array?.isEmpty == true, "\(place): \(unnamed)")
-            await site.shoot(browser, "\(place)-\(width)-\(scheme.rawValue)")
+            await AdminSite.keep(browser, "admin-\(place)-\(width)-\(scheme.rawValue)", wholePage: true)
         }
         try await site.go(browser, "accounts", until: "alice")
         try await browser.click("#accounts tbody tr:nth-child(2) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
-        await site.shoot(browser, "account-\(width)-\(scheme.rawValue)")
+        let account = try #require(try await browser.script("return location.hash.slice(2)").string)
+        for (part, text) in [("", "Why, or why not"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase")] {
+            try await site.go(browser, account + part, until: text)
+            let overflow = try await browser.script(
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            #expect(overflow.int ?? 1 <= 0, "account\(part) at \(width)")
+            await AdminSite.keep(browser, "admin-account\(part.replacing("/", with: "-"))-\(width)-\(scheme.rawValue)", wholePage: true)
+        }
         await browser.close()
         await site.stop()
     }

@@ -43,6 +43,10 @@ struct AdminSite {
 
     /// Types into the fields of a form, and presses its button.
     func fill(_ browser: Browser, _ form: String, _ values: [(String, String)]) async throws {
+        try await Self.fill(browser, form, values)
+    }
+
+    static func fill(_ browser: Browser, _ form: String, _ values: [(String, String)]) async throws {
         try await browser.wait(until: "document.querySelector('form[name=\(form)]') !== null")
         for (name, value) in values {
             try await browser.type(value, into: "form[name=\(form)] [name=\(name)]")
@@ -64,11 +68,16 @@ struct AdminSite {
     }
 
     /// Keeps a picture in the folder of the environment variable SCREENSHOTS, where there is one.
-    private func shoot(_ browser: Browser, _ name: String) async {
+    ///
+    /// - Parameters:
+    ///   - browser: what to take it of.
+    ///   - name: the file's, without its ending.
+    ///   - isWhole: the page from top to bottom instead of the window.
+    static func keep(_ browser: Browser, _ name: String, wholePage isWhole: Bool = false) async {
         guard let folder = unsafe getenv("SCREENSHOTS").map({ unsafe String(cString: $0) }),
-            let picture = try? await browser.screenshot(wholePage: true)
+            let picture = try? await browser.screenshot(wholePage: isWhole)
         else { return }
-        let descriptor = unsafe open("\(folder)/admin-\(name).png", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+        let descriptor = unsafe open("\(folder)/\(name).png", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         guard descriptor >= 0 else { return }
         _ = unsafe picture.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
         close(descriptor)

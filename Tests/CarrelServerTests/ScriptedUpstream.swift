@@ -47,8 +47,12 @@ final class ScriptedUpstream: Sendable {
     static let states: [String: SubscriptionAnswer] = [
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
         "T-reader+": SubscriptionAnswer(.active),
+        "T-Zebedee Quux": SubscriptionAnswer(.active, categories: [.init(scheme: "family", term: "Zebedee of Quuxville")]),
         "T-lapsed": SubscriptionAnswer(.inactive, issues: ["p1"]),
     ]
+
+    /// One for tests that only ask.
+    static let shared = ScriptedUpstream()
 
     let port: UInt16
     private let kind: Kind

@@ -46,14 +46,13 @@ package struct Erasure: Sendable {
     package func forgetUpstream(named name: String, by actor: Actor) async throws -> Int {
         let now = clock.now
         return try await database.write { [upstream] transaction in
-            var count = 0
-            for subject in try upstream.all(named: name, in: transaction)
-            where try UpstreamStore.export(of: subject, in: transaction) != nil {
-                try UpstreamStore.delete(subject, in: transaction)
-                try AuditStore.append(actor.entry("upstream.forget", on: subject, at: now), in: transaction)
-                count += 1
+            let known = try upstream.all(named: name, in: transaction).filter {
+                try UpstreamStore.export(of: $0, in: transaction) != nil
             }
-            return count
+            for subject in known { try UpstreamStore.delete(subject, in: transaction) }
+            let entry = actor.entry("upstream.forget", on: known.first ?? "", at: now, reason: String(known.count))
+            try AuditStore.append(entry, in: transaction)
+            return known.count
         }
     }
 }

@@ -108,6 +108,8 @@ async function show() {
   }
   if (mine !== turn) return;
   view.replaceChildren(...nodes);
+  const part = /** @type {HTMLElement|null} */ (view.querySelector('.parts [aria-current]'));
+  part?.closest('ul')?.scrollTo({ left: part.offsetLeft - 48 });
   view.removeAttribute('aria-busy');
   const title = view.querySelector('h1')?.textContent ?? place?.name;
   document.title = `${title} · Carrel administration`;
@@ -141,6 +143,8 @@ window.addEventListener('hashchange', () => {
   // A setup link that is opened in a page that is open already.
   if (isSetupLink()) return start();
   if (!me) return;
+  const question = /** @type {HTMLDialogElement} */ (byId('question'));
+  if (question.open) question.close('no');
   quieten();
   show().then(() => byId('view').focus({ preventScroll: true }));
   window.scrollTo(0, 0);
