@@ -264,13 +264,19 @@ struct `The page at admin` {
         try await browser.click("#accounts tbody tr:nth-child(2) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
         let account = try #require(try await browser.script("return location.hash.slice(2)").string)
-        for (part, text) in [("", "Why, or why not"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase")] {
+        for (part, text) in [
+            ("", "Why, or why not"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase"),
+        ] {
             try await site.go(browser, account + part, until: text)
             let overflow = try await browser.script(
                 "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
             #expect(overflow.int ?? 1 <= 0, "account\(part) at \(width)")
-            await AdminSite.keep(browser, "admin-account\(part.replacing("/", with: "-"))-\(width)-\(scheme.rawValue)", wholePage: true)
+            await AdminSite.keep(
+                browser,
+                "admin-account\(part.replacing("/", with: "-"))-\(width)-\(scheme.rawValue)",
+                wholePage: true
+            )
         }
         await browser.close()
         await site.stop()

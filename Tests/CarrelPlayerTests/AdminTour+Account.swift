@@ -19,7 +19,10 @@ extension AdminTour {
         #expect(try await ask("accounts/\(id)")["suspended"] == true)
         try await press("Resume", in: "Account", until: "Resumed carol")
         #expect(try await ask("accounts/\(id)")["suspended"] == false)
-        #expect(try await browser.script("return document.activeElement.closest('.card').querySelector('h2').textContent") == "Account")
+        #expect(
+            try await browser.script("return document.activeElement.closest('.card').querySelector('h2').textContent")
+                == "Account"
+        )
 
         try await fill("limit", [("limit", "3")], until: "The limit is 3")
         #expect(try await ask("accounts/\(id)")["deviceLimit"] == 3)
@@ -55,7 +58,11 @@ extension AdminTour {
 
         try await fill("receipt", [("transactions", "rubbish")])
         #expect(try await problem().contains("receipt.malformed"))
-        #expect(try await browser.script("return document.querySelector('.problem').closest('.card').textContent.includes('app store')") == true)
+        #expect(
+            try await browser.script(
+                "return document.querySelector('.problem').closest('.card').textContent.includes('app store')"
+            ) == true
+        )
         try await browser.clear("form[name=receipt] textarea")
         let month = try await store.sign(TestStore.month(Instant.now()))
         try await browser.script("document.querySelector('form[name=receipt] textarea').value = arguments[0]", .string(month))
@@ -70,7 +77,14 @@ extension AdminTour {
 
     private func signIn(_ device: String, _ password: String = AdminSite.password) async throws -> String {
         try await curl(
-            "-d", "username=carol", "--data-urlencode", "password=\(password)", "-d", "uuid=\(device)", "-d", "device_name=\(device)",
+            "-d",
+            "username=carol",
+            "--data-urlencode",
+            "password=\(password)",
+            "-d",
+            "uuid=\(device)",
+            "-d",
+            "device_name=\(device)",
             "\(site.url)/sign_in/"
         )
     }
@@ -101,14 +115,18 @@ extension AdminTour {
         try await fill("password", [("password", fresh)], until: "Set the password of carol")
         #expect(try await !signIn("phone").contains("<token>"))
         #expect(try await browser.has("#view .problem") == false, "what went wrong is not said for ever")
-        for (words, title) in [("Make a sign-in link", "Sign in as carol"), ("Make a link to a new password", "Choose a new password")] {
+        for (words, title) in [
+            ("Make a sign-in link", "Sign in as carol"), ("Make a link to a new password", "Choose a new password"),
+        ] {
             try await press(words, in: "Password and links", until: "The link works once")
             #expect(try await curl(try await browser.text(".secret:not([hidden])")).contains(title))
         }
 
         try await fill("app-password", [("name", "e-reader")], until: "is shown once")
         #expect(try await ask("accounts/\(id)/app-passwords")["appPasswords"]?.array?.first?["name"] == "e-reader")
-        let secret = try await browser.script("return document.querySelector('form[name=app-password]').nextElementSibling.textContent")
+        let secret = try await browser.script(
+            "return document.querySelector('form[name=app-password]').nextElementSibling.textContent"
+        )
         #expect(try await curl("-u", "carol:\(secret.string ?? "")", "\(site.url)/opds/v1/shelf").hasSuffix(" 200"))
         try await go("accounts", until: "New account")
         try await go("accounts/\(id)/access", until: "Identities")
@@ -133,7 +151,11 @@ extension AdminTour {
             ]
         ]
         let text = String(decoding: report.write(), as: UTF8.self)
-        #expect(try await curl("-H", "Content-Type: application/json", "-d", text, "\(site.url)/v2/states/").contains("\"accepted\":1"))
+        #expect(
+            try await curl("-H", "Content-Type: application/json", "-d", text, "\(site.url)/v2/states/").contains(
+                "\"accepted\":1"
+            )
+        )
         let accounts = try await ask("accounts?name=carol")["accounts"]?.array ?? []
         let id = try #require(accounts.first?["id"]?.string)
         try await go("accounts/\(id)/data", until: "Erase this person")

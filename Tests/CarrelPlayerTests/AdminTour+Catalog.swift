@@ -54,10 +54,14 @@ extension AdminTour {
         #expect(title["authors"] == ["Ann", "Ben"])
         #expect(try await browser.script("return window.shares[0]") == "Sending tone.mp3")
         #expect(try await browser.text("#titles").contains("A tone"))
-        try await fill("upload-title", [("file", book)])
+        try await fill("upload-title", [("file", picture)])
         #expect(try await problem().contains("That did not work"))
 
-        try await fill("upload-edition", [("file", book), ("productId", "issue-1"), ("title", "Issue 1")], until: "Took in Issue 1")
+        try await fill(
+            "upload-edition",
+            [("file", book), ("productId", "issue-1"), ("title", "Issue 1")],
+            until: "Took in Issue 1"
+        )
         #expect(try await ask("editions/issue-1")["edition"]?["price"] == "paid")
 
         try await press("Cover", in: "Titles", row: "A tone")

@@ -18,9 +18,11 @@ struct AdminTour {
           const key = (button) => {
             const copy = button.cloneNode(true);
             for (const hidden of copy.querySelectorAll('.visually-hidden')) hidden.remove();
-            const place = location.hash.startsWith('#/') ? location.hash.slice(2).split('/').filter((one) => one.length < 36).join('/') : 'door';
-            const card = button.closest('dialog') ? 'question' : button.closest('.card')?.querySelector('h2')?.textContent ?? '';
-            return [place, card, copy.textContent.trim()].join(' · ');
+            const place = location.hash.slice(2).split('/').filter((one) => one.length < 36).join('/');
+            const title = button.closest('.card')?.querySelector('h2')?.textContent;
+            // The question, the door and a file on its way are the same everywhere.
+            const where = title && !button.closest('.upload') ? [place, title] : [];
+            return [...where, copy.textContent.trim()].join(' · ');
           };
           const buttons = 'button, a.button, summary';
           addEventListener('click', (event) => {

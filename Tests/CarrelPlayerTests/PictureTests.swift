@@ -30,14 +30,22 @@ struct `The pictures of the README` {
         try await carrel("plan", "grant", "ada@example.org", "harbour", "--start", (now + .seconds(-86_400 * 90)).description)
         let link = try await checkProcess([DemoServer.program, "admin", "setup-link", "--url", server.url, "--home", server.home])
         try await browser.open(link.filter { !$0.isWhitespace })
-        try await AdminSite.fill(browser, "setup", [("name", "anna"), ("password", AdminSite.password), ("again", AdminSite.password)])
+        try await AdminSite.fill(
+            browser,
+            "setup",
+            [("name", "anna"), ("password", AdminSite.password), ("again", AdminSite.password)]
+        )
         try await browser.wait(until: "document.getElementById('who-name').textContent.includes('anna')")
         try await browser.script("location.hash = '#/accounts'")
         try await browser.wait(until: "document.getElementById('accounts')?.textContent.includes('ada@')")
-        try await browser.script("[...document.querySelectorAll('#accounts a')].find((a) => a.textContent.startsWith('ada')).click()")
+        try await browser.script(
+            "[...document.querySelectorAll('#accounts a')].find((a) => a.textContent.startsWith('ada')).click()"
+        )
         try await AdminSite.fill(browser, "explain", [("product", "com.example.harbour-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('granted')")
-        try await browser.script("document.getElementById('said').textContent = ''; document.activeElement.blur(); scrollTo(0, 0)")
+        try await browser.script(
+            "document.getElementById('said').textContent = ''; document.activeElement.blur(); scrollTo(0, 0)"
+        )
         await AdminSite.keep(browser, "administration")
         await browser.close()
         _ = await server.stop()

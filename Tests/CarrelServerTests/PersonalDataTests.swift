@@ -92,7 +92,9 @@ struct `Personal data` {
         let elsewhere = try await test.ask("sign_in", ["username": account.name, "password": "right"])
         #expect(elsewhere.xml == "<token>T-Zebedee Quux</token>")
         #expect(try await test.ask("verify_subscription", ["token": "T-Zebedee Quux"]).xml.contains(traces[7]))
-        #expect(try await test.ask("edition_credentials", ["token": "T-Zebedee Quux", "product_id": "p1"]).xml.contains("<userid>"))
+        #expect(
+            try await test.ask("edition_credentials", ["token": "T-Zebedee Quux", "product_id": "p1"]).xml.contains("<userid>")
+        )
         return (account, order, [browser])
     }
 

@@ -47,7 +47,9 @@ struct `Web assets` {
         #expect(Set(WebAssets.all.map(\.name)).subtracting(reached).isEmpty)
     }
 
-    @Test(arguments: [("account.html", "account.js"), ("admin.html", "admin.js"), ("listen.html", "listen.js"), ("shelf.html", "shelf.js")])
+    @Test(arguments: [
+        ("account.html", "account.js"), ("admin.html", "admin.js"), ("listen.html", "listen.js"), ("shelf.html", "shelf.js"),
+    ])
     func `a page preloads exactly the modules that its script imports`(page: String, script: String) throws {
         var imported: Set<String> = []
         var waiting = [script]

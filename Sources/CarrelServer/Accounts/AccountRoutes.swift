@@ -187,7 +187,8 @@ struct AccountRoutes {
     static func json(_ device: Device) -> JSON {
         [
             "id": .string(device.id), "name": .string(device.name), "appName": .string(device.appName),
-            "createdAt": .string(device.createdAt.description), "seenAt": .string(device.seenAt.description), "freedAt": .init(device.freedAt),
+            "createdAt": .string(device.createdAt.description), "seenAt": .string(device.seenAt.description),
+            "freedAt": .init(device.freedAt),
         ]
     }
 

@@ -53,7 +53,8 @@ package enum AccountStore {
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
 
     package static let statements = [
-        insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword, updateSuspension,
+        insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword,
+        updateSuspension,
         updateDeviceLimit, insertLink, accountOfLink, deleteSession,
         insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
     ]

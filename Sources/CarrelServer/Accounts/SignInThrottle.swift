@@ -180,7 +180,9 @@ package struct SignInThrottle: Sendable {
             Counted(key: keys.accountAndNetwork, rule: Self.ofAccountAndNetwork, memory: Self.memory, forgivesRepeats: true),
             Counted(key: keys.network, rule: ofNetwork, memory: Self.networkMemory, forgivesRepeats: false),
         ]
-        if !isKnown { counters.append(Counted(key: keys.account, rule: Self.ofAccount, memory: Self.memory, forgivesRepeats: true)) }
+        if !isKnown {
+            counters.append(Counted(key: keys.account, rule: Self.ofAccount, memory: Self.memory, forgivesRepeats: true))
+        }
         for index in counters.indices {
             guard let known = try ThrottleStore.counter(counters[index].key, in: transaction),
                 now - known.updatedAt < counters[index].memory

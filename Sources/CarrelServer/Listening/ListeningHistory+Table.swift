@@ -48,10 +48,11 @@ extension ListeningHistory {
             let from = mark
             let page = try await database.read { try PersonalDataStore.intervals(of: order, after: from, in: $0) }
             for item in page.items {
-                text += CSV.line([
-                    title, item["startUtc"]?.string ?? "", item["endUtc"]?.string ?? "", clock(item["startPosition"]),
-                    clock(item["endPosition"]), item["speed"]?.double.map { "\($0)" } ?? "", item["deviceName"]?.string ?? "",
-                ]).utf8
+                text +=
+                    CSV.line([
+                        title, item["startUtc"]?.string ?? "", item["endUtc"]?.string ?? "", clock(item["startPosition"]),
+                        clock(item["endPosition"]), item["speed"]?.double.map { "\($0)" } ?? "", item["deviceName"]?.string ?? "",
+                    ]).utf8
             }
             mark = page.next
             if text.count > 32_768 {

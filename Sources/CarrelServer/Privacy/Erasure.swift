@@ -43,6 +43,7 @@ package struct Erasure: Sendable {
     ///   - name: what they sign in with.
     ///   - actor: who asks.
     /// - Returns: how many systems had said something.
+    /// - Throws: when the database does not answer.
     package func forgetUpstream(named name: String, by actor: Actor) async throws -> Int {
         let now = clock.now
         return try await database.write { [upstream] transaction in

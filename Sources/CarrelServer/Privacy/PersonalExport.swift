@@ -44,6 +44,7 @@ package struct PersonalExport: Sendable {
     ///   - name: what they sign in with.
     ///   - actor: to whom.
     /// - Returns: an item for each system that said something.
+    /// - Throws: when the database does not answer.
     func upstream(named name: String, by actor: Actor) async throws -> [JSON] {
         let now = clock.now
         return try await database.write { [upstream] transaction in

@@ -49,7 +49,8 @@ package enum UpstreamStore {
 
     package static let statements = [
         token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, deleteOldTokens,
-        deleteOldAccounts, deleteOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject, deleteAccountOfSubject,
+        deleteOldAccounts, deleteOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject,
+        deleteAccountOfSubject,
         deleteGrantsOfSubject,
     ]
 

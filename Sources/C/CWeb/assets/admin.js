@@ -115,26 +115,30 @@ async function show() {
   document.title = `${title} · Carrel administration`;
 }
 
-/** What a control is known by when its view is shown anew: the heading of its card, what it says, and which of those it is. */
-function keyOf(/** @type {Element|null} */ element) {
-  const card = element?.closest('.card');
-  if (!element || !card || !byId('view').contains(element)) return null;
-  const text = element.textContent || element.getAttribute('name');
-  const same = [...card.querySelectorAll(element.tagName)].filter((other) => (other.textContent || other.getAttribute('name')) === text);
-  return { title: card.querySelector('h2')?.textContent, tag: element.tagName, text, place: same.indexOf(element) };
+/** What a control says to those who see it. @param {Element} element */
+function wordsOf(element) {
+  const copy = /** @type {Element} */ (element.cloneNode(true));
+  for (const hidden of copy.querySelectorAll('.visually-hidden')) hidden.remove();
+  return copy.textContent?.trim() || element.getAttribute('name');
 }
+
+/** The controls of a card that say the same. @param {Element} card @param {string} tag @param {string|null} words */
+const alike = (card, tag, words) => [...card.querySelectorAll(tag)].filter((other) => wordsOf(other) === words);
 
 // Shown anew after a change, where the reader is: the focus goes back to the same control, or to its card.
 window.addEventListener('refresh', async (event) => {
   const { detail } = /** @type {CustomEvent<() => void>} */ (event);
-  const key = keyOf(document.activeElement);
+  const at = document.activeElement;
+  const card = at?.closest('#view .card');
+  const title = card?.querySelector('h2')?.textContent;
+  const [tag, words] = [at?.tagName ?? '', at ? wordsOf(at) : null];
+  const place = at && card ? alike(card, tag, words).indexOf(at) : -1;
   await show();
-  if (key) {
-    const card = [...byId('view').querySelectorAll('.card')].find((other) => other.querySelector('h2')?.textContent === key.title);
-    const same = [...card?.querySelectorAll(key.tag) ?? []].filter((other) => (other.textContent || other.getAttribute('name')) === key.text);
-    const title = card?.querySelector('h2');
-    title?.setAttribute('tabindex', '-1');
-    /** @type {HTMLElement} */ (same[key.place] ?? title ?? byId('view')).focus({ preventScroll: true });
+  const again = [...byId('view').querySelectorAll('.card')].find((other) => title && other.querySelector('h2')?.textContent === title);
+  if (again) {
+    const headline = again.querySelector('h2');
+    headline?.setAttribute('tabindex', '-1');
+    /** @type {HTMLElement|null} */ (alike(again, tag, words)[place] ?? headline)?.focus({ preventScroll: true });
   }
   detail();
 });
