@@ -8,7 +8,7 @@ extension AdminTour {
     /// Makes carol, and says what she is.
     func account(of store: TestStore) async throws {
         try await go("accounts", until: "New account")
-        try await fill("create-account", [("name", "carol"), ("password", AdminSite.password)])
+        try await fill("create-account", [("name", "carol"), ("password", AdminSite.password)], until: "Created carol")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'carol'")
         let id = try await account()
         #expect(try await ask("accounts/\(id)")["hasPassword"] == true)

@@ -28,7 +28,7 @@ function verdict(found) {
   const nodes = [];
   if (!found.state) nodes.push(make('p', { class: 'quiet', text: 'The catalog has no such product: plans for everything do not open it.' }));
   else if (found.state !== 'published') nodes.push(make('p', { class: 'quiet', text: `The product is ${found.state}.` }));
-  if (known.length === 0) return [make('p', {}, mark('unknown', 'bad'), ' No source knows somebody of that name.'), ...nodes];
+  if (known.length === 0) return [make('p', {}, mark('unknown', 'bad'), ` No source knows somebody of that name; asked: ${found.sources.map((/** @type {any} */ source) => source.name).join(', ')}.`), ...nodes];
   for (const source of found.sources) {
     nodes.push(make('h3', { class: 'source', text: `Source: ${source.name}` }));
     if (!source.knows) {

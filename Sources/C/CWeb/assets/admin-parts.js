@@ -5,6 +5,14 @@ import { byId, make } from './dom.js';
 /** @type {number|undefined} */
 let hush;
 
+/** When something was said last, in milliseconds. */
+let saidAt = -Infinity;
+
+/** Takes back what was said of the view before; news that lead to this one stay. */
+export function quietenOld() {
+  if (performance.now() - saidAt > 300) quieten();
+}
+
 /** Takes back what was said. */
 export function quieten() {
   clearTimeout(hush);
@@ -13,6 +21,7 @@ export function quieten() {
 
 /** Says what happened, for everybody; good news go away by themselves. @param {string} text @param {boolean} [isTrouble] */
 export function say(text, isTrouble = false) {
+  saidAt = performance.now();
   const said = byId('said');
   said.classList.toggle('said-trouble', isTrouble);
   quieten();

@@ -10,7 +10,7 @@ import { door } from './admin-door.js';
 import { healthView } from './admin-health.js';
 import { keysView } from './admin-keys.js';
 import { ordersView } from './admin-orders.js';
-import { attempt, heading, quieten, say } from './admin-parts.js';
+import { attempt, heading, quietenOld, say } from './admin-parts.js';
 import { plansView } from './admin-plans.js';
 import { sessionsView } from './admin-sessions.js';
 import { staffView } from './admin-staff.js';
@@ -149,7 +149,7 @@ window.addEventListener('hashchange', () => {
   if (!me) return;
   const question = /** @type {HTMLDialogElement} */ (byId('question'));
   if (question.open) question.close('no');
-  quieten();
+  quietenOld();
   show().then(() => byId('view').focus({ preventScroll: true }));
   window.scrollTo(0, 0);
 });
