@@ -31,6 +31,8 @@ struct AdminTour {
           }, true);
           addEventListener('submit', (event) => { if (event.submitter) note('pressed', key(event.submitter)); }, true);
           const look = () => {
+            // The address is that of the next view, the buttons are still those of the one before.
+            if (document.getElementById('view')?.hasAttribute('aria-busy')) return;
             for (const button of document.querySelectorAll(buttons)) if (button.checkVisibility()) note('seen', key(button));
           };
           new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
