@@ -233,12 +233,13 @@ let package = Package(
                 "CarrelHTTPServer",
             ]
         ),
+        executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
             [
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelTesting", "CarrelThreads", "carrel",
+                "CarrelHTTPServer", "CarrelServer", "CarrelTesting", "CarrelThreads", "ReaderProgram", "carrel",
             ]
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting", "CarrelThreads"]),
@@ -266,12 +267,17 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
+        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
+        fuzz("PDFFuzz", ["CarrelIngest"]),
+        fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
+        fuzz("ReceiptFuzz", ["CarrelBytes", "CarrelJSON", "CarrelReceipts"]),
+        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelServer"]),
         fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
         fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
         fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),

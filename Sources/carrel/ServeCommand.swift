@@ -59,7 +59,7 @@ struct ServeCommand: Command {
         let tidying = Task { await Self.keepTidy(service.housekeeping, console) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
-        let configuration = try configuration(settings, home)
+        let configuration = try ServerConfiguration(settings, home, descriptors: Int(clinux_raise_descriptors()))
         let server = HTTPServer(
             configuration: configuration,
             router: service.router,
@@ -144,9 +144,6 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Files that a server has open beside its connections, at most.
-    private static let otherDescriptors = 640
-
     /// A server without an owner lets one in by a link, which goes to standard error and nowhere else.
     private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
         do {
@@ -157,28 +154,6 @@ struct ServeCommand: Command {
         } catch {
             console.warning("no setup link could be made: \(error)", hint: "'carrel admin setup-link' makes one")
         }
-    }
-
-    private func configuration(_ settings: ServeSettings, _ home: Home) throws -> ServerConfiguration {
-        var made = ServerConfiguration()
-        made.listeners = [
-            .tcp(address: settings.address, port: settings.port, isTLS: settings.certificate != nil),
-            .unix(path: home.socketPath, users: [getuid()]),
-        ]
-        made.workers = settings.workers
-        // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
-        made.maximumConnections = max(64, min(made.maximumConnections, Int(clinux_raise_descriptors()) - Self.otherDescriptors))
-        made.allowedHosts = settings.allowedHosts
-        made.trustedProxies = try settings.trustedProxies.map {
-            guard let range = AddressRange($0) else {
-                throw ServerError(.invalid, "http.trusted-proxies: '\($0)' is not a network")
-            }
-            return range
-        }
-        if let certificate = settings.certificate, let key = settings.certificateKey {
-            made.tls = .init(certificate: certificate, key: key)
-        }
-        return made
     }
 
     private func announce(_ settings: ServeSettings, _ home: Home, connections: Int, _ console: Console) {

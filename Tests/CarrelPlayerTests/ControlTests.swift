@@ -4,34 +4,61 @@ import Testing
 
 /// The player's controls, each in a real browser.
 struct `The controls of the player` {
-    private static let clock = "document.getElementById('audio').currentTime"
-    private static let isPlaying = "document.body.dataset.state === 'playing'"
-    private static let isPaused = "document.body.dataset.state === 'paused'"
+    private static let clock = ListeningPage.clock
+    private static let isPlaying = ListeningPage.isPlaying
+    private static let isPaused = ListeningPage.isPaused
 
-    /// The page of the title with the most chapters, ready to play, silent.
-    private func open(_ kind: BrowserKind, startScript: String? = nil) async throws -> (DemoServer, Browser, DemoServer.DemoTitle)
-    {
-        let server = try await DemoServer([])
-        let browser = try await Browser.start(kind)
-        if let startScript { try await browser.addStartScript(startScript) }
-        try await browser.open("\(server.url)/")
-        try await browser.script("localStorage.setItem('carrel.volume', '0')")
-        let title = try #require(server.titles.max { $0.chapters.count < $1.chapters.count })
-        try await browser.open("\(server.url)/listen/\(title.order)")
+    @Test(arguments: BrowserKind.allCases)
+    func `move the clock by the seconds they say, by button and by key`(kind: BrowserKind) async throws {
+        let page = try await ListeningPage(kind)
+        let browser = page.browser
+        try await page.play()
+        try await browser.click("#play")
         try await browser.wait(until: Self.isPaused)
-        return (server, browser, title)
-    }
-
-    private func end(_ server: DemoServer, _ browser: Browser) async {
-        await browser.close()
-        _ = await server.stop()
+        var place = try await page.time()
+        func lands(_ seconds: Double) async throws {
+            place += seconds
+            // before the book there is what the encoder put there, which nobody gets to
+            let isThere = "Math.abs(\(Self.clock) - \(place)) < 0.05 || (\(place) < 0 && \(Self.clock) < 0.2)"
+            let shows = "Math.abs(document.getElementById('book-slider').value - Math.max(0, \(place))) < 0.2"
+            try await browser.wait(until: "\(Self.isPaused) && (\(isThere)) && \(shows)")
+            place = try await page.time()
+        }
+        for seconds in [30, -15, 15, -30, -30, 15, -15] {
+            try await browser.click("[data-skip='\(seconds)']")
+            try await lands(Double(seconds))
+        }
+        try await browser.script("document.activeElement.blur()")
+        for (key, shift, seconds) in [
+            ("l", false, 15.0), (BrowserKey.right, true, 30), ("j", false, -15), (BrowserKey.left, true, -30),
+        ] {
+            try await browser.press(key, holding: shift ? [BrowserKey.shift] : [])
+            try await lands(seconds)
+        }
+        try await browser.click("#play")
+        try await browser.wait(until: Self.isPlaying)
+        let moved = try await browser.script(
+            """
+            const audio = document.getElementById('audio');
+            return ['30', '-15', '15', '-30'].map((seconds) => {
+              const before = audio.currentTime;
+              document.querySelector(`[data-skip='${seconds}']`).click();
+              return audio.currentTime - before;
+            });
+            """
+        )
+        let differences = (moved.array ?? []).compactMap(\.double)
+        #expect(differences.count == 4)
+        for (difference, seconds) in zip(differences, [30.0, -15, 15, -30]) { #expect(abs(difference - seconds) < 0.3) }
+        try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 0.5")
+        await page.end()
     }
 
     @Test(arguments: BrowserKind.allCases)
     func `set the speed, which each title remembers`(kind: BrowserKind) async throws {
-        let (server, browser, _) = try await open(kind)
-        try await browser.click("#play")
-        try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 0.2")
+        let page = try await ListeningPage(kind)
+        let browser = page.browser
+        try await page.play()
         try await browser.click("#speed-open")
         try await browser.click("#speed-presets button[aria-label='1.5 times']")
         try await browser.wait(until: "document.getElementById('audio').playbackRate === 1.5")
@@ -39,12 +66,13 @@ struct `The controls of the player` {
         try await browser.reload()
         try await browser.wait(until: Self.isPaused)
         #expect(try await browser.text("#speed-value").hasPrefix("1.5"))
-        await end(server, browser)
+        await page.end()
     }
 
     @Test(arguments: BrowserKind.allCases)
     func `set the volume and mute`(kind: BrowserKind) async throws {
-        let (server, browser, _) = try await open(kind)
+        let page = try await ListeningPage(kind)
+        let browser = page.browser
         try await browser.click("#volume-open")
         try await browser.script(
             "const s = document.getElementById('volume-slider'); s.value = 0.35; s.dispatchEvent(new Event('input'))"
@@ -55,15 +83,17 @@ struct `The controls of the player` {
         #expect(try await browser.script("return document.getElementById('mute').getAttribute('aria-pressed')") == "true")
         try await browser.click("#mute")
         try await browser.wait(until: "!document.getElementById('audio').muted")
-        await end(server, browser)
+        try await browser.reload()
+        try await browser.wait(until: "\(Self.isPaused) && Math.abs(document.getElementById('audio').volume - 0.35) < 0.001")
+        await page.end()
     }
 
     @Test(arguments: BrowserKind.allCases)
     func `stop at the end of the chapter when the sleep timer says so`(kind: BrowserKind) async throws {
-        let (server, browser, title) = try await open(kind)
+        let page = try await ListeningPage(kind)
+        let (browser, title) = (page.browser, page.title)
         let end = title.chapters[1].start
-        try await browser.click("#play")
-        try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 0.2")
+        try await page.play()
         try await browser.click("#sleep-open")
         let chapter = "[...document.querySelectorAll('#sleep-choices button')].find((b) => b.textContent === 'End of chapter')"
         try await browser.script("\(chapter).click()")
@@ -75,11 +105,71 @@ struct `The controls of the player` {
         )
         try await browser.wait(until: "\(Self.isPaused) && \(Self.clock) > \(end - 1) && \(Self.clock) < \(end + 1)")
         #expect(try await browser.text("#sleep-value") == "Sleep")
-        await self.end(server, browser)
+        await page.end()
+    }
+
+    /// The page's own clock is set forward, so that minutes need not pass.
+    @Test(arguments: BrowserKind.allCases)
+    func `stop after the minutes of the sleep timer, which rests in a pause and can be made longer`(kind: BrowserKind)
+        async throws
+    {
+        let page = try await ListeningPage(kind)
+        let browser = page.browser
+        try await browser.script(
+            """
+            const now = performance.now.bind(performance);
+            window.ahead = 0;
+            performance.now = () => now() + window.ahead * 1000;
+            """
+        )
+        func choose(_ text: String) async throws {
+            try await browser.click("#sleep-open")
+            try await browser.wait(until: "document.getElementById('sleep-sheet').open")
+            let button = "[...document.querySelectorAll('#sleep-choices button')].find((b) => b.textContent === '\(text)')"
+            try await browser.script("\(button).click()")
+            try await browser.wait(until: "!document.getElementById('sleep-sheet').open")
+        }
+        /// Waits until the timer shows so many seconds, or up to ten fewer.
+        func left(_ seconds: Int) async throws {
+            let shown =
+                "document.getElementById('sleep-value').textContent.split(':').reduce((all, part) => all * 60 + Number(part), 0)"
+            try await browser.wait(until: "\(shown) <= \(seconds) && \(shown) > \(seconds - 10)")
+        }
+        try await page.play()
+        try await choose("5 min")
+        try await left(300)
+        try await browser.script("window.ahead += 200")
+        try await left(100)
+        try await choose("5 minutes more")
+        try await left(400)
+
+        try await browser.click("#play")
+        try await browser.wait(until: Self.isPaused)
+        try await browser.script("window.ahead += 3600")
+        try await browser.click("#play")
+        try await browser.wait(until: Self.isPlaying)
+        try await left(400)
+
+        try await browser.script("window.ahead += 350")
+        try await left(50)
+        #expect(try await browser.script("return \(Self.isPlaying)").bool == true)
+        try await browser.script("window.ahead += 60")
+        try await browser.wait(until: Self.isPaused)
+        #expect(try await browser.text("#sleep-value") == "Sleep")
+        try await browser.wait(until: "document.getElementById('announcer').textContent === 'The sleep timer stopped playback'")
+
+        try await choose("10 min")
+        try await choose("Off")
+        try await browser.click("#play")
+        try await browser.wait(until: Self.isPlaying)
+        try await browser.script("window.ahead += 3600")
+        let from = try await page.time()
+        try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > \(from + 1)")
+        await page.end()
     }
 
     @Test func `answer the keys of a headset and of the lock screen`() async throws {
-        let (server, browser, title) = try await open(
+        let page = try await ListeningPage(
             .chromium,
             startScript: """
                 window.keys = {};
@@ -90,6 +180,11 @@ struct `The controls of the player` {
                 };
                 """
         )
+        let (browser, title) = (page.browser, page.title)
+        let keys = try await browser.script(
+            "return Object.entries(window.keys).filter(([, f]) => f).map(([k]) => k).sort().join(' ')"
+        )
+        #expect(keys == "nexttrack pause play previoustrack seekbackward seekforward seekto stop")
         try await browser.script("window.keys.play({ action: 'play' })")
         try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 0.2")
         #expect(try await browser.script("return navigator.mediaSession.metadata.title").string?.isEmpty == false)
@@ -100,22 +195,35 @@ struct `The controls of the player` {
         try await browser.wait(until: "\(Self.clock) >= 1 && \(Self.clock) < \(title.chapters[1].start)")
         try await browser.script("window.keys.seekforward({ action: 'seekforward', seekOffset: 4 })")
         try await browser.wait(until: "\(Self.clock) >= 5")
+        let back = "const from = \(Self.clock); window.keys.seekbackward({ action: 'seekbackward' }); return from - \(Self.clock)"
+        try await browser.script("window.keys.seekto({ action: 'seekto', seekTime: 20 })")
+        #expect(abs(try #require(try await browser.script(back).double) - 15) < 0.3)
+        try await browser.script("window.keys.seekto({ action: 'seekto', seekTime: \(title.chapters[2].start + 1) })")
+        try await browser.script("window.keys.previoustrack({ action: 'previoustrack' })")
+        try await browser.wait(until: "\(Self.isPlaying) && Math.abs(\(Self.clock) - \(title.chapters[1].start)) < 1")
+        #expect(try await browser.script("return navigator.mediaSession.metadata.title").string == title.chapters[1].title)
         try await browser.script("window.keys.pause({ action: 'pause' })")
         try await browser.wait(until: Self.isPaused)
-        await end(server, browser)
+        try await browser.wait(until: "navigator.mediaSession.playbackState === 'paused'")
+        try await browser.script("window.keys.play({ action: 'play' })")
+        try await browser.wait(until: Self.isPlaying)
+        try await browser.script("window.keys.stop({ action: 'stop' })")
+        try await browser.wait(until: Self.isPaused)
+        await page.end()
     }
 
     @Test func `play the browser's own HLS where there are no Media Source Extensions`() async throws {
-        let (server, browser, title) = try await open(
+        let page = try await ListeningPage(
             .chromium,
             startScript: "delete window.MediaSource; delete window.ManagedMediaSource; delete window.WebKitMediaSource;"
         )
+        let (browser, title) = (page.browser, page.title)
         #expect(try await browser.script("return typeof MediaSource") == "undefined")
         try await browser.click("#play")
         try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 0.5")
         #expect(try await browser.script("return document.getElementById('audio').currentSrc").string?.contains(".m3u8") == true)
         try await browser.click("#panel-chapters li:nth-child(2) button")
         try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > \(title.chapters[1].start)")
-        await end(server, browser)
+        await page.end()
     }
 }

@@ -57,11 +57,7 @@ struct `The chain of the audit log` {
 
     @Test func `goes on where another process has sealed`() async throws {
         let test = try await service()
-        let other = try await CarrelService.open(
-            try Home(at: test.directory.file("other")).sharingKey(of: test.directory.path),
-            database: test.service.database,
-            clock: test.clock
-        )
+        let other = try await test.another(in: try Home(at: test.directory.file("other")).sharingKey(of: test.directory.path))
         for service in [other, test.service, other] {
             _ = try await service.orders.place(Orders.Request(account: "erin", titleID: test.title.id))
             _ = try await test.call(

@@ -25,11 +25,7 @@ struct `An edition that changes` {
     @Test func `is never read at the places of what another process put in its stead`() async throws {
         let test = try await service()
         #expect(try await test.send(.get, "/editions/\(product)/pages/2.html").status == 200)
-        let other = try await CarrelService.open(
-            try Home(at: test.directory.path),
-            database: test.service.database,
-            clock: test.clock
-        )
+        let other = try await test.another()
         // the same pages behind one that pushes them along in the file
         let folder = "\(test.directory.path)/issue"
         let text = "<html><head><title>Front</title></head><body>\(String(repeating: "new ", count: 999))</body></html>"

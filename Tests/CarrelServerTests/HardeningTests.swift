@@ -70,11 +70,7 @@ struct `Two things at once` {
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         // another process on the same database, which this one has not heard of yet
-        let other = try await CarrelService.open(
-            try Home(at: test.directory.path),
-            database: test.service.database,
-            clock: test.clock
-        )
+        let other = try await test.another()
         _ = try await other.orders.cancel(order.id)
         let answer = try await test.call(.get, test.path(of: playlist.key))
         #expect(answer.status == 403)

@@ -43,7 +43,7 @@ struct `Credentials that were given out` {
 
     private func newsstand() async throws -> Newsstand {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        let other = try await CarrelService.open(test.service.home, database: test.service.database, clock: test.clock)
+        let other = try await test.another()
         try await test.add(product: "issue-1")
         try await test.add(product: "issue-2")
         try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: staff)
@@ -100,11 +100,7 @@ struct `Credentials that were given out` {
         stand.test.clock.advance(by: .seconds(1))
         #expect(await stand.openings(pairs) == reason.left)
         #expect(await stand.openings(pairs, at: stand.other) == reason.left)
-        let third = try await CarrelService.open(
-            stand.test.service.home,
-            database: stand.test.service.database,
-            clock: stand.test.clock
-        )
+        let third = try await stand.test.another()
         #expect(await stand.openings(pairs, at: third) == reason.left, "a process that starts afterwards knows it too")
     }
 

@@ -28,16 +28,12 @@ struct TestService {
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
         configure(&settings)
-        let database: any Database
-        switch Engine.current {
-        case .sqlite:
-            address = nil
-            database = try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
-        case .postgres:
-            let made = try await PrivatePostgres.shared().newDatabase()
-            address = made
-            database = try PostgresDatabase(made, migrations: Schema.migrations, connections: 4)
-        }
+        address =
+            switch Engine.current {
+            case .sqlite: nil
+            case .postgres: try await PrivatePostgres.shared().newDatabase()
+            }
+        let database = try Self.database(home, address)
         service = try await CarrelService.open(home, database: database, settings: settings, clock: clock)
         let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()
@@ -45,6 +41,22 @@ struct TestService {
         options.overrides.authors = ["Nobody"]
         options.overrides.isbn = ISBN(Self.isbn)
         title = try await service.ingesting.ingest(path, options).title
+    }
+
+    private static func database(_ home: Home, _ address: String?) throws -> any Database {
+        guard let address else { return try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations) }
+        return try PostgresDatabase(address, migrations: Schema.migrations, connections: 4)
+    }
+
+    /// A service on the same state as another process has it: with connections and a memory of its own.
+    ///
+    /// - Parameter home: where its files are; nil means in the same home.
+    /// - Returns: the service, with the same clock.
+    /// - Throws: what opening it throws.
+    func another(in home: Home? = nil) async throws -> CarrelService {
+        let database = try Self.database(Home(at: directory.path), address)
+        let place = if let home { home } else { try Home(at: directory.path) }
+        return try await CarrelService.open(place, database: database, clock: clock)
     }
 
     /// Sends a request to the router, in process. By default it comes over the network, from nobody in particular.

@@ -92,11 +92,7 @@ struct `Ticket secrets` {
     @Test func `that another process made are known within a minute, before they sign`() async throws {
         let test = try await TestService()
         let order = try await test.order()
-        let other = try await CarrelService.open(
-            test.service.home,
-            database: test.service.database,
-            clock: test.clock
-        )
+        let other = try await test.another()
         _ = try await other.tickets.rotate(atOnce: false, by: .operator)
         _ = try await other.tickets.rotate(atOnce: true, by: .operator)
         let known = try await test.playlist(order)

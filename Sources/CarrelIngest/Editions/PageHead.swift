@@ -86,9 +86,10 @@ struct PageHead {
                 continue
             }
             guard matches(name, text, at: at), at + name.utf8.count < text.count,
-                [0x20, 0x09, 0x0a, 0x0d, UInt8(ascii: ">")].contains(text[at + name.utf8.count]),
-                let close = text[at...].firstIndex(of: UInt8(ascii: ">"))
+                [0x20, 0x09, 0x0a, 0x0d, UInt8(ascii: ">")].contains(text[at + name.utf8.count])
             else { continue }
+            // a tag that never ends is the last
+            guard let close = text[at...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
             let end = text[close...].firstIndex(of: UInt8(ascii: "<")) ?? text.endIndex
             return String(decoding: text[(close + 1)..<max(close + 1, end)], as: UTF8.self)
         }

@@ -1,0 +1,37 @@
+import CarrelHTTPServer
+import CarrelServer
+import CarrelSettings
+import Glibc
+
+extension ServerConfiguration {
+    /// Files that a server has open beside its connections, at most.
+    private static let otherDescriptors = 640
+
+    /// What a server of the home is made of. Its deadlines are the defaults: there is no setting for them.
+    ///
+    /// - Parameters:
+    ///   - settings: what the operator says.
+    ///   - home: where the socket for commands lies.
+    ///   - descriptors: how many files the process may have open.
+    /// - Throws: `request.invalid` for a network that is none.
+    init(_ settings: ServeSettings, _ home: Home, descriptors: Int) throws {
+        self.init()
+        listeners = [
+            .tcp(address: settings.address, port: settings.port, isTLS: settings.certificate != nil),
+            .unix(path: home.socketPath, users: [getuid()]),
+        ]
+        workers = settings.workers
+        // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
+        maximumConnections = max(64, min(maximumConnections, descriptors - Self.otherDescriptors))
+        allowedHosts = settings.allowedHosts
+        trustedProxies = try settings.trustedProxies.map {
+            guard let range = AddressRange($0) else {
+                throw ServerError(.invalid, "http.trusted-proxies: '\($0)' is not a network")
+            }
+            return range
+        }
+        if let certificate = settings.certificate, let key = settings.certificateKey {
+            tls = .init(certificate: certificate, key: key)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import CarrelHTTPServer
+import CarrelServer
+import CarrelSettings
+import CarrelTesting
+import Glibc
+import Testing
+
+@testable import carrel
+
+/// What holds for a server as `carrel serve` starts it.
+struct `A server as it is started` {
+    private let directory = TemporaryDirectory()
+
+    private func start(_ options: [String] = [], as command: [String] = [], _ program: String = DemoServer.program) async throws
+        -> BackgroundProcess
+    {
+        let process = try BackgroundProcess(
+            command + [program, "serve", "--home", directory.file("home"), "--port", "0"] + options,
+            directory: directory.path
+        )
+        _ = try await process.waitForLine(containing: "listening on http")
+        return process
+    }
+
+    @Test(arguments: [
+        ("order-url", "whoever has an order id can listen to it"), ("session", "an order needs its account's session too"),
+    ])
+    func `says on standard error who can listen`(mode: String, meaning: String) async throws {
+        let all = mode == "order-url" ? [[], ["--stream-access", mode]] : [["--stream-access", mode]]
+        for options in all {
+            let process = try await start(options)
+            let line = try await process.waitForError(containing: "access: ")
+            #expect(line.contains("access: \(meaning) (stream.access = \(mode))"))
+            #expect(!process.output.contains("access"), "standard output is for scripts")
+            #expect(await process.terminate() == .exited(0))
+        }
+    }
+
+    /// The kernel keeps the files of a process that forbids dumps in /proc for root (proc(5), PR_SET_DUMPABLE), so that nobody's
+    /// own processes cannot read it. The program beside it shows that others can be.
+    @Test func `lets no other process of its user read its memory, and leaves no core`() async throws {
+        var command: [String] = []
+        let program = directory.file("carrel")
+        try await checkProcess(["cp", DemoServer.program, program])
+        if geteuid() == 0 {
+            command = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+            try await checkProcess(["chown", "nobody", directory.path])
+        }
+        func read(_ process: Int32, _ file: String) async throws -> Bool {
+            try await runProcess(command + ["cat", "/proc/\(process)/\(file)"]).status.isSuccess
+        }
+        func owner(_ process: Int32) async throws -> String {
+            try await checkProcess(["stat", "-c", "%U", "/proc/\(process)/status"]).split(separator: "\n").first.map(String.init)
+                ?? ""
+        }
+        let server = try await start([], as: command, program)
+        let other = try BackgroundProcess(command + ["sleep", "600"])
+        // until the other is the user that it is to be
+        for _ in 0..<200 where try await !read(other.processID, "environ") { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(try await read(other.processID, "environ"))
+        #expect(try await read(server.processID, "environ") == false)
+        #expect(try await read(server.processID, "maps") == false)
+        #expect(try await owner(other.processID) != "root" || geteuid() != 0)
+        #expect(try await owner(server.processID) == "root")
+        let limits = try await checkProcess(["cat", "/proc/\(server.processID)/limits"])
+        let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        #expect(core?.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"], "\(core ?? "no limit")")
+        _ = await other.kill()
+        #expect(await server.terminate() == .exited(0))
+    }
+
+    @Test func `waits as long as it is said to`() throws {
+        let home = try Home(at: directory.file("home"))
+        let settings = try LoadedSettings<ServeSettings>().values
+        let configuration = try ServerConfiguration(settings, home, descriptors: 1024)
+        #expect(configuration.headerDeadline == .seconds(10))
+        #expect(configuration.bodyDeadline == .seconds(30))
+        #expect(configuration.stalledWriter == .seconds(120))
+        #expect(configuration.keepAlive == .seconds(75))
+        #expect(configuration.exchangeDeadline == .seconds(4 * 3600))
+        #expect(configuration.maximumConnections == 384)
+        #expect(try ServerConfiguration(settings, home, descriptors: 1 << 20).maximumConnections == 20_000)
+        #expect(configuration.listeners.count == 2 && configuration.trustedProxies.isEmpty && configuration.allowedHosts.isEmpty)
+    }
+
+    /// Of Debian's libraries, beside the C library and Swift's own, which have no say in what a program is made of.
+    @Test(arguments: [
+        ("carrel", ["argon2", "crypto", "curl", "microhttpd", "pq", "sqlite3", "xml2", "z", "zip"]),
+        ("ReaderProgram", ["argon2", "crypto", "curl", "xml2"]),
+    ])
+    func `links what it needs and nothing else, and a reading app neither server nor database`(
+        program: String,
+        libraries: [String]
+    ) async throws {
+        let readelf = try requirePeer("readelf")
+        let path = DemoServer.program.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/\(program)"
+        let sections = try await checkProcess([readelf, "-d", path])
+        let needed = sections.split(separator: "\n").filter { $0.contains("(NEEDED)") }
+            .compactMap { $0.split(separator: "[").last?.split(separator: "]").first.map(String.init) }
+        let own = needed.filter { name in
+            !["libc.so", "libm.so", "libgcc_s.so", "libstdc++.so", "libpthread.so", "libdl.so", "ld-linux", "libswift", "lib_"]
+                .contains { name.hasPrefix($0) }
+        }
+        #if arch(x86_64)
+            let expected = libraries + ["IPSec_MB"]
+        #else
+            let expected = libraries
+        #endif
+        #expect(Set(own.map { String($0.dropFirst(3).prefix { $0 != "." }) }) == Set(expected), "\(needed)")
+        #expect(!needed.contains { $0.contains("Foundation") }, "\(needed)")
+    }
+}
+
+extension BackgroundProcess {
+    /// Waits for a line on standard error.
+    fileprivate func waitForError(containing text: String) async throws -> String {
+        for _ in 0..<1000 {
+            if let line = errors.split(separator: "\n").first(where: { $0.contains(text) }) { return String(line) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        Issue.record("'\(text)' was never said: \(errors)")
+        return ""
+    }
+}
