@@ -6,7 +6,7 @@ import Testing
 /// What the README shows of the pages. `SCREENSHOTS=docs/images swift test --filter PictureTests` draws it anew.
 struct `The pictures of the README` {
     @Test func `show the listening page while it plays, and the administrators' page while it explains`() async throws {
-        let server = try await DemoServer(["--canned-users"])
+        let server = try await DemoServer()
         let browser = try await Browser.start(.chromium)
         try await browser.setWindowSize(width: 1200, height: 800)
         let title = try #require(server.titles.first { $0.chapters.count == 4 })
@@ -17,6 +17,7 @@ struct `The pictures of the README` {
         try await browser.wait(until: "document.getElementById('audio').currentTime > 4")
         #expect(try await browser.script("return document.body.dataset.state") == "playing")
         await AdminSite.keep(browser, "listening")
+        try await browser.setWindowSize(width: 1200, height: 1010)
 
         func carrel(_ words: String...) async throws {
             try await checkProcess([DemoServer.program] + words + ["--home", server.home])
