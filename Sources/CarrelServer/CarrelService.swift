@@ -44,6 +44,8 @@ package final class CarrelService: Sendable {
         package var editions = EditionSettings()
         package var signOn = SignOnSettings()
         package var receipts = ReceiptSettings()
+        /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
+        package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
@@ -100,8 +102,9 @@ package final class CarrelService: Sendable {
         desk = AccountDesk(database: database, clock: clock, passwords: passwords, orders: orders)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
-        let export = PersonalExport(database: database, clock: clock)
-        erasure = Erasure(database: database, clock: clock, orders: orders)
+        let subjects = UpstreamSubjects(secret: try secret(.upstream))
+        let export = PersonalExport(database: database, clock: clock, upstream: subjects)
+        erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
         housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         credentials = try await CredentialKeyring(
@@ -123,7 +126,12 @@ package final class CarrelService: Sendable {
             database: database,
             clock: clock,
             passwords: passwords,
-            throttle: SignInThrottle(database: database, clock: clock, secret: try secret(.throttle))
+            throttle: SignInThrottle(
+                database: database,
+                clock: clock,
+                secret: try secret(.throttle),
+                networkLimit: settings.signInNetworkLimit
+            )
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
         let receipts = Receipts(
@@ -213,7 +221,8 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
-        PrivacyRoutes(desk: desk, export: export, erasure: erasure, callers: callers).add(to: &router)
+        let history = ListeningHistory(database: database)
+        PrivacyRoutes(desk: desk, export: export, erasure: erasure, history: history, callers: callers).add(to: &router)
         OwnerRoutes(
             accounts: accounts,
             desk: desk,
@@ -221,7 +230,7 @@ package final class CarrelService: Sendable {
             devices: devices,
             appPasswords: appPasswords,
             subscriptions: subscriptions,
-            history: ListeningHistory(database: database),
+            history: history,
             export: export,
             erasure: erasure,
             callers: callers

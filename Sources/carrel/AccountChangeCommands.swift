@@ -82,6 +82,7 @@ struct AccountShow: Command {
         if options.json { return console.print(["account": known, "role": role["role"] ?? .null, "sessions": sessions]) }
         let state = known["suspended"]?.bool == true ? "suspended" : "open"
         console.print("\(known["name"]?.string ?? "")  \(role["role"]?.string ?? "")  \(state)  \(known["id"]?.string ?? "")")
+        if let limit = known["deviceLimit"]?.int { console.print("devices at once: \(limit)") }
         var table = TextTable(["SESSION", "SINCE", "SEEN", "UNTIL"].map { TextTable.Column($0) })
         for session in sessions.array ?? [] {
             table.add(["id", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
@@ -136,6 +137,34 @@ struct AccountResume: Command {
 
     func run(_ console: Console) async throws {
         try await HomeClient(options).change(account, ["suspended": false], options, console)
+    }
+}
+
+struct AccountDeviceLimit: Command {
+    var options = HomeOptions()
+    var account = ""
+    var limit = ""
+
+    static let name = "device-limit"
+    static let abstract = "Say how many devices of an account may be signed in at once."
+    static let discussion =
+        "With 'default', its plan or subscription.device-limit says. Devices that are signed in already stay: 'device revoke' ends them."
+    static let examples = [Example("carrel account device-limit alice 6", "Lets alice sign in on six devices.")]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.limit, "limit", help: "A number, or default."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let number = Int(limit)
+        guard limit == "default" || number.map({ $0 >= 0 }) == true else {
+            throw UsageError(.badValue, "'\(limit)' is no number of devices, and not 'default'")
+        }
+        let body: JSON = ["deviceLimit": number.map { .integer($0) } ?? .null]
+        try await HomeClient(options).change(account, body, options, console)
     }
 }
 

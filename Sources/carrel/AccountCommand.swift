@@ -8,43 +8,31 @@ struct AccountCommand: Command {
     static let abstract = "Accounts of readers: create, change, let in."
     static let subcommands: [any Command.Type] = [
         AccountCreate.self, AccountList.self, AccountShow.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
-        AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self, IdentityCommand.self, AccountToken.self,
-        AccountExport.self, AccountErase.self,
+        AccountDeviceLimit.self, AccountHistory.self, AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self,
+        IdentityCommand.self, AccountToken.self, AccountExport.self, AccountErase.self,
     ]
 }
 
 struct AccountSignInLink: Command {
-    var options = HomeOptions()
-    var account = ""
-    var url = "http://127.0.0.1:8080"
+    var link = LinkOptions()
 
     static let name = "sign-in-link"
     static let abstract = "Make a link that signs a reader's browser in."
     static let discussion =
         "The link shows a page that signs in, once, within an hour: looking at it does not use it up. The account is created when it is new."
     static let examples = [Example("carrel account sign-in-link alice", "Prints a link for alice.")]
-    static let parameters: [Parameter<Self>] =
-        [
-            .positional(\.account, "name", help: "The account's name."),
-            .option(\.url, "--url", value: "url", help: "Where readers reach the server."),
-        ] + Parameter.group(\.options)
+    static let parameters: [Parameter<Self>] = Parameter.group(\.link)
 
-    var output: OutputOptions { options.output }
+    var output: OutputOptions { link.options.output }
 
     func run(_ console: Console) async throws {
-        var link = try await HomeClient(options).call(
-            .post,
-            "/admin/v1/sign-in-links",
-            ["account": .string(account)]
-        )
-        link.printLink(at: url, options, console)
+        let body: JSON = ["account": .string(link.account)]
+        link.print(try await HomeClient(link.options).call(.post, "/admin/v1/sign-in-links", body), console)
     }
 }
 
 struct AccountResetLink: Command {
-    var options = HomeOptions()
-    var account = ""
-    var url = "http://127.0.0.1:8080"
+    var link = LinkOptions()
 
     static let name = "reset-link"
     static let abstract = "Make a link by which a reader chooses a new password."
@@ -52,31 +40,14 @@ struct AccountResetLink: Command {
         The link works once, within an hour. When it is used, the account is signed out everywhere, and its app passwords end.
         """
     static let examples = [Example("carrel account reset-link alice", "Prints a link for alice.")]
-    static let parameters: [Parameter<Self>] =
-        [
-            .positional(\.account, "name", help: "The account's name."),
-            .option(\.url, "--url", value: "url", help: "Where readers reach the server."),
-        ] + Parameter.group(\.options)
+    static let parameters: [Parameter<Self>] = Parameter.group(\.link)
 
-    var output: OutputOptions { options.output }
+    var output: OutputOptions { link.options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
-        var link = try await client.call(.post, try await client.accountPath(account) + "/reset-links")
-        link.printLink(at: url, options, console)
-    }
-}
-
-extension JSON {
-    /// Prints the address of a link that the service answered with.
-    fileprivate mutating func printLink(at url: String, _ options: HomeOptions, _ console: Console) {
-        let address = (url.hasSuffix("/") ? String(url.dropLast()) : url) + (self["path"]?.string ?? "")
-        guard options.json else { return console.print(address) }
-        if var object = self.object {
-            object["url"] = .string(address)
-            self = .object(object)
-        }
-        console.print(self)
+        let client = try await HomeClient(link.options)
+        let path = try await client.accountPath(link.account) + "/reset-links"
+        link.print(try await client.call(.post, path), console)
     }
 }
 

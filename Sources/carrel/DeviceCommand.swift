@@ -5,7 +5,9 @@ import CarrelJSON
 struct DeviceCommand: Command {
     static let name = "device"
     static let abstract = "Devices that accounts are signed in on."
-    static let subcommands: [any Command.Type] = [DeviceList.self, DeviceRevoke.self, DeviceReset.self]
+    static let subcommands: [any Command.Type] = [
+        DeviceList.self, DeviceRename.self, DeviceRevoke.self, DeviceReset.self,
+    ]
 }
 
 struct DeviceList: Command {
@@ -28,6 +30,32 @@ struct DeviceList: Command {
             table.add(["id", "name", "createdAt", "seenAt", "freedAt"].map { device[$0]?.string ?? "" })
         }
         console.print(table)
+    }
+}
+
+struct DeviceRename: Command {
+    var options = HomeOptions()
+    var account = ""
+    var device = ""
+    var text: String?
+
+    static let name = "rename"
+    static let abstract = "Call a device something else than its app does."
+    static let discussion = "Without a name, it is called again what its app says."
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.account, "name", help: "The account's name."),
+            .positional(\.device, "id", help: "The device's id, as 'device list' shows it."),
+            .positional(\.text, "new-name", help: "What to call it, in at most 100 characters."),
+        ] + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let client = try await HomeClient(options)
+        let path = try await client.accountPath(account) + "/devices/\(PercentEncoding.encode(device))"
+        let answer = try await client.call(.patch, path, ["name": text.map { .string($0) } ?? .null])
+        if options.json { console.print(answer) }
     }
 }
 

@@ -25,6 +25,7 @@ struct ServeSettings: SettingsTable {
     var cannedUsers = false
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
+    var signInNetworkLimit = SignInThrottle.usualNetworkLimit
     var categoryValues = false
     var names = ParameterNames()
     var feedPasswords = false
@@ -109,6 +110,12 @@ struct ServeSettings: SettingsTable {
             "web.guest-account",
             value: "name",
             help: "The account whose shelf visitors see without signing in; nobody's when unset."
+        ),
+        Setting(
+            \.signInNetworkLimit,
+            "sign-in.network-limit",
+            allowed: .range(1...100_000),
+            help: "Attempts to sign in a minute from one network, right ones given back; more where a school shares an address."
         ),
         Setting(
             \.sources,
@@ -207,6 +214,7 @@ struct ServeSettings: SettingsTable {
         made.stream.ticketLife = ticketLife.components.seconds * 1000
         made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         made.guestAccount = guestAccount
+        made.signInNetworkLimit = signInNetworkLimit
         made.subscription.hasCannedUsers = cannedUsers
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit

@@ -6,7 +6,7 @@ import CarrelSettings
 struct UpstreamCommand: Command {
     static let name = "upstream"
     static let abstract = "Systems upstream that know who may read what."
-    static let subcommands: [any Command.Type] = [UpstreamCheckCommand.self]
+    static let subcommands: [any Command.Type] = [UpstreamCheckCommand.self, UpstreamShow.self, UpstreamForget.self]
 }
 
 struct UpstreamCheckCommand: Command {

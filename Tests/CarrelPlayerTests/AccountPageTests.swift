@@ -84,9 +84,23 @@ struct `The account page` {
         #expect(try await browser.text("#history").contains("at 0:30 of"))
         #expect(try await browser.text("#devices").contains("Zoë's telephone"))
         #expect(try await browser.script("return document.querySelectorAll('#sessions li').length").int == 3)
-        try await browser.click("#devices .row-end")
+        let table = try await browser.asyncScript(
+            """
+            const done = arguments[arguments.length - 1];
+            fetch(document.querySelector('a[download$=csv]').href).then((r) => r.text()).then(done);
+            """
+        )
+        #expect(table.string?.contains(",0:00:00,0:00:30,,Zoë's telephone") == true, "\(table)")
+        try await browser.click("#devices .row-ends button")
+        try await browser.clear("#devices input")
+        try await browser.type("My telephone", into: "#devices input")
+        try await browser.press(BrowserKey.enter)
+        try await browser.wait(until: "document.getElementById('devices').textContent.includes('Its app says Zoë')")
+        #expect(try await browser.text("#said") == "It is called My telephone.")
+        #expect(try await browser.text("#sessions").contains("My telephone"))
+        try await browser.click("#devices .row-ends button:last-child")
         try await browser.wait(until: "document.querySelectorAll('#sessions li').length === 2")
-        #expect(try await browser.text("#said") == "Zoë's telephone is signed out.")
+        #expect(try await browser.text("#said") == "My telephone is signed out.")
         try await browser.click("#end-others")
         try await browser.wait(until: "document.querySelectorAll('#sessions li').length === 1")
         #expect(try await browser.text("#sessions").contains("This one"))

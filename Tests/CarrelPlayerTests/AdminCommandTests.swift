@@ -94,6 +94,16 @@ struct `The commands of an administrator` {
                 "curl", "-sf", "\(url)/sign_in/?username=alice&password=another+horse+battery&uuid=\(device)",
             ])
         }
+        let device = try await first("devices", "device", "list", "alice")
+        _ = try await carrel("device", "rename", "alice", device, "Alice's own")
+        #expect(try await carrel("device", "list", "alice").contains("Alice's own"))
+        _ = try await carrel("account", "device-limit", "alice", "5")
+        #expect(try await carrel("account", "show", "alice").contains("devices at once: 5"))
+        _ = try await carrel("account", "device-limit", "alice", "default")
+        #expect(try await carrel("account", "history", "alice").hasPrefix("TITLE"))
+        #expect(try await carrel("account", "history", "alice", "--csv").contains("Started (UTC)"))
+        #expect(try await carrel("upstream", "show", "alice").contains("\"upstream\""))
+        _ = try await carrel("upstream", "forget", "alice")
         _ = try await carrel("device", "revoke", "alice", try await first("devices", "device", "list", "alice"))
         _ = try await carrel("device", "reset", "alice")
         _ = try await carrel("account", "token", "alice")

@@ -1,88 +1,41 @@
 import CarrelJSON
 import CarrelTesting
-import Glibc
 import Testing
 
 /// The administrator's page in a real browser, on a real server.
 struct `The page at admin` {
-    private static let password = "correct horse battery"
-
-    private struct Site {
-        let directory = TemporaryDirectory()
-        let server: BackgroundProcess
-        let url: String
-        /// The link that the server printed.
-        let link: String
-
-        var home: String { directory.file("home") }
-
-        init(_ options: [String] = []) async throws {
-            let home = directory.file("home")
-            server = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"] + options)
-            let line = try await server.waitForLine(containing: "listening on http")
-            url = line.split(separator: " ").last.map(String.init) ?? ""
-            var link: String?
-            for _ in 0..<200 where link == nil {
-                link = server.errors.split(separator: " ").first { $0.contains("/admin/#setup=") }
-                    .map { String($0.prefix { !$0.isWhitespace }) }
-                if link == nil { try await Task.sleep(for: .milliseconds(50)) }
-            }
-            self.link = try #require(link)
-        }
-
-        func stop() async { _ = await server.terminate() }
-    }
-
-    private func fill(_ browser: Browser, _ form: String, _ values: [(String, String)]) async throws {
-        try await browser.wait(until: "document.querySelector('form[name=\(form)]') !== null")
-        for (name, value) in values {
-            try await browser.type(value, into: "form[name=\(form)] [name=\(name)]")
-        }
-        try await browser.click("form[name=\(form)] button")
-    }
-
-    private func setUp(_ site: Site, _ browser: Browser) async throws {
-        try await browser.open(site.link)
-        try await fill(browser, "setup", [("name", "anna"), ("password", Self.password), ("again", Self.password)])
-        try await browser.wait(until: "document.getElementById('who-name').textContent.includes('anna')")
-    }
-
-    private func go(_ browser: Browser, _ place: String, until text: String) async throws {
-        try await browser.script("location.hash = '#/\(place)'")
-        try await browser.wait(until: "document.getElementById('view').textContent.includes('\(text)')")
-    }
-
     @Test func `leads from the setup link to an account that may read, and the log says so`() async throws {
-        let site = try await Site()
+        let site = try await AdminSite()
         #expect(!site.server.output.contains("setup="), "the link goes to standard error only")
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
+        try await site.setUp(browser)
         #expect(try await browser.script("return location.hash").string?.contains("setup") == false)
-        try await go(browser, "accounts", until: "New account")
-        try await fill(browser, "create-account", [("name", "carol"), ("password", Self.password)])
+        try await site.go(browser, "accounts", until: "New account")
+        try await site.fill(browser, "create-account", [("name", "carol"), ("password", AdminSite.password)])
         try await browser.wait(until: "document.querySelector('h1').textContent === 'carol'")
         let account = try #require(try await browser.script("return location.hash").string)
-        try await go(browser, "plans", until: "New plan")
-        try await fill(browser, "create-plan", [("name", "gold")])
+        try await site.go(browser, "plans", until: "New plan")
+        try await site.fill(browser, "create-plan", [("name", "gold")])
         try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('gold')")
-        try await go(browser, String(account.dropFirst(2)), until: "Why, or why not")
-        try await fill(browser, "grant", [])
+        try await site.go(browser, "\(account.dropFirst(2))/holdings", until: "Edition credentials")
+        try await site.fill(browser, "grant", [])
         try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('until it is ended')")
-        try await fill(browser, "explain", [("product", "com.example.issue-7")])
+        try await site.go(browser, String(account.dropFirst(2)), until: "Why, or why not")
+        try await site.fill(browser, "explain", [("product", "com.example.issue-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
-        try await go(browser, "audit", until: "account.create")
+        try await site.go(browser, "audit", until: "account.create")
         let entries = try await browser.text("#audit")
         for action in ["staff.setup", "account.create", "plan.create", "subscription.create"] {
             #expect(entries.contains(action), "\(action)")
         }
         try await browser.click("section.card button")
         try await browser.wait(until: "document.getElementById('seals').textContent.includes('as they were sealed')")
-        try await go(browser, "sessions", until: "this page")
-        try await go(browser, "keys", until: "Master key")
+        try await site.go(browser, "sessions", until: "this page")
+        try await site.go(browser, "keys", until: "Master key")
         try await browser.click("#rotate-master")
         try await browser.click("#question-yes")
         try await browser.wait(until: "document.getElementById('view').textContent.includes('Version 2 wraps')")
-        for place in ["orders", "catalog", "staff", "health"] { try await go(browser, place, until: "") }
+        for place in ["orders", "catalog", "staff", "health"] { try await site.go(browser, place, until: "") }
         try await browser.wait(until: "document.querySelectorAll('.chart svg').length === 6")
         try await browser.click("#sign-out")
         try await browser.wait(until: "document.querySelector('form[name=sign-in]') !== null")
@@ -92,8 +45,8 @@ struct `The page at admin` {
         #expect(state.int == 401)
         // The page is open already: the link only changes what is behind the #.
         try await browser.open(site.link)
-        try await fill(browser, "setup", [("name", "eve"), ("password", Self.password), ("again", Self.password)])
-        try await browser.wait(until: "document.getElementById('said').textContent.includes('was used or is too old')")
+        try await site.fill(browser, "setup", [("name", "eve"), ("password", AdminSite.password), ("again", AdminSite.password)])
+        try await browser.wait(until: "document.querySelector('[role=alert]')?.textContent.includes('was used or is too old')")
         let trouble = try await browser.messages().filter { !$0.text.contains("status of 40") }
         #expect(trouble.isEmpty, "\(trouble)")
         await browser.close()
@@ -101,9 +54,9 @@ struct `The page at admin` {
     }
 
     @Test func `runs no script that is not ours, and obeys no page of another origin`() async throws {
-        let site = try await Site()
+        let site = try await AdminSite()
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
+        try await site.setUp(browser)
         let ran = try await browser.script(
             """
             const script = document.createElement('script');
@@ -147,15 +100,15 @@ struct `The page at admin` {
     }
 
     @Test func `shows support what support may do`() async throws {
-        let site = try await Site()
+        let site = try await AdminSite()
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
-        try await go(browser, "accounts", until: "New account")
-        try await fill(browser, "create-account", [("name", "sue"), ("password", Self.password)])
+        try await site.setUp(browser)
+        try await site.go(browser, "accounts", until: "New account")
+        try await site.fill(browser, "create-account", [("name", "sue"), ("password", AdminSite.password)])
         try await browser.wait(until: "document.querySelector('h1').textContent === 'sue'")
         try await checkProcess([DemoServer.program, "admin", "role", "sue", "support", "--home", site.home])
         try await browser.click("#sign-out")
-        try await fill(browser, "sign-in", [("name", "sue"), ("password", Self.password)])
+        try await site.fill(browser, "sign-in", [("name", "sue"), ("password", AdminSite.password)])
         try await browser.wait(until: "document.getElementById('who-name').textContent.includes('support')")
         let places = try await browser.text("#places")
         for place in ["Overview", "Accounts", "Sessions", "Plans", "Orders", "Titles"] {
@@ -177,24 +130,24 @@ struct `The page at admin` {
     }
 
     @Test func `signs nobody in over a line that others can read`() async throws {
-        let site = try await Site(["--http-allowed-hosts", "carrel.example"])
+        let site = try await AdminSite(["--http-allowed-hosts", "carrel.example"])
         var options = BrowserOptions()
         options.loopbackNames = ["carrel.example"]
         let browser = try await Browser.start(.chromium, options)
         let port = site.url.split(separator: ":").last ?? ""
         try await browser.open("http://carrel.example:\(port)/admin/")
         try await browser.wait(until: "document.querySelector('h1')?.textContent === 'This line is not private'")
-        #expect(try await browser.script("return document.querySelectorAll('input').length").int == 0)
+        #expect(try await browser.script("return document.querySelectorAll('#view input').length").int == 0)
         #expect(try await browser.text("#view").contains("TLS"))
         await browser.close()
         await site.stop()
     }
 
     @Test func `checks every canned user against this server`() async throws {
-        let site = try await Site(["--canned-users"])
+        let site = try await AdminSite(["--canned-users"])
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
-        try await go(browser, "canned", until: "Console")
+        try await site.setUp(browser)
+        try await site.go(browser, "canned", until: "Console")
         try await browser.click("section.card button")
         try await browser.wait(
             until: "document.getElementById('canned-verdict').textContent.startsWith('All green')",
@@ -209,10 +162,10 @@ struct `The page at admin` {
     }
 
     @Test func `rotates and voids what editions are downloaded with, and the log says so`() async throws {
-        let site = try await Site()
+        let site = try await AdminSite()
         try await checkProcess([DemoServer.program, "account", "create", "alice", "--home", site.home])
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
+        try await site.setUp(browser)
         /// Presses a button, says yes, and waits for what is said.
         func press(_ selector: String, until said: String) async throws {
             try await browser.script("document.getElementById('said').textContent = ''")
@@ -220,18 +173,20 @@ struct `The page at admin` {
             try await browser.click("#question-yes")
             try await browser.wait(until: "document.getElementById('said').textContent.includes('\(said)')")
         }
-        try await go(browser, "keys", until: "Edition credentials")
+        try await site.go(browser, "keys", until: "Edition credentials")
         try await press("#rotate-credential", until: "signs from")
         try await press("#rotate-credential-at-once", until: "signs from")
         try await press("#rotate-ticket-at-once", until: "signs from")
         try await press("#void-all", until: "Void: all credentials")
         try await browser.type("com.example.7", into: "form[name=revoke-product] [name=product]")
         try await press("form[name=revoke-product] button", until: "Void: the credentials for com.example.7")
-        try await go(browser, "accounts", until: "alice")
+        try await site.go(browser, "accounts", until: "alice")
         try await browser.click("#accounts tbody tr:nth-child(1) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
+        let account = try #require(try await browser.script("return location.hash.slice(2)").string)
+        try await site.go(browser, "\(account)/holdings", until: "Edition credentials")
         try await press("#void-credentials", until: "The credentials of alice are void")
-        try await go(browser, "audit", until: "credentials.rotate")
+        try await site.go(browser, "audit", until: "credentials.rotate")
         let entries = try await browser.text("#audit")
         for action in ["credentials.rotate", "credentials.revoke", "ticket-key.rotate"] {
             #expect(entries.contains(action), "\(action)")
@@ -241,12 +196,12 @@ struct `The page at admin` {
     }
 
     @Test func `draws what happened, and says it in tables too`() async throws {
-        let site = try await Site()
+        let site = try await AdminSite()
         for attempt in 0..<3 {
             _ = try await runProcess(["curl", "-sS", "\(site.url)/sign_in/?username=nobody&password=\(attempt)"])
         }
         let browser = try await Browser.start(.chromium)
-        try await setUp(site, browser)
+        try await site.setUp(browser)
         try await browser.wait(until: "document.querySelectorAll('.chart svg').length === 6")
         let refusals = try await browser.script(
             """
@@ -268,12 +223,12 @@ struct `The page at admin` {
 
     @Test(arguments: [(360, BrowserOptions.ColorScheme.light), (360, .dark), (1440, .light), (1440, .dark)])
     func `fits its window, and every control has a name`(width: Int, scheme: BrowserOptions.ColorScheme) async throws {
-        let site = try await Site(["--canned-users"])
+        let site = try await AdminSite(["--canned-users"])
         var options = BrowserOptions()
         options.colorScheme = scheme
         let browser = try await Browser.start(.chromium, options)
         try await browser.setWindowSize(width: width, height: 900)
-        try await setUp(site, browser)
+        try await site.setUp(browser)
         for name in ["alice", "a-reader-with-a-name-that-goes-on-and-on@a-long-domain.example.org"] {
             try await checkProcess([DemoServer.program, "account", "create", name, "--home", site.home])
         }
@@ -289,7 +244,7 @@ struct `The page at admin` {
             ("staff", "Setup link"),
         ] {
             try await browser.script("location.hash = '#/none'")
-            try await go(browser, place, until: text)
+            try await site.go(browser, place, until: text)
             let overflow = try await browser.script(
                 "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
@@ -303,24 +258,27 @@ struct `The page at admin` {
                 """
             )
             #expect(unnamed.array?.isEmpty == true, "\(place): \(unnamed)")
-            await shoot(browser, "\(place)-\(width)-\(scheme.rawValue)")
+            await AdminSite.keep(browser, "admin-\(place)-\(width)-\(scheme.rawValue)", wholePage: true)
         }
-        try await go(browser, "accounts", until: "alice")
+        try await site.go(browser, "accounts", until: "alice")
         try await browser.click("#accounts tbody tr:nth-child(2) a")
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
-        await shoot(browser, "account-\(width)-\(scheme.rawValue)")
+        let account = try #require(try await browser.script("return location.hash.slice(2)").string)
+        for (part, text) in [
+            ("", "Why, or why not"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase"),
+        ] {
+            try await site.go(browser, account + part, until: text)
+            let overflow = try await browser.script(
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            #expect(overflow.int ?? 1 <= 0, "account\(part) at \(width)")
+            await AdminSite.keep(
+                browser,
+                "admin-account\(part.replacing("/", with: "-"))-\(width)-\(scheme.rawValue)",
+                wholePage: true
+            )
+        }
         await browser.close()
         await site.stop()
-    }
-
-    /// Keeps a picture in the folder of the environment variable SCREENSHOTS, where there is one.
-    private func shoot(_ browser: Browser, _ name: String) async {
-        guard let folder = unsafe getenv("SCREENSHOTS").map({ unsafe String(cString: $0) }),
-            let picture = try? await browser.screenshot(wholePage: true)
-        else { return }
-        let descriptor = unsafe open("\(folder)/admin-\(name).png", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        guard descriptor >= 0 else { return }
-        _ = unsafe picture.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        close(descriptor)
     }
 }

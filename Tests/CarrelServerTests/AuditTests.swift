@@ -94,6 +94,14 @@ struct `The audit log` {
                 ["name": "carol", "password": .string(StaffPage.password)],
                 as: "account.create"
             ),
+            Act(
+                "PATCH \(account)/devices/{device}",
+                "\(path)/devices/\(device)",
+                ["name": "pad"],
+                as: "device.rename",
+                on: device
+            ),
+            Act("DELETE /admin/v1/upstream-readers", "/admin/v1/upstream-readers?name=bob", as: "upstream.forget", on: ""),
             Act("DELETE \(account)/devices/{device}", "\(path)/devices/\(device)", as: "device.revoke", on: device),
             Act("DELETE \(account)/sessions/{session}", "\(path)/sessions/\(session)", as: "session.end", on: session),
             Act("DELETE \(account)/devices", "\(path)/devices", as: "device.revoke-all", on: alice.id),

@@ -15,8 +15,18 @@ struct `Personal data` {
     /// What a search of the whole database finds nowhere once the person is forgotten.
     private let traces = [
         "Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7",
-        "zebedee@provider", "zebedee-original-1",
+        "zebedee@provider", "zebedee-original-1", "Zebedee of Quuxville",
     ]
+
+    /// A service that asks a system upstream, too.
+    private func service() async throws -> TestService {
+        var upstream = ScriptedUpstream.shared.settings
+        upstream.policy = .lastKnownGood(.seconds(86_400))
+        return try await TestService { [upstream] in
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.subscription.sources = [.upstream(upstream), .accounts]
+        }
+    }
 
     /// A person with something in every table that can hold something about them.
     private func person(_ test: TestService) async throws -> (account: Account, order: Order, sessions: [String]) {
@@ -79,6 +89,12 @@ struct `Personal data` {
         let report = try await test.call(.post, "/v2/states/", body: .array(intervals))
         #expect(report.json["accepted"] == 1203)
         _ = try await test.ask("sign_in", ["username": account.name, "password": "wrong horse battery"])
+        let elsewhere = try await test.ask("sign_in", ["username": account.name, "password": "right"])
+        #expect(elsewhere.xml == "<token>T-Zebedee Quux</token>")
+        #expect(try await test.ask("verify_subscription", ["token": "T-Zebedee Quux"]).xml.contains(traces[7]))
+        #expect(
+            try await test.ask("edition_credentials", ["token": "T-Zebedee Quux", "product_id": "p1"]).xml.contains("<userid>")
+        )
         return (account, order, [browser])
     }
 
@@ -146,7 +162,9 @@ struct `Personal data` {
         "orders": SQL("SELECT count(*) FROM orders"), "intervals": SQL("SELECT count(*) FROM intervals"),
         "store_purchases": SQL("SELECT count(*) FROM store_purchases"),
         "store_transactions": SQL("SELECT count(*) FROM store_transactions"), "bookmarks": SQL("SELECT count(*) FROM bookmarks"),
-        "audit": SQL("SELECT count(*) FROM audit"),
+        "upstream_tokens": SQL("SELECT count(*) FROM upstream_tokens"),
+        "upstream_accounts": SQL("SELECT count(*) FROM upstream_accounts"),
+        "upstream_grants": SQL("SELECT count(*) FROM upstream_grants"), "audit": SQL("SELECT count(*) FROM audit"),
     ]
 
     private func counts(_ test: TestService) async throws -> [String: Int64] {
@@ -156,7 +174,7 @@ struct `Personal data` {
     }
 
     @Test func `is deleted from every table that says so`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await service()
         let (account, _, _) = try await person(test)
         let before = try await counts(test)
         let personal = PersonalData.tables.filter { $0.value.member != nil }.map(\.key)
@@ -187,7 +205,7 @@ struct `Personal data` {
     }
 
     @Test func `once forgotten, makes no account that anybody can open again`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await service()
         let (account, old, _) = try await person(test)
         try await test.service.erasure.erase(account.id, by: operatorActor)
         let local = Peer.local(userID: 0)
@@ -218,7 +236,7 @@ struct `Personal data` {
     }
 
     @Test func `is handed over in full`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await service()
         let (account, order, _) = try await person(test)
         let path = "/admin/v1/accounts/\(account.id)/export"
         let answer = try await test.send(.get, path, peer: .local(userID: 0))
@@ -236,6 +254,9 @@ struct `Personal data` {
         #expect(document["orders"]?.array?.first?["id"]?.string == order.id)
         #expect(document["orders"]?.array?.first?["number"] == "shop-77")
         #expect(document["bookmarks"]?.array?.first?["note"]?.string == traces[2])
+        let upstream = document["upstream"]?.array?.first
+        #expect(upstream?["system"] == "bureau" && upstream?["tokens"]?.array?.count == 1)
+        #expect(upstream?["products"]?.array?.first?["product"] == "p1")
         let purposes = document["sessions"]?.array?.compactMap { $0["purpose"]?.string } ?? []
         #expect(Set(purposes) == ["session", "sign-in", "reset"])
         let actions = Set(document["audit"]?.array?.compactMap { $0["action"]?.string } ?? [])
@@ -246,7 +267,7 @@ struct `Personal data` {
     }
 
     @Test func `of somebody else is not in the export, nor deleted`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await service()
         let (account, _, _) = try await person(test)
         let bob = try await test.service.desk.create("Bob Else", by: operatorActor)
         var request = Orders.Request(account: bob.name, titleID: test.title.id)
@@ -266,7 +287,7 @@ struct `Personal data` {
     }
 
     @Test func `is nowhere in the database once the person is forgotten, and the audit log is as it was sealed`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await service()
         let (account, order, sessions) = try await person(test)
         try await test.service.audit.seal()
         let path = "/admin/v1/accounts/\(account.id)/erase"
@@ -313,6 +334,23 @@ struct `Personal data` {
         let dump = try await dump(test)
         #expect(dump.contains("shop-77"), "the search would find what is there")
         for trace in traces { #expect(!dump.contains(trace), "\(trace)") }
+    }
+
+    @Test func `of somebody whom only a system upstream knows is handed over and forgotten by their name`() async throws {
+        let test = try await service()
+        _ = try await test.ask("sign_in", ["username": "Zebedee Quux", "password": "right"])
+        _ = try await test.ask("verify_subscription", ["token": "T-Zebedee Quux"])
+        let path = "/admin/v1/upstream-readers?name=zebedee%20QUUX"
+        #expect(try await test.send(.get, path).status == 401)
+        let local = Peer.local(userID: 0)
+        let found = try await test.call(.get, path, peer: local).json["upstream"]?.array ?? []
+        #expect(found.count == 1)
+        #expect(found.first?["answer"]?.string?.contains(traces[7]) == true)
+        #expect(try await test.call(.delete, "/admin/v1/upstream-readers?name=reader", peer: local).json["forgotten"] == 0)
+        #expect(try await test.call(.delete, path, peer: local).json["forgotten"] == 1)
+        #expect(try await test.call(.get, path, peer: local).json["upstream"]?.array?.isEmpty == true)
+        let dump = try await dump(test)
+        #expect(!dump.contains(traces[7]) && !dump.contains("Quux"))
     }
 
     /// The whole database as text: what a thief of the file, or of a dump, could read.

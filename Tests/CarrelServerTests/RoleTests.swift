@@ -53,7 +53,8 @@ struct `Roles` {
         (.post, "/admin/v1/audit/verify", nil, "oa"), (.get, "/admin/v1/service-keys", nil, "oa"),
         (.post, "/admin/v1/service-keys", ["role": "admin"], "oa"), (.post, "/admin/v1/master-key/rotate", nil, "oa"),
         (.post, "/admin/v1/ticket-key/rotate", nil, "oa"), (.get, "/admin/v1/staff", nil, "o"),
-        (.post, "/admin/v1/setup-links", [:], "o"),
+        (.post, "/admin/v1/setup-links", [:], "o"), (.get, "/admin/v1/upstream-readers?name=nobody", nil, "oa"),
+        (.delete, "/admin/v1/upstream-readers?name=nobody", nil, "oa"),
     ]
 
     @Test(arguments: [Role.owner, .admin, .support]) func `get that from the API`(role: Role) async throws {

@@ -47,6 +47,7 @@ final class ScriptedUpstream: Sendable {
     static let states: [String: SubscriptionAnswer] = [
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
         "T-reader+": SubscriptionAnswer(.active),
+        "T-Zebedee Quux": SubscriptionAnswer(.active, categories: [.init(scheme: "family", term: "Zebedee of Quuxville")]),
         "T-lapsed": SubscriptionAnswer(.inactive, issues: ["p1"]),
         "T-former": SubscriptionAnswer(.inactive),
     ]
@@ -57,6 +58,9 @@ final class ScriptedUpstream: Sendable {
 
     /// Whoever signs in by this name is told to come back later.
     static let busy = "busy"
+
+    /// One for tests that only ask.
+    static let shared = ScriptedUpstream()
 
     let port: UInt16
     private let kind: Kind

@@ -118,6 +118,26 @@ struct `Whoever guesses passwords` {
         }
     }
 
+    @Test func `over many names is slowed down as the operator says: a school may share an address`() async throws {
+        let test = try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.signInNetworkLimit = 90
+        }
+        for number in 1...90 { #expect(try await attempt(test, "x", name: "name \(number)") == .wrong) }
+        #expect(try await attempt(test, "x", name: "one more") == .throttled)
+        test.clock.advance(by: .milliseconds(667))
+        #expect(try await attempt(test, "x", name: "one more") == .wrong)
+        #expect(try await attempt(test, "x", name: "another") == .throttled)
+        let strict = try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.signInNetworkLimit = 1
+        }
+        #expect(try await attempt(strict, "x", name: "first") == .wrong)
+        #expect(try await attempt(strict, "x", name: "second") == .throttled)
+        strict.clock.advance(by: .seconds(60))
+        #expect(try await attempt(strict, "x", name: "second") == .wrong)
+    }
+
     @Test func `is not a network whose readers sign in rightly`() async throws {
         let test = try await service()
         for _ in 1...60 { #expect(try await attempt(test, password) == .token) }

@@ -11,7 +11,7 @@ struct `Web assets` {
         for asset in WebAssets.all {
             let type =
                 switch asset.name.split(separator: ".").last {
-                case "html": "text/html; charset=utf-8"
+                case "html", "part": "text/html; charset=utf-8"
                 case "css": "text/css; charset=utf-8"
                 case "js": "text/javascript; charset=utf-8"
                 case "svg": "image/svg+xml"
@@ -40,14 +40,16 @@ struct `Web assets` {
 
     @Test func `are all reached from a page`() {
         var reached: Set<String> = ["icons.svg", "openapi.json"]  // used by scripts, and for people who write clients
-        for page in assets(".html") {
+        for page in assets(".html") + assets(".part") {
             reached.insert(page.name)
             for match in text(page).matches(of: /\/assets\/([a-z0-9.-]+)/) { reached.insert(String(match.1)) }
         }
         #expect(Set(WebAssets.all.map(\.name)).subtracting(reached).isEmpty)
     }
 
-    @Test(arguments: [("account.html", "account.js"), ("listen.html", "listen.js"), ("shelf.html", "shelf.js")])
+    @Test(arguments: [
+        ("account.html", "account.js"), ("admin.html", "admin.js"), ("listen.html", "listen.js"), ("shelf.html", "shelf.js"),
+    ])
     func `a page preloads exactly the modules that its script imports`(page: String, script: String) throws {
         var imported: Set<String> = []
         var waiting = [script]
@@ -72,12 +74,16 @@ struct `Web assets` {
 }
 
 struct `Content security policy` {
-    @Test(arguments: assets(".html"))
+    @Test(arguments: assets(".html") + assets(".part"))
     func `pages carry no inline script, style or handler, and nothing from elsewhere`(page: WebAsset) {
         let html = text(page)
         #expect(!html.contains(/<script(?![^>]*\ssrc=)/))
         #expect(!html.contains(/<style|\sstyle=|\son[a-z]+=|javascript:/))
         #expect(!html.contains(/(?:src|href)="(?:https?:)?\/\//))
+    }
+
+    @Test(arguments: assets(".html")) func `pages say what language they are in, and fit a telephone`(page: WebAsset) {
+        let html = text(page)
         #expect(html.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
         #expect(html.contains("<meta name=\"viewport\""))
     }

@@ -45,11 +45,20 @@ static const unsigned char admin_catalog_js[] = {
 static const unsigned char admin_chart_js[] = {
 #embed "assets/admin-chart.js"
 };
+static const unsigned char admin_devices_js[] = {
+#embed "assets/admin-devices.js"
+};
 static const unsigned char admin_door_js[] = {
 #embed "assets/admin-door.js"
 };
+static const unsigned char admin_explain_js[] = {
+#embed "assets/admin-explain.js"
+};
 static const unsigned char admin_health_js[] = {
 #embed "assets/admin-health.js"
+};
+static const unsigned char admin_holdings_js[] = {
+#embed "assets/admin-holdings.js"
 };
 static const unsigned char admin_keys_js[] = {
 #embed "assets/admin-keys.js"
@@ -60,8 +69,17 @@ static const unsigned char admin_orders_js[] = {
 static const unsigned char admin_parts_js[] = {
 #embed "assets/admin-parts.js"
 };
+static const unsigned char admin_personal_js[] = {
+#embed "assets/admin-personal.js"
+};
 static const unsigned char admin_plans_js[] = {
 #embed "assets/admin-plans.js"
+};
+static const unsigned char admin_question_js[] = {
+#embed "assets/admin-question.js"
+};
+static const unsigned char admin_receipts_js[] = {
+#embed "assets/admin-receipts.js"
 };
 static const unsigned char admin_sessions_js[] = {
 #embed "assets/admin-sessions.js"
@@ -77,6 +95,9 @@ static const unsigned char admin_html[] = {
 };
 static const unsigned char admin_js[] = {
 #embed "assets/admin.js"
+};
+static const unsigned char admin_upload_js[] = {
+#embed "assets/admin-upload.js"
 };
 static const unsigned char aes_js[] = {
 #embed "assets/aes.js"
@@ -102,6 +123,9 @@ static const unsigned char device_js[] = {
 static const unsigned char dom_js[] = {
 #embed "assets/dom.js"
 };
+static const unsigned char door_html[] = {
+#embed "assets/door.html"
+};
 static const unsigned char engines_js[] = {
 #embed "assets/engines.js"
 };
@@ -117,8 +141,8 @@ static const unsigned char history_js[] = {
 static const unsigned char icons_svg[] = {
 #embed "assets/icons.svg"
 };
-static const unsigned char link_ended_html[] = {
-#embed "assets/link-ended.html"
+static const unsigned char link_ended_part[] = {
+#embed "assets/link-ended.part"
 };
 static const unsigned char listen_css[] = {
 #embed "assets/listen.css"
@@ -147,8 +171,8 @@ static const unsigned char mux_fmp4_js[] = {
 static const unsigned char native_engine_js[] = {
 #embed "assets/native-engine.js"
 };
-static const unsigned char not_found_html[] = {
-#embed "assets/not-found.html"
+static const unsigned char not_found_part[] = {
+#embed "assets/not-found.part"
 };
 static const unsigned char notice_js[] = {
 #embed "assets/notice.js"
@@ -174,8 +198,8 @@ static const unsigned char reading_js[] = {
 static const unsigned char refusals_js[] = {
 #embed "assets/refusals.js"
 };
-static const unsigned char reset_html[] = {
-#embed "assets/reset.html"
+static const unsigned char reset_part[] = {
+#embed "assets/reset.part"
 };
 static const unsigned char resume_sheet_js[] = {
 #embed "assets/resume-sheet.js"
@@ -201,14 +225,14 @@ static const unsigned char shelf_js[] = {
 static const unsigned char shortcuts_js[] = {
 #embed "assets/shortcuts.js"
 };
-static const unsigned char sign_in_link_html[] = {
-#embed "assets/sign-in-link.html"
+static const unsigned char sign_in_link_part[] = {
+#embed "assets/sign-in-link.part"
 };
-static const unsigned char sign_in_html[] = {
-#embed "assets/sign-in.html"
+static const unsigned char sign_in_part[] = {
+#embed "assets/sign-in.part"
 };
-static const unsigned char sign_on_failed_html[] = {
-#embed "assets/sign-on-failed.html"
+static const unsigned char sign_on_failed_part[] = {
+#embed "assets/sign-on-failed.part"
 };
 static const unsigned char sleep_sheet_js[] = {
 #embed "assets/sleep-sheet.js"
@@ -256,17 +280,24 @@ static const struct cweb_asset table[] = {
     ASSET(admin_canned_js, "admin-canned.js", JAVASCRIPT),
     ASSET(admin_catalog_js, "admin-catalog.js", JAVASCRIPT),
     ASSET(admin_chart_js, "admin-chart.js", JAVASCRIPT),
+    ASSET(admin_devices_js, "admin-devices.js", JAVASCRIPT),
     ASSET(admin_door_js, "admin-door.js", JAVASCRIPT),
+    ASSET(admin_explain_js, "admin-explain.js", JAVASCRIPT),
     ASSET(admin_health_js, "admin-health.js", JAVASCRIPT),
+    ASSET(admin_holdings_js, "admin-holdings.js", JAVASCRIPT),
     ASSET(admin_keys_js, "admin-keys.js", JAVASCRIPT),
     ASSET(admin_orders_js, "admin-orders.js", JAVASCRIPT),
     ASSET(admin_parts_js, "admin-parts.js", JAVASCRIPT),
+    ASSET(admin_personal_js, "admin-personal.js", JAVASCRIPT),
     ASSET(admin_plans_js, "admin-plans.js", JAVASCRIPT),
+    ASSET(admin_question_js, "admin-question.js", JAVASCRIPT),
+    ASSET(admin_receipts_js, "admin-receipts.js", JAVASCRIPT),
     ASSET(admin_sessions_js, "admin-sessions.js", JAVASCRIPT),
     ASSET(admin_staff_js, "admin-staff.js", JAVASCRIPT),
     ASSET(admin_css, "admin.css", CSS),
     ASSET(admin_html, "admin.html", HTML),
     ASSET(admin_js, "admin.js", JAVASCRIPT),
+    ASSET(admin_upload_js, "admin-upload.js", JAVASCRIPT),
     ASSET(aes_js, "aes.js", JAVASCRIPT),
     ASSET(api_js, "api.js", JAVASCRIPT),
     ASSET(bookmarks_js, "bookmarks.js", JAVASCRIPT),
@@ -275,12 +306,13 @@ static const struct cweb_asset table[] = {
     ASSET(decrypt_js, "decrypt.js", JAVASCRIPT),
     ASSET(device_js, "device.js", JAVASCRIPT),
     ASSET(dom_js, "dom.js", JAVASCRIPT),
+    ASSET(door_html, "door.html", HTML),
     ASSET(engines_js, "engines.js", JAVASCRIPT),
     ASSET(format_js, "format.js", JAVASCRIPT),
     ASSET(frames_js, "frames.js", JAVASCRIPT),
     ASSET(history_js, "history.js", JAVASCRIPT),
     ASSET(icons_svg, "icons.svg", SVG),
-    ASSET(link_ended_html, "link-ended.html", HTML),
+    ASSET(link_ended_part, "link-ended.part", HTML),
     ASSET(listen_css, "listen.css", CSS),
     ASSET(listen_html, "listen.html", HTML),
     ASSET(listen_js, "listen.js", JAVASCRIPT),
@@ -290,7 +322,7 @@ static const struct cweb_asset table[] = {
     ASSET(mse_engine_js, "mse-engine.js", JAVASCRIPT),
     ASSET(mux_fmp4_js, "mux-fmp4.js", JAVASCRIPT),
     ASSET(native_engine_js, "native-engine.js", JAVASCRIPT),
-    ASSET(not_found_html, "not-found.html", HTML),
+    ASSET(not_found_part, "not-found.part", HTML),
     ASSET(notice_js, "notice.js", JAVASCRIPT),
     ASSET(openapi_json, "openapi.json", JSON),
     ASSET(outbox_js, "outbox.js", JAVASCRIPT),
@@ -299,7 +331,7 @@ static const struct cweb_asset table[] = {
     ASSET(positions_js, "positions.js", JAVASCRIPT),
     ASSET(reading_js, "reading.js", JAVASCRIPT),
     ASSET(refusals_js, "refusals.js", JAVASCRIPT),
-    ASSET(reset_html, "reset.html", HTML),
+    ASSET(reset_part, "reset.part", HTML),
     ASSET(resume_sheet_js, "resume-sheet.js", JAVASCRIPT),
     ASSET(resume_js, "resume.js", JAVASCRIPT),
     ASSET(segments_js, "segments.js", JAVASCRIPT),
@@ -308,9 +340,9 @@ static const struct cweb_asset table[] = {
     ASSET(shelf_html, "shelf.html", HTML),
     ASSET(shelf_js, "shelf.js", JAVASCRIPT),
     ASSET(shortcuts_js, "shortcuts.js", JAVASCRIPT),
-    ASSET(sign_in_link_html, "sign-in-link.html", HTML),
-    ASSET(sign_in_html, "sign-in.html", HTML),
-    ASSET(sign_on_failed_html, "sign-on-failed.html", HTML),
+    ASSET(sign_in_link_part, "sign-in-link.part", HTML),
+    ASSET(sign_in_part, "sign-in.part", HTML),
+    ASSET(sign_on_failed_part, "sign-on-failed.part", HTML),
     ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),
     ASSET(sleep_js, "sleep.js", JAVASCRIPT),
     ASSET(slider_js, "slider.js", JAVASCRIPT),

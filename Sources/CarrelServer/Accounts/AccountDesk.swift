@@ -179,6 +179,20 @@ package struct AccountDesk: Sendable {
         return account
     }
 
+    /// What staff see of an account, beside what it holds.
+    package struct Details: Sendable {
+        package let account: Account
+        package let createdAt: Instant
+        /// How many devices it may use; nil where its plans and the configuration say.
+        package let deviceLimit: Int?
+        package let hasPassword: Bool
+    }
+
+    package func details(of id: String) async throws -> Details {
+        guard let details = try await database.read({ try AccountStore.details(id: id, in: $0) }) else { throw Self.unknown }
+        return details
+    }
+
     /// Accounts in the order of their creation whose names hold a text, after the last of the page before.
     package func list(
         matching text: String = "",

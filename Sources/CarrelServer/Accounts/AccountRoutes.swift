@@ -13,10 +13,14 @@ struct AccountRoutes {
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/accounts") { request, _ in try await create(request) }
         router.on(.get, "admin/v1/accounts") { request, _ in try await list(request) }
-        on(.get, "", of: &router) { _, account, _ in .json(.object(Self.json(account))) }
+        on(.get, "", of: &router) { _, account, _ in .json(try await described(account.id)) }
         on(.patch, "", of: &router) { request, account, _ in try await change(request, account) }
         on(.get, "/devices", of: &router) { _, account, _ in
             .json(["devices": .array(try await devices.list(of: account).map(Self.json))])
+        }
+        on(.patch, "/devices/{device}", of: &router) { request, account, parameters in
+            let actor = try await callers.actor(request)
+            return try await Self.rename(parameters["device"], of: account, request, by: actor, in: devices)
         }
         on(.delete, "/devices/{device}", of: &router) { request, account, parameters in
             try await devices.revoke(parameters["device"], of: account, by: try await callers.actor(request))
@@ -50,6 +54,31 @@ struct AccountRoutes {
             ]
             return .json(answer, status: .created).unstored
         }
+    }
+
+    /// An account with what staff see of it.
+    private func described(_ id: String) async throws -> JSON {
+        let details = try await desk.details(of: id)
+        var answer = Self.json(details.account)
+        answer["createdAt"] = .string(details.createdAt.description)
+        answer["deviceLimit"] = details.deviceLimit.map { .integer($0) } ?? .null
+        answer["hasPassword"] = .bool(details.hasPassword)
+        return .object(answer)
+    }
+
+    /// Calls a device what the body says.
+    static func rename(
+        _ device: String,
+        of account: Account,
+        _ request: HTTPRequest,
+        by actor: Actor,
+        in devices: Devices
+    ) async throws -> HTTPResponse {
+        let object = try await JSONBody.object(of: request, limit: 4096)
+        try object.allowOnly(["name"])
+        guard object["name"] != nil else { throw ServerError(.invalid, "name is missing: a text, or null") }
+        let name = object["name"]?.isNull == true ? nil : try object.string("name")
+        return .json(json(try await devices.rename(device, of: account, to: name, by: actor)))
     }
 
     /// Makes an app password that the body describes; its text is in the answer, and nowhere else.
@@ -139,7 +168,7 @@ struct AccountRoutes {
         change.isSuspended = try object.flag("suspended")
         if object["deviceLimit"] != nil { change.deviceLimit = .some(try object.count("deviceLimit")) }
         try await desk.change(account.id, change, by: try await callers.actor(request))
-        return .json(.object(Self.json(try await desk.find(account.id))))
+        return .json(try await described(account.id))
     }
 
     static func json(_ account: Account) -> JSONObject {
@@ -157,8 +186,9 @@ struct AccountRoutes {
 
     static func json(_ device: Device) -> JSON {
         [
-            "id": .string(device.id), "name": .string(device.name), "createdAt": .string(device.createdAt.description),
-            "seenAt": .string(device.seenAt.description), "freedAt": .init(device.freedAt),
+            "id": .string(device.id), "name": .string(device.name), "appName": .string(device.appName),
+            "createdAt": .string(device.createdAt.description), "seenAt": .string(device.seenAt.description),
+            "freedAt": .init(device.freedAt),
         ]
     }
 

@@ -9,6 +9,12 @@ package enum AccountStore {
     static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1 AND erased_at IS NULL")
     static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1 AND erased_at IS NULL")
     static let nameByID = SQL("SELECT name FROM accounts WHERE id = $1")
+    static let details = SQL(
+        """
+        SELECT id, name, suspended_at, created_at, device_limit, password IS NOT NULL FROM accounts
+        WHERE id = $1 AND erased_at IS NULL
+        """
+    )
     static let listAccounts = SQL(
         """
         SELECT id, name, suspended_at, created_at FROM accounts
@@ -47,7 +53,8 @@ package enum AccountStore {
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
 
     package static let statements = [
-        insertAccount, accountByName, accountByID, nameByID, listAccounts, secretsByName, updatePassword, updateSuspension,
+        insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword,
+        updateSuspension,
         updateDeviceLimit, insertLink, accountOfLink, deleteSession,
         insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
     ]
@@ -72,6 +79,18 @@ package enum AccountStore {
     /// What an account is called, or is called since it was forgotten.
     static func name(ofID id: String, in transaction: any Transaction) throws -> String? {
         try transaction.row(nameByID, [.text(id)])?.text(0)
+    }
+
+    /// What staff see of an account; nil also for somebody who was forgotten.
+    static func details(id: String, in transaction: any Transaction) throws -> AccountDesk.Details? {
+        try transaction.row(details, [.text(id)]).map { row in
+            AccountDesk.Details(
+                account: try account(row),
+                createdAt: try row.instant(3),
+                deviceLimit: try row.integerIfPresent(4).map { Int($0) },
+                hasPassword: try row.integer(5) != 0
+            )
+        }
     }
 
     private static func account(_ row: Row) throws -> Account {

@@ -27,6 +27,10 @@ struct OwnerRoutes {
         on(.get, "/devices", of: &router) { _, session, _ in
             .json(["devices": .array(try await devices.list(of: session.account).map(AccountRoutes.json))])
         }
+        on(.patch, "/devices/{device}", of: &router) { request, session, parameters in
+            let actor = Self.actor(session, request)
+            return try await AccountRoutes.rename(parameters["device"], of: session.account, request, by: actor, in: devices)
+        }
         on(.delete, "/devices/{device}", of: &router) { request, session, parameters in
             try await devices.revoke(parameters["device"], of: session.account, by: Self.actor(session, request))
             return .empty(.noContent)
@@ -68,8 +72,9 @@ struct OwnerRoutes {
             .json(PlanRoutes.json(try await subscriptions.entitlement(of: session.account)))
         }
         on(.get, "/history", of: &router) { _, session, _ in
-            .json(["titles": .array(try await history.list(of: session.account).map(Self.json))])
+            .json(["titles": .array(try await history.list(of: session.account).map(\.json))])
         }
+        on(.get, "/history.csv", of: &router) { _, session, _ in history.table(of: session.account) }
         on(.post, "/password", of: &router) { request, session, _ in try await changePassword(request, session) }
         on(.get, "/export", of: &router) { request, session, _ in
             try await export.response(of: session.account, by: Self.actor(session, request))
@@ -141,14 +146,5 @@ struct OwnerRoutes {
                 headers: ["Retry-After": String(max(1, wait.components.seconds))]
             )
         }
-    }
-
-    private static func json(_ item: ListeningHistory.Item) -> JSON {
-        [
-            "order": .string(item.position.orderID), "title": .string(item.title),
-            "authors": .array(item.authors.map { .string($0) }), "duration": .seconds(milliseconds: item.durationMS),
-            "seconds": .seconds(milliseconds: item.position.exactMilliseconds),
-            "lastHeard": .string(item.position.lastUpdated.description), "device": .init(item.position.deviceName),
-        ]
     }
 }

@@ -30,7 +30,8 @@ package enum SessionStore {
     static let live = SQL(
         """
         SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
-            sessions.expires_at, sessions.seen_at, sessions.renewed_at, sessions.purpose, devices.name
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at, sessions.purpose,
+            COALESCE(devices.given_name, devices.name)
         FROM sessions JOIN accounts ON accounts.id = sessions.account_id LEFT JOIN devices ON devices.id = sessions.device_id
         WHERE ((sessions.purpose = 'session' AND sessions.seen_at > $2) OR (sessions.purpose = 'staff' AND sessions.seen_at > $3))
             AND sessions.renewed_at IS NULL AND sessions.expires_at > $1

@@ -11,21 +11,32 @@ import CarrelThreads
 /// before passes by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that
 /// are answered without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are
 /// counted in the memory of this process.
-struct SignInThrottle: Sendable {
+package struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
     private let fingerprint: HMACSHA256
-    private let sites = NetworkMeter(perMinute: Self.perSite)
-    private let providers = NetworkMeter(perMinute: Self.perProvider)
-    private let repeats = NetworkMeter(perMinute: Self.repeatsOfNetwork)
+    /// Many readers may share a network: it is only slowed down, to so many attempts a minute.
+    private let ofNetwork: Rule
+    private let sites: NetworkMeter
+    private let providers: NetworkMeter
+    private let repeats: NetworkMeter
     /// When the audit log was last told that a counter refuses.
     private let noted = Locked(RecentlyUsed<[UInt8], Instant>(limit: 4096))
 
-    /// What is stored of names, addresses and passwords is their HMAC under the secret, of 32 bytes.
-    init(database: any Database, clock: any WallClock, secret: Secret) {
+    /// - Parameters:
+    ///   - database: where the counters are.
+    ///   - clock: the time.
+    ///   - secret: what is stored of names, addresses and passwords is their HMAC under it, of 32 bytes.
+    ///   - networkLimit: attempts a minute from one network, over all accounts; at least 1.
+    init(database: any Database, clock: any WallClock, secret: Secret, networkLimit: Int = Self.usualNetworkLimit) {
         self.database = database
         self.clock = clock
         fingerprint = HMACSHA256(key: secret)
+        let step = Duration.seconds(60) / networkLimit
+        ofNetwork = Rule(free: Int64(networkLimit), step: step, longest: step)
+        sites = NetworkMeter(perMinute: networkLimit * Self.networksOfSite)
+        providers = NetworkMeter(perMinute: networkLimit * Self.networksOfProvider)
+        repeats = NetworkMeter(perMinute: networkLimit * Self.repeatsOfAttempt)
     }
 
     /// One attempt to sign in.
@@ -57,14 +68,14 @@ struct SignInThrottle: Sendable {
 
     static let ofAccountAndNetwork = Rule(free: 5, step: .seconds(1), longest: .seconds(15 * 60))
     static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
-    /// Many readers may share a network: it is only slowed down, to thirty attempts a minute.
-    static let ofNetwork = Rule(free: 30, step: .seconds(2), longest: .seconds(2))
-    /// Attempts a minute from an IPv6 /48, which a customer has, …
-    static let perSite = 240
-    /// … and from a /32, which a provider has.
-    static let perProvider = 960
-    /// Attempts a minute from a network that are answered without looking at the password.
-    static let repeatsOfNetwork = 60
+    /// Attempts a minute from a network, where the operator says nothing else.
+    package static let usualNetworkLimit = 30
+    /// As many networks as this may use up their limits at once in an IPv6 /48, which a customer has, …
+    static let networksOfSite = 8
+    /// … and in a /32, which a provider has.
+    static let networksOfProvider = 32
+    /// For each attempt of a network, so many are answered without looking at the password.
+    static let repeatsOfAttempt = 2
     /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
     static let memory = Duration.seconds(24 * 3600)
     /// So long a network counts as one from which the account signs in.
@@ -88,12 +99,12 @@ struct SignInThrottle: Sendable {
         let (keys, now, isKnownDevice) = (keys(of: attempt), clock.now, attempt.isKnownDevice)
         // Who has to wait changes nothing, and takes no turn of those who write.
         var refusal = try await database.readBriefly {
-            try Self.counters(keys, isKnownDevice, at: now, in: $0).refusal
+            try counters(keys, isKnownDevice, at: now, in: $0).refusal
         }
         if refusal == nil { refusal = wider(attempt.address, at: now) }
         if refusal == nil {
             refusal = try await database.write { transaction in
-                let (refusal, counters) = try Self.counters(keys, isKnownDevice, at: now, in: transaction)
+                let (refusal, counters) = try counters(keys, isKnownDevice, at: now, in: transaction)
                 if let refusal { return refusal }
                 for counted in counters { try counted.add(keys.password, at: now, in: transaction) }
                 return nil
@@ -126,7 +137,7 @@ struct SignInThrottle: Sendable {
             // The network gets back what this attempt took.
             guard var counter = try ThrottleStore.counter(keys.network, in: transaction), counter.failures > 0 else { return }
             counter.failures -= 1
-            if counter.failures < Self.ofNetwork.free { counter.until = Instant(milliseconds: 0) }
+            if counter.failures < ofNetwork.free { counter.until = Instant(milliseconds: 0) }
             try ThrottleStore.set(counter, for: keys.network, memory: Self.networkMemory, in: transaction)
         }
     }
@@ -156,19 +167,22 @@ struct SignInThrottle: Sendable {
     }
 
     /// The counters that an attempt counts at, and the first that refuses it.
-    private static func counters(
+    private func counters(
         _ keys: Keys,
         _ isKnownDevice: Bool,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> (refusal: Refusal?, counters: [Counted]) {
         let isKnown =
-            try isKnownDevice || ThrottleStore.network(keys.success, in: transaction).map { now - $0 < successMemory } ?? false
+            try isKnownDevice
+            || ThrottleStore.network(keys.success, in: transaction).map { now - $0 < Self.successMemory } ?? false
         var counters = [
-            Counted(key: keys.accountAndNetwork, rule: ofAccountAndNetwork, memory: memory, forgivesRepeats: true),
-            Counted(key: keys.network, rule: ofNetwork, memory: networkMemory, forgivesRepeats: false),
+            Counted(key: keys.accountAndNetwork, rule: Self.ofAccountAndNetwork, memory: Self.memory, forgivesRepeats: true),
+            Counted(key: keys.network, rule: ofNetwork, memory: Self.networkMemory, forgivesRepeats: false),
         ]
-        if !isKnown { counters.append(Counted(key: keys.account, rule: ofAccount, memory: memory, forgivesRepeats: true)) }
+        if !isKnown {
+            counters.append(Counted(key: keys.account, rule: Self.ofAccount, memory: Self.memory, forgivesRepeats: true))
+        }
         for index in counters.indices {
             guard let known = try ThrottleStore.counter(counters[index].key, in: transaction),
                 now - known.updatedAt < counters[index].memory

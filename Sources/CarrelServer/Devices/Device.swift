@@ -5,7 +5,9 @@ package struct Device: Sendable, Equatable {
     package let id: String
     package let accountID: String
     /// What the app said of itself, for people.
-    package let name: String
+    package let appName: String
+    /// What its owner, or support, calls it instead.
+    package var givenName: String?
     package let createdAt: Instant
     package let seenAt: Instant
     /// When its slot became free: signed out, or revoked; nil while it holds one.
@@ -16,10 +18,13 @@ package struct Device: Sendable, Equatable {
     package var departures = 0
     package var departedAt: Instant?
 
+    /// What it is called.
+    package var name: String { givenName ?? appName }
+
     package init(id: String, accountID: String, name: String, createdAt: Instant, seenAt: Instant, freedAt: Instant? = nil) {
         self.id = id
         self.accountID = accountID
-        self.name = name
+        appName = name
         self.createdAt = createdAt
         self.seenAt = seenAt
         self.freedAt = freedAt
@@ -40,7 +45,8 @@ package struct Device: Sendable, Equatable {
     ///   - coolDown: how long a departure counts.
     /// - Returns: what is to be kept of it.
     func returned(at now: Instant, beside others: [Device], coolDown: Duration) -> Device {
-        var device = Device(id: id, accountID: accountID, name: name, createdAt: createdAt, seenAt: now)
+        var device = Device(id: id, accountID: accountID, name: appName, createdAt: createdAt, seenAt: now)
+        device.givenName = givenName
         (device.takenAt, device.departures, device.departedAt) = (takenAt, departures, departedAt)
         if let freedAt, others.contains(where: { $0.takenAt > freedAt }) {
             device.departures = departures(within: coolDown, of: now)

@@ -11,19 +11,20 @@ package enum DeviceStore {
     )
     static let byKey = SQL(
         """
-        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at, given_name FROM devices
         WHERE account_id = $1 AND key_hash = $2
         """
     )
     static let byAccount = SQL(
         """
-        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at, given_name FROM devices
         WHERE account_id = $1 ORDER BY created_at, id
         """
     )
     static let byID = SQL(
         """
-        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at FROM devices WHERE id = $1
+        SELECT id, account_id, name, created_at, seen_at, freed_at, taken_at, departures, departed_at, given_name FROM devices
+        WHERE id = $1
         """
     )
     static let take = SQL(
@@ -32,6 +33,7 @@ package enum DeviceStore {
         WHERE id = $1
         """
     )
+    static let rename = SQL("UPDATE devices SET given_name = $2 WHERE id = $1")
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
     static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL AND id <> $3")
     /// A session that was left alone ended long after its device signed in.
@@ -44,11 +46,11 @@ package enum DeviceStore {
         """
     )
 
-    package static let statements = [insert, byKey, byAccount, byID, take, free, freeAll, freeUnused]
+    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeAll, freeUnused]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .text(device.id), .text(device.accountID), .blob(keyHash), .text(device.name), .instant(device.createdAt),
+            .text(device.id), .text(device.accountID), .blob(keyHash), .text(device.appName), .instant(device.createdAt),
         ]
         _ = try transaction.run(insert, values)
     }
@@ -72,6 +74,11 @@ package enum DeviceStore {
             .instant(device.departedAt),
         ]
         _ = try transaction.run(take, values)
+    }
+
+    /// Calls a device what people call it; nil for what its app says.
+    static func rename(_ id: String, to name: String?, in transaction: any Transaction) throws {
+        _ = try transaction.run(rename, [.text(id), .text(ifPresent: name)])
     }
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {
@@ -98,6 +105,7 @@ package enum DeviceStore {
         )
         if let taken = try row.instantIfPresent(6) { device.takenAt = taken }
         (device.departures, device.departedAt) = (Int(try row.integer(7)), try row.instantIfPresent(8))
+        device.givenName = try row.textIfPresent(9)
         return device
     }
 }

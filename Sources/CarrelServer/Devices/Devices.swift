@@ -19,7 +19,8 @@ package struct Devices: Sendable {
         ///   - name: what to call it.
         init(key: String?, name: String) {
             keyHash = SHA256.hash(Array((key ?? Random.uuid()).utf8).rawSpan)
-            self.name = Self.cleaned(name)
+            let text = Devices.cleaned(name)
+            self.name = text.isEmpty ? "unnamed device" : text
         }
 
         /// Whether a text names an installation: apps that know none send nothing, zeros, or the word that their language has for
@@ -29,12 +30,6 @@ package struct Devices: Sendable {
             return !word.allSatisfy { $0 == "0" } && !["null", "nil", "none", "undefined", "unknown"].contains(word)
         }
 
-        /// A name fit for lists: without control characters, of at most 100 characters.
-        private static func cleaned(_ name: String) -> String {
-            let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(100)
-            let text = String(String.UnicodeScalarView(scalars))
-            return text.isEmpty ? "unnamed device" : text
-        }
     }
 
     /// Registers a device in the transaction of a sign-in.
@@ -66,6 +61,40 @@ package struct Devices: Sendable {
         return device.id
     }
 
+    /// A name fit for lists: without control characters, and blanks at its ends, of at most 100 characters.
+    private static func cleaned(_ name: String) -> String {
+        let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
+        let words = scalars.drop { $0.properties.isWhitespace }.prefix(100)
+        let end = words.lastIndex { !$0.properties.isWhitespace }.map { words.index(after: $0) } ?? words.startIndex
+        return String(String.UnicodeScalarView(words[..<end]))
+    }
+
+    /// Calls a device what people call it, whatever its app says at the next sign-in.
+    ///
+    /// - Parameters:
+    ///   - id: the device.
+    ///   - account: whose it is.
+    ///   - name: what to call it; nil for what its app says.
+    ///   - actor: who does it.
+    /// - Returns: the device with its name.
+    /// - Throws: ``ServerError`` `invalid` where nothing is left of the name, `notFound` where the account has no such device.
+    package func rename(_ id: String, of account: Account, to name: String?, by actor: Actor) async throws -> Device {
+        let given = name.map { Self.cleaned($0) }
+        guard given?.isEmpty != true else { throw ServerError(.invalid, "a device needs a name, or null for what its app says") }
+        let entry = actor.entry("device.rename", on: id, at: clock.now)
+        return try await database.write { transaction in
+            guard var device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
+                throw Self.unknown
+            }
+            try DeviceStore.rename(id, to: given, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            device.givenName = given
+            return device
+        }
+    }
+
+    private static let unknown = ServerError(.notFound, "the account has no such device")
+
     package func list(of account: Account) async throws -> [Device] {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
@@ -95,7 +124,7 @@ package struct Devices: Sendable {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await database.write { transaction in
             guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
-                throw ServerError(.notFound, "the account has no such device")
+                throw Self.unknown
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
             try DeviceStore.free(id, at: entry.at, in: transaction)

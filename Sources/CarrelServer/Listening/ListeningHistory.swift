@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelIngest
+import CarrelJSON
 import CarrelStore
 
 /// What an account has listened to: each title once, where it was last, the most recent first.
@@ -11,10 +12,24 @@ struct ListeningHistory: Sendable {
         let authors: [String]
         let durationMS: Int64
         let position: Listening.Position
+
+        var json: JSON {
+            [
+                "order": .string(position.orderID), "title": .string(title), "authors": .array(authors.map { .string($0) }),
+                "duration": .seconds(milliseconds: durationMS), "seconds": .seconds(milliseconds: position.exactMilliseconds),
+                "lastHeard": .string(position.lastUpdated.description), "device": .init(position.deviceName),
+            ]
+        }
     }
 
     /// Titles shown at most; the export has all of it.
     private static let limit = 500
+
+    /// Notes in the audit log that somebody else looks at what an account has listened to.
+    func note(_ account: Account, by actor: Actor, at now: Instant) async throws {
+        let entry = actor.entry("account.history", on: account.id, at: now)
+        try await database.write { try AuditStore.append(entry, in: $0) }
+    }
 
     func list(of account: Account) async throws -> [Item] {
         try await database.read { transaction in

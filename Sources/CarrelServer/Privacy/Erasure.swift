@@ -8,6 +8,7 @@ package struct Erasure: Sendable {
     let database: any Database
     let clock: any WallClock
     let orders: Orders
+    let upstream: UpstreamSubjects
 
     /// Erases an account, all at once and for good.
     ///
@@ -27,10 +28,33 @@ package struct Erasure: Sendable {
                 throw ServerError(.conflict, "this account is staff: an owner has to end that first")
             }
             let ended = try PersonalDataStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
+            for subject in try upstream.all(named: account.name, in: transaction) {
+                try UpstreamStore.delete(subject, in: transaction)
+            }
             try AuditStore.append(entry, in: transaction)
             return ended
         }
         for order in ended { orders.noteChange(of: order) }
+    }
+
+    /// Forgets what systems upstream said of somebody, who need have no account here.
+    ///
+    /// - Parameters:
+    ///   - name: what they sign in with.
+    ///   - actor: who asks.
+    /// - Returns: how many systems had said something.
+    /// - Throws: when the database does not answer.
+    package func forgetUpstream(named name: String, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { [upstream] transaction in
+            let known = try upstream.all(named: name, in: transaction).filter {
+                try UpstreamStore.export(of: $0, in: transaction) != nil
+            }
+            for subject in known { try UpstreamStore.delete(subject, in: transaction) }
+            let entry = actor.entry("upstream.forget", on: known.first ?? "", at: now, reason: String(known.count))
+            try AuditStore.append(entry, in: transaction)
+            return known.count
+        }
     }
 }
 

@@ -21,12 +21,6 @@ package enum PersonalData {
         }
     }
 
-    /// What is said of tables about readers of systems upstream.
-    private static let upstream = """
-        readers of systems upstream, who have no account here, by keyed hashes that nobody can turn back; gone 60 days after such a \
-        system last spoke of them
-        """
-
     /// Why what was sold, lent and given is kept.
     private static let accounting = "the accounts of the shop or library have to add up"
 
@@ -55,9 +49,9 @@ package enum PersonalData {
         "sign_in_networks": .nothing("keyed hashes of names and networks, which nobody can turn back; gone after 90 days"),
         "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
-        "upstream_tokens": .nothing(upstream),
-        "upstream_accounts": .nothing(upstream),
-        "upstream_grants": .nothing(upstream),
+        "upstream_tokens": .deleted(exportedAs: "upstream"),
+        "upstream_accounts": .deleted(exportedAs: "upstream"),
+        "upstream_grants": .deleted(exportedAs: "upstream"),
         "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),
         "credential_serial": .nothing("a number"),
         "secrets": .nothing("the server's own secrets, wrapped"),

@@ -7,6 +7,7 @@ import CarrelStore
 package struct PersonalExport: Sendable {
     let database: any Database
     let clock: any WallClock
+    let upstream: UpstreamSubjects
 
     /// Names the form of the document.
     static let format = "carrel.person/1"
@@ -26,7 +27,7 @@ package struct PersonalExport: Sendable {
             return head
         }
         let body = ResponseBody.stream(length: nil) { writer in
-            try await Document(database: database, account: account.id, writer: writer).write(head, at: entry.at)
+            try await Document(database: database, upstream: upstream, account: account, writer: writer).write(head, at: entry.at)
         }
         return HTTPResponse(
             headers: [
@@ -37,11 +38,37 @@ package struct PersonalExport: Sendable {
         )
     }
 
+    /// What systems upstream said of somebody, who need have no account here. That it was handed out is in the audit log.
+    ///
+    /// - Parameters:
+    ///   - name: what they sign in with.
+    ///   - actor: to whom.
+    /// - Returns: an item for each system that said something.
+    /// - Throws: when the database does not answer.
+    func upstream(named name: String, by actor: Actor) async throws -> [JSON] {
+        let now = clock.now
+        return try await database.write { [upstream] transaction in
+            try upstream.all(named: name, in: transaction).compactMap { subject in
+                guard let found = try UpstreamStore.export(of: subject, in: transaction) else { return nil }
+                try AuditStore.append(actor.entry("upstream.export", on: subject, at: now), in: transaction)
+                return found
+            }
+        }
+    }
+
     /// The document while it is written.
     private struct Document {
         let database: any Database
+        let upstream: UpstreamSubjects
         let account: String
+        /// What it signs in with, here and upstream.
+        let name: String
         let writer: BodyWriter
+
+        init(database: any Database, upstream: UpstreamSubjects, account: Account, writer: BodyWriter) {
+            (self.database, self.upstream, self.writer) = (database, upstream, writer)
+            (self.account, name) = (account.id, account.name)
+        }
 
         func write(_ head: JSON, at now: Instant) async throws {
             let start: JSONObject = ["format": .string(format), "exportedAt": .init(now), "account": head]
@@ -75,6 +102,11 @@ package struct PersonalExport: Sendable {
             }
             try await list("storePurchases") { try PersonalDataStore.storePurchases(of: account, in: $0) }
             try await list("storeTransactions") { try PersonalDataStore.storeTransactions(of: account, in: $0) }
+            try await list("upstream") { [upstream, name] transaction in
+                try upstream.all(named: name, in: transaction).compactMap { try UpstreamStore.export(of: $0, in: transaction) }
+            } each: {
+                things.append($0)
+            }
             var orders: [String] = []
             try await pages("orders", [account]) { account, mark, transaction in
                 try PersonalDataStore.orders(of: account, after: mark, in: transaction)

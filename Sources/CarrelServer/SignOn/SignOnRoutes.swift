@@ -1,6 +1,5 @@
 import CarrelHTTP
 import CarrelUpstream
-import CarrelWeb
 
 /// `/sign-in/oidc` and `/sign-in/oidc/callback`: to the provider and back.
 struct SignOnRoutes {
@@ -112,11 +111,6 @@ struct SignOnRoutes {
     }
 
     private static func page(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
-        guard let asset = WebAssets.named("sign-on-failed.html") else { throw ServerError(.notFound, "there is no such page") }
-        return HTTPResponse.html(
-            String(decoding: asset.bytes, as: UTF8.self).replacing("<!-- problem -->", with: sentence),
-            status: status,
-            headers: ["Content-Security-Policy": WebAssets.contentSecurityPolicy]
-        )
+        try Page.door("sign-on-failed", ["problem": .plain(sentence)], status: status)
     }
 }

@@ -15,7 +15,7 @@ final class UpstreamMemory: Sendable {
     private let policy: FailPolicy
     private let database: any Database
     private let clock: any WallClock
-    private let fingerprint: HMACSHA256
+    private let subjects: UpstreamSubjects
 
     /// What is stored of tokens and names is their HMAC under the secret, of 32 bytes.
     init(source: String, policy: FailPolicy, database: any Database, clock: any WallClock, secret: Secret) {
@@ -23,7 +23,7 @@ final class UpstreamMemory: Sendable {
         self.policy = policy
         self.database = database
         self.clock = clock
-        fingerprint = HMACSHA256(key: secret)
+        subjects = UpstreamSubjects(secret: secret)
     }
 
     /// What is known of a token; nil for one that was never seen.
@@ -34,13 +34,13 @@ final class UpstreamMemory: Sendable {
 
     /// What is known of somebody by the name that they signed in with; nil for one who never did.
     func record(named name: String, product: String) async throws -> UpstreamStore.Record? {
-        let (subject, product) = (subject("name", name.lowercased()), Self.kept(product))
+        let (subject, product) = (subject(named: name), Self.kept(product))
         return try await database.read { try UpstreamStore.record(ofAccount: subject, product: product, in: $0) }
     }
 
     /// Somebody signed in, and their account, by a name that says nothing to others.
     func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
-        let subject = subject("name", name.lowercased())
+        let subject = subject(named: name)
         let (hash, now, entry) = (hash(of: token), clock.now, audit(subject))
         try await database.write { [source] transaction in
             try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
@@ -51,7 +51,7 @@ final class UpstreamMemory: Sendable {
     /// A token got a successor, which is the same account's. The old one stays what it is until the system says otherwise.
     func renewed(_ token: String, to fresh: String, _ known: UpstreamStore.Record?, _ audit: (String) -> Audit.Entry) async throws
     {
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, entry) = (hash(of: fresh), clock.now, audit(subject))
         try await database.write { [source] transaction in
             try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
@@ -87,7 +87,7 @@ final class UpstreamMemory: Sendable {
         let now = clock.now
         let isKept = kept == nil ? known?.answer == nil : known?.answer.map { $0.bytes == kept && isFresh($0.at, now) } ?? false
         if let known, !isDue(known, now), known.memory.isSuspended == isSuspended, isKept { return }
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let allowed = answer.issues.map { Set($0) }
         let isActive = answer.state == .active
         let (hash, answerBytes) = (hash(of: token), kept)
@@ -100,7 +100,7 @@ final class UpstreamMemory: Sendable {
 
     /// The system granted a product, or refused it.
     func ruled(_ isGranted: Bool, on product: String, token: String, _ known: UpstreamStore.Record?) async throws {
-        let subject = known?.subject ?? subject("token", token)
+        let subject = known?.subject ?? subject(ofToken: token)
         let (hash, now, product) = (hash(of: token), clock.now, Self.kept(product))
         if isGranted {
             let isGrantDue: Bool
@@ -120,7 +120,7 @@ final class UpstreamMemory: Sendable {
     }
 
     /// What answers and grants for an account are filed under, where a token was never seen before.
-    func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject("token", token) }
+    func subject(of token: String, _ known: UpstreamStore.Record?) -> String { known?.subject ?? subject(ofToken: token) }
 
     // MARK: What is written, and how often
 
@@ -143,15 +143,9 @@ final class UpstreamMemory: Sendable {
         !product.isEmpty && product.utf8.count <= maxProductBytes && !product.utf8.contains(0) ? product : nil
     }
 
-    private func hash(of token: String) -> [UInt8] { mac("token", token) }
+    private func hash(of token: String) -> [UInt8] { subjects.hash(of: token, from: source) }
 
-    private func subject(_ kind: String, _ text: String) -> String {
-        "\(source)/\(Base64URL.encode(mac("subject-\(kind)", text).prefix(16)))"
-    }
+    private func subject(named name: String) -> String { subjects.subject(named: name, from: source) }
 
-    private func mac(_ purpose: String, _ text: String) -> [UInt8] {
-        var message: [UInt8] = []
-        for part in [purpose, source, text] { message += "\(part.utf8.count):\(part)".utf8 }
-        return fingerprint.authenticate(message.rawSpan)
-    }
+    private func subject(ofToken token: String) -> String { subjects.subject(ofToken: token, from: source) }
 }

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelJSON
 package import CarrelStore
 import CarrelSubscription
 
@@ -52,9 +53,22 @@ package enum UpstreamStore {
         """
     )
 
+    static let sources = SQL("SELECT DISTINCT source FROM upstream_tokens ORDER BY source")
+    static let tokensOfSubject = SQL(
+        "SELECT source, state, confirmed_at FROM upstream_tokens WHERE subject = $1 ORDER BY confirmed_at, token_hash"
+    )
+    static let grantsOfSubject = SQL(
+        "SELECT product_id, granted_at FROM upstream_grants WHERE subject = $1 ORDER BY granted_at, product_id"
+    )
+    static let deleteTokensOfSubject = SQL("DELETE FROM upstream_tokens WHERE subject = $1")
+    static let deleteAccountOfSubject = SQL("DELETE FROM upstream_accounts WHERE subject = $1")
+    static let deleteGrantsOfSubject = SQL("DELETE FROM upstream_grants WHERE subject = $1")
+
+
     package static let statements = [
         token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, removeOldTokens,
-        removeOldAccounts, removeOldGrants,
+        removeOldAccounts, removeOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject,
+        deleteAccountOfSubject, deleteGrantsOfSubject,
     ]
 
     /// What is known of a token and its account.
@@ -169,5 +183,40 @@ package enum UpstreamStore {
     /// Removes some of the grants that no policy may remember any more; returns how many.
     static func removeOldGrants(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeOldGrants, [.instant(now - FailPolicy.longestMemory), .integer(Int64(limit))])
+    }
+
+    // MARK: Personal data
+
+    /// The systems that a token is remembered of; each other row goes with a token.
+    static func sources(in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(sources, []).map { try $0.text(0) }
+    }
+
+    /// What systems said of somebody, as it is exported; nil where nothing is remembered.
+    static func export(of subject: String, in transaction: any Transaction) throws -> JSON? {
+        let tokens = try transaction.rows(tokensOfSubject, [.text(subject)])
+        let known = try transaction.row(account, [.text(subject)])
+        let grants = try transaction.rows(grantsOfSubject, [.text(subject)])
+        guard !tokens.isEmpty || known != nil || !grants.isEmpty else { return nil }
+        let answer = try known.flatMap { row in try row.instantIfPresent(2).map { (try row.blob(1), $0) } }
+        return [
+            "id": .string(subject), "system": .string(String(subject.prefix { $0 != "/" })),
+            "suspended": try known.map { .bool(try $0.integer(0) != 0) } ?? .null,
+            "answer": answer.map { .string(String(decoding: $0.0, as: UTF8.self)) } ?? .null,
+            "answeredAt": .init(answer?.1),
+            "tokens": .array(
+                try tokens.map { ["state": .string(try $0.text(1)), "confirmedAt": .init(try $0.instant(2))] }
+            ),
+            "products": .array(
+                try grants.map { ["product": .string(try $0.text(0)), "grantedAt": .init(try $0.instant(1))] }
+            ),
+        ]
+    }
+
+    /// Forgets what systems said of somebody.
+    static func delete(_ subject: String, in transaction: any Transaction) throws {
+        for statement in [deleteTokensOfSubject, deleteAccountOfSubject, deleteGrantsOfSubject] {
+            _ = try transaction.run(statement, [.text(subject)])
+        }
     }
 }

@@ -7,7 +7,7 @@ enum Page {
 
     /// A file as it is.
     static func file(_ name: String, _ request: HTTPRequest, status: HTTPStatus = .ok) throws -> HTTPResponse {
-        guard let asset = WebAssets.named(name) else { throw missing }
+        guard let asset = WebAssets.named(name), !name.hasSuffix(partSuffix) else { throw missing }
         return file(asset, request, status: status)
     }
 
@@ -26,20 +26,25 @@ enum Page {
 
     /// The comments that are places in pages with forms. What somebody typed is escaped, and cannot be one.
     private static let places = ["problem", "next", "name", "sign-on"]
+    /// Files that are no pages by themselves end in this.
+    private static let partSuffix = ".part"
 
-    /// A page with a form, which is told what only the server knows.
+    /// One of the small pages for people who are not signed in, which is told what only the server knows.
     ///
     /// It is stored nowhere. Its address is told to our own pages only, so that a form that is sent from it comes with an
     /// `Origin`, which a page that tells its address to nobody leaves out.
     /// - Parameters:
-    ///   - name: the file.
+    ///   - name: the file that holds the page's title, in its first line, and what is inside the shell that they share.
     ///   - parts: what takes the place of the comments `<!-- problem -->` and so on in it; nothing where there is none.
     ///   - status: the status.
     /// - Returns: the page.
     /// - Throws: when there is no such file.
-    static func form(_ name: String, _ parts: [String: Markup], status: HTTPStatus = .ok) throws -> HTTPResponse {
-        guard let asset = WebAssets.named(name) else { throw missing }
-        var text = String(decoding: asset.bytes, as: UTF8.self)
+    static func door(_ name: String, _ parts: [String: Markup] = [:], status: HTTPStatus = .ok) throws -> HTTPResponse {
+        guard let shell = WebAssets.named("door.html"), let inside = WebAssets.named(name + partSuffix) else { throw missing }
+        let lines = String(decoding: inside.bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        var text = String(decoding: shell.bytes, as: UTF8.self)
+            .replacing("<!-- title -->", with: lines[0])
+            .replacing("<!-- body -->", with: lines[1])
         for place in places { text = text.replacing("<!-- \(place) -->", with: parts[place]?.text ?? "") }
         return HTTPResponse.html(
             text,

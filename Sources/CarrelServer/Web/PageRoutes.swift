@@ -1,5 +1,4 @@
 import CarrelHTTP
-import CarrelWeb
 
 /// The pages for people, and what they load.
 struct PageRoutes {
@@ -11,7 +10,7 @@ struct PageRoutes {
             guard [.get, .head].contains(request.method), request.headers["Accept"]?.contains("text/html") == true else {
                 return nil
             }
-            return try? Page.file("not-found.html", request, status: .notFound)
+            return try? Page.door("not-found", status: .notFound)
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "admin{/}") { request, _ in

@@ -32,7 +32,7 @@ struct SignInRoutes {
         }
         router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
             guard let account = try await desk.account(ofResetLink: parameters["token"]) else { return try Self.ended(request) }
-            return try Page.form("reset.html", ["name": .plain(account.name)])
+            return try Page.door("reset", ["name": .plain(account.name)])
         }
         router.on(.post, "reset/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
             try await reset(request, parameters["token"])
@@ -65,7 +65,7 @@ struct SignInRoutes {
         if let signOnLabel {
             parts["sign-on"] = .link(signOnLabel, to: "/sign-in/oidc?to=\(PercentEncoding.encode(path))")
         }
-        return try Page.form("sign-in.html", parts, status: status)
+        return try Page.door("sign-in", parts, status: status)
     }
 
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -111,7 +111,7 @@ struct SignInRoutes {
         if let other = try await callers.session(request)?.account, other.id != account.id {
             parts["problem"] = .notice("This browser is signed in as \(other.name), who will be signed out.")
         }
-        return try Page.form("sign-in-link.html", parts)
+        return try Page.door("sign-in-link", parts)
     }
 
     /// Signs in by a link: only the form of our own page asks for it.
@@ -134,7 +134,7 @@ struct SignInRoutes {
         guard let account = try await desk.account(ofResetLink: token) else { return try Self.ended(request) }
         let form = try await request.form(upTo: Self.formLimit)
         func again(_ sentence: String) throws -> HTTPResponse {
-            try Page.form("reset.html", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
+            try Page.door("reset", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
         }
         guard let password = form["password"], form["again"] == password else {
             return try again("The two passwords differ. Type the new one twice.")
@@ -148,9 +148,7 @@ struct SignInRoutes {
     }
 
     private static func ended(_ request: HTTPRequest) throws -> HTTPResponse {
-        var response = try Page.file("link-ended.html", request, status: .forbidden)
-        response.headers["Cache-Control"] = "no-store"
-        return response
+        try Page.door("link-ended", status: .forbidden)
     }
 
     /// Where to go on: one of our own paths, as a link could say anything.

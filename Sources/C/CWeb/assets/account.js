@@ -94,8 +94,40 @@ async function showDevices() {
   const { devices } = await getJSON(`${root}/devices`);
   known = new Map(devices.map((device) => [device.id, device]));
   const held = devices.filter((device) => device.freedAt === null);
-  fill('devices', held.map((device) => row(device.name, `Since ${day(device.createdAt)}, last signed in ${day(device.seenAt)}`,
-    ender('Remove', device.name, `/devices/${encodeURIComponent(device.id)}`, `${device.name} is signed out.`, showPlaces))), 'No app is signed in.');
+  fill('devices', held.map(deviceRow), 'No app is signed in.');
+}
+
+/** @param {any} device */
+function deviceRow(device) {
+  const path = `/devices/${encodeURIComponent(device.id)}`;
+  const rename = make('button', { type: 'button', class: 'row-end', text: 'Rename', 'aria-label': `Rename ${device.name}` });
+  const ends = make('div', { class: 'row-ends' }, rename, ender('Remove', device.name, path, `${device.name} is signed out.`, showPlaces));
+  const detail = `${device.name === device.appName ? '' : `Its app says ${device.appName}. `}Since ${day(device.createdAt)}, last signed in ${day(device.seenAt)}`;
+  const element = row(device.name, detail, ends);
+  rename.addEventListener('click', () => {
+    const input = make('input', { value: device.name, maxlength: 100, required: true, 'aria-label': `New name of ${device.name}`, autocomplete: 'off' });
+    const form = make('form', { class: 'form rename' }, make('p', { class: 'field' }, input),
+      make('button', { class: 'button button-quiet', type: 'submit', text: 'Save' }),
+      make('button', { class: 'button button-quiet', type: 'button', text: 'Cancel', onclick: () => {
+        const again = deviceRow(device);
+        element.replaceWith(again);
+        again.querySelector('button')?.focus();
+      } }));
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      attempt(async () => {
+        const name = input.value.trim();
+        const known = await send('PATCH', `${root}${path}`, { name: name === device.appName ? null : name });
+        await showPlaces();
+        const again = [...document.querySelectorAll('#devices button')].find((button) => button.ariaLabel === `Rename ${known.name}`);
+        /** @type {HTMLElement|undefined} */ (again)?.focus();
+        return `It is called ${known.name}.`;
+      });
+    });
+    element.replaceChildren(form);
+    input.select();
+  });
+  return element;
 }
 
 async function showSessions() {
@@ -171,6 +203,13 @@ onSubmit('erase-form', async (form) => {
   forgetReader();
   location.assign('/');
 });
+
+byId('sign-out').addEventListener('click', () => attempt(async () => {
+  await new Outbox().flush(); // places not sent yet
+  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  forgetReader();
+  location.assign('/');
+}));
 
 byId('end-others').addEventListener('click', () => attempt(async () => {
   const { ended } = await send('DELETE', `${root}/sessions`);

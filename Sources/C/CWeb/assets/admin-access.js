@@ -1,7 +1,9 @@
-// How an account gets in: its password, links, app passwords, identities at providers; and the credentials that it was given.
+// How an account gets in: devices and sessions, its password, links, app passwords, identities at providers.
 
 import { call, query } from './admin-api.js';
-import { action, ask, attempt, form, section, table, time } from './admin-parts.js';
+import { placeSections } from './admin-devices.js';
+import { action, attempt, form, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @type {Record<string, string>} */
@@ -13,43 +15,38 @@ const scopes = { opds: 'feeds and downloads', sync: 'listening positions' };
  * @returns {Promise<Node[]>}
  */
 export async function accessSections(me, account, path, act) {
-  const [{ appPasswords }, { identities }] = await Promise.all([call('GET', `${path}/app-passwords`), call('GET', `${path}/identities`)]);
+  const [places, { appPasswords }, { identities }] = await Promise.all([
+    placeSections(me, account, path, act), call('GET', `${path}/app-passwords`), call('GET', `${path}/identities`),
+  ]);
   const mayChange = me.may('accounts.change');
   return [
+    ...places,
     ...(mayChange ? [section('Password and links', passwordForm(account, path, act), links(account, path))] : []),
     section('App passwords',
       table('App passwords', ['Name', 'Opens', 'Made', 'Last used', 'Until', ''], appPasswords.map((/** @type {any} */ known) => [
         known.name, known.scopes.map((/** @type {string} */ scope) => scopes[scope] ?? scope).join(', '),
         time(known.createdAt), time(known.seenAt), known.expiresAt ? time(known.expiresAt) : 'it is revoked',
-        mayChange ? action('Revoke', () => act(async () => {
-          await call('DELETE', `${path}/app-passwords/${encodeURIComponent(known.id)}`);
-          return `Revoked ${known.name}.`;
-        }), known.name) : null,
-      ]), 'No app passwords: reading apps sign in with them, and their owner makes them.')),
+        mayChange ? action('Revoke', async () => {
+          if (!await ask(`Revoke ${known.name}? What signs in with it is refused at once.`, 'Revoke')) return;
+          await act(async () => {
+            await call('DELETE', `${path}/app-passwords/${encodeURIComponent(known.id)}`);
+            return `Revoked ${known.name}.`;
+          });
+        }, known.name) : null,
+      ]), 'No app passwords: reading apps sign in with them.'),
+      mayChange ? appPasswordForm(path) : null),
     section('Identities',
       table('Identities', ['Subject', 'At the provider', 'Last used', ''], identities.map((/** @type {any} */ known) => [
         known.subject, make('code', { text: known.issuer }), time(known.seenAt),
         mayChange ? action('Unlink', async () => {
           if (!await ask(`Unlink ${known.subject}? Who signs in with it is somebody else from then on.`, 'Unlink')) return;
-          act(async () => {
+          await act(async () => {
             await call('DELETE', `${path}/identities${query({ issuer: known.issuer, subject: known.subject })}`);
             return `Unlinked ${known.subject}.`;
           });
         }, known.subject) : null,
       ]), 'Nobody signs in to it at a provider.'),
       mayChange ? identityForm(path, act) : null),
-    ...(me.may('holdings.change') ? [section('Edition credentials',
-      make('p', { class: 'quiet', text: 'What its apps download editions with. Void, they stop opening within a second; an app that may still read asks for new ones.' }),
-      make('p', { class: 'actions' }, make('button', {
-        type: 'button', class: 'button button-quiet', id: 'void-credentials', text: 'Void its credentials',
-        onclick: async () => {
-          if (!await ask(`Void every credential that ${account.name} was given?`, 'Void them')) return;
-          await attempt(async () => {
-            await call('POST', 'credentials/revoke', { account: account.name });
-            return `The credentials of ${account.name} are void.`;
-          });
-        },
-      })))] : []),
   ];
 }
 
@@ -61,10 +58,10 @@ function passwordForm(account, path, act) {
       { name: 'username', label: 'Name', value: account.name, autocomplete: 'username', hidden: true },
       { name: 'password', label: 'New password', type: 'password', required: true, autocomplete: 'new-password', hint: 'All its sessions end.' },
     ],
-    onsubmit: ({ password }) => act(async () => {
+    onsubmit: async ({ password }) => {
       await call('PATCH', path, { password });
-      return `Set the password of ${account.name}.`;
-    }),
+      await act(async () => `Set the password of ${account.name}.`);
+    },
   });
 }
 
@@ -93,9 +90,27 @@ function identityForm(path, act) {
       { name: 'issuer', label: 'Issuer', required: true, hint: 'The provider’s address, as it calls itself.' },
       { name: 'subject', label: 'Subject', required: true, hint: 'Who it is there: a name or an address of mail proves nothing.' },
     ],
-    onsubmit: (values) => act(async () => {
+    onsubmit: async (values) => {
       await call('POST', `${path}/identities`, values);
-      return `Linked ${values.subject}.`;
-    }),
+      await act(async () => `Linked ${values.subject}.`);
+    },
   });
+}
+
+/** Makes an app password, for somebody who cannot do so on their own page. @param {string} path */
+function appPasswordForm(path) {
+  const shown = make('output', { class: 'secret', hidden: true });
+  return make('div', {}, form({
+    name: 'app-password', verb: 'Make an app password', quiet: true,
+    fields: [
+      { name: 'name', label: 'What is it for?', required: true, maxlength: 100 },
+      { name: 'scope', label: 'Opens', options: [['opds', scopes.opds], ['sync', scopes.sync], ['both', 'both']] },
+    ],
+    onsubmit: async ({ name, scope }) => {
+      const made = await call('POST', `${path}/app-passwords`, { name, scopes: scope === 'both' ? ['opds', 'sync'] : [scope] });
+      shown.textContent = made.password;
+      shown.hidden = false;
+      return `The password for ${made.name} is shown once: hand it over.`;
+    },
+  }), shown);
 }

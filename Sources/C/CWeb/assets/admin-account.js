@@ -1,79 +1,95 @@
-// One account: what it is, its devices and sessions, what it holds, and why it may or may not read something.
+// One account, in four parts: what it is, what it holds, how it gets in, what is known about the person.
 
 import { accessSections } from './admin-access.js';
-import { call, query } from './admin-api.js';
-import { action, ask, attempt, facts, form, heading, instantOf, mark, section, table, time } from './admin-parts.js';
+import { call } from './admin-api.js';
+import { explainForm } from './admin-explain.js';
+import { attempt, facts, form, mark, refresh, section, time } from './admin-parts.js';
+import { holdingSections } from './admin-holdings.js';
+import { personalSections } from './admin-personal.js';
+import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
-/** @param {import('./admin.js').Me} me @param {string} id @returns {Promise<Node[]>} */
-export async function accountView(me, id) {
+/** @type {{key: string, name: string, needs: string}[]} */
+const parts = [
+  { key: '', name: 'Account', needs: 'accounts.read' },
+  { key: 'holdings', name: 'Plans and purchases', needs: 'accounts.read' },
+  { key: 'access', name: 'Devices and sign-in', needs: 'accounts.read' },
+  { key: 'data', name: 'Personal data', needs: 'personal-data' },
+];
+
+/** @param {import('./admin.js').Me} me @param {string} rest the account's id, and which part @returns {Promise<Node[]>} */
+export async function accountView(me, rest) {
+  const [id, key = ''] = rest.split('/');
   const path = `accounts/${encodeURIComponent(id)}`;
-  const [account, { role }, { devices }, { sessions }, holdings, { plans }, { orders }] = await Promise.all([
-    call('GET', path), call('GET', `${path}/role`), call('GET', `${path}/devices`), call('GET', `${path}/sessions`),
-    call('GET', `${path}/entitlement`), me.may('plans.read') ? call('GET', 'plans') : { plans: [] },
-    call('GET', path).then((known) => call('GET', `orders${query({ account: known.name, limit: 1000 })}`)),
-  ]);
+  const [account, { role }] = await Promise.all([call('GET', path), call('GET', `${path}/role`)]);
   /** Does something to the account, then shows it anew. @param {() => Promise<string|void>} work */
   const act = (work) => attempt(async () => {
     const text = await work();
-    dispatchEvent(new HashChangeEvent('hashchange'));
+    await refresh();
     return text;
   });
-  const { name } = account;
-  const access = await accessSections(me, account, path, act);
+  const shown = parts.filter((part) => me.may(part.needs));
+  const part = shown.find((known) => known.key === key) ?? shown[0];
   return [
-    heading(name, account.suspended ? 'Suspended: nothing is granted to it.' : ''),
-    section('Account',
-      facts([['Name', name], ['Id', make('code', { text: id })], ['Role', role], ['State', account.suspended ? mark('suspended', 'bad') : mark('open', 'good')]]),
-      me.may('accounts.change') ? changes(account, path, act) : null),
-    ...(me.may('staff.manage') ? [section('Role', roleForm(role, path, act))] : []),
-    section('Plans and products',
-      table('Plans', ['Plan', 'From', 'Until', ''], holdings.subscriptions.map((/** @type {any} */ held) => [
-        held.plan, time(held.start), held.end ? time(held.end) : 'until it is ended',
-        me.may('holdings.change') && !isOver(held.end) ? action('End', async () => {
-          if (await ask(`End the plan ${held.plan} of ${name} now?`, 'End it')) act(async () => { await call('POST', `subscriptions/${held.id}/end`, {}); return `Ended ${held.plan}.`; });
-        }, held.plan) : null,
-      ]), 'No plan.'),
-      table('Products', ['Product', 'How', 'Until', ''], holdings.purchases.map((/** @type {any} */ held) => [
-        held.product, held.kind, held.end ? time(held.end) : 'for good',
-        me.may('holdings.change') && !isOver(held.end) ? action('Take back', async () => {
-          if (await ask(`Take ${held.product} back from ${name}?`, 'Take it back')) act(async () => { await call('POST', `purchases/${held.id}/end`, {}); return `Took ${held.product} back.`; });
-        }, held.product) : null,
-      ]), 'No single products.'),
-      me.may('holdings.change') ? make('div', { class: 'forms' }, grantForm(plans, path, act), giveForm(path, act)) : null),
-    section('Why, or why not', explainForm(path)),
-    section('Devices',
-      table('Devices', ['Device', 'Signed in', 'Last seen', ''], devices.map((/** @type {any} */ device) => [
-        device.name, time(device.createdAt), time(device.seenAt),
-        device.freedAt ? mark('signed out', 'calm') : me.may('accounts.change') ? action('Revoke', () => act(async () => { await call('DELETE', `${path}/devices/${device.id}`); return `Revoked ${device.name}.`; }), device.name) : null,
-      ]), 'No device has signed in.'),
-      devices.length > 0 && me.may('accounts.change') ? make('p', { class: 'actions' }, make('button', {
-        type: 'button', class: 'button button-quiet', text: 'Reset all devices',
-        onclick: async () => { if (await ask(`Sign every device of ${name} out?`, 'Reset them')) act(async () => `Revoked ${(await call('DELETE', `${path}/devices`)).revoked} devices.`); },
-      })) : null),
-    section('Sessions', table('Sessions', ['Since', 'Last used', 'Until', ''], sessions.map((/** @type {any} */ session) => [
-      time(session.createdAt), time(session.seenAt), time(session.expiresAt),
-      me.may('accounts.change') ? action('End', () => act(async () => { await call('DELETE', `${path}/sessions/${session.id}`); return 'Ended the session.'; })) : null,
-    ]), 'Not signed in anywhere.')),
-    ...access,
-    section('Orders', table('Orders', ['Order', 'Title', 'State', 'Placed'], orders.map((/** @type {any} */ order) => [
-      make('code', { text: order.id }), make('code', { text: order.title }), order.state, time(order.createdAt),
-    ]), 'No orders.')),
+    make('div', { class: 'heading' },
+      make('p', { class: 'trail' }, make('a', { href: '#/accounts', text: 'Accounts' })),
+      make('h1', { text: account.name }),
+      make('p', { class: 'marks' }, account.suspended ? mark('suspended', 'bad') : mark('open', 'good'), role === 'reader' ? null : mark(role, 'calm'))),
+    make('nav', { class: 'parts', 'aria-label': 'Parts of the account' }, make('ul', {}, ...shown.map((known) => make('li', {}, make('a', {
+      href: `#/accounts/${encodeURIComponent(id)}${known.key ? `/${known.key}` : ''}`, 'aria-current': known === part ? 'page' : null, text: known.name,
+    }))))),
+    ...(part.key === 'holdings' ? await holdingSections(me, account, path, act)
+      : part.key === 'access' ? await accessSections(me, account, path, act)
+        : part.key === 'data' ? personalSections(account, path) : overview(me, account, role, path, act)),
   ];
 }
 
-/** @param {string|null} end */
-const isOver = (end) => end !== null && new Date(end) <= new Date();
+/**
+ * @param {import('./admin.js').Me} me @param {any} account @param {string} role @param {string} path
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act
+ * @returns {Node[]}
+ */
+function overview(me, account, role, path, act) {
+  return [
+    section('Account',
+      facts([
+        ['Name', account.name], ['Id', make('code', { text: account.id })], ['Role', role], ['Created', time(account.createdAt)],
+        ['Signs in', account.hasPassword ? 'with a password' : 'by links or elsewhere'],
+        ['Devices at once', account.deviceLimit === null ? 'as its plan or the configuration says' : String(account.deviceLimit)],
+      ]),
+      me.may('accounts.change') ? make('p', { class: 'actions' }, suspension(account, path, act)) : null),
+    section('Why, or why not', make('p', { class: 'quiet', text: 'Asks every source, in the order in which apps are answered.' }), explainForm(account.name)),
+    ...(me.may('accounts.change') ? [section('Device limit', limitForm(account, path, act))] : []),
+    ...(me.may('staff.manage') ? [section('Role', roleForm(role, path, act))] : []),
+  ];
+}
 
 /** @param {any} account @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
-function changes(account, path, act) {
-  const suspend = account.suspended
-    ? make('button', { type: 'button', class: 'button button-quiet', text: 'Resume', onclick: () => act(async () => { await call('PATCH', path, { suspended: false }); return `Resumed ${account.name}.`; }) })
-    : make('button', {
-      type: 'button', class: 'button button-quiet', text: 'Suspend',
-      onclick: async () => { if (await ask(`Suspend ${account.name}? Nothing will be granted to it.`, 'Suspend')) act(async () => { await call('PATCH', path, { suspended: true }); return `Suspended ${account.name}.`; }); },
-    });
-  return make('p', { class: 'actions' }, suspend);
+function suspension(account, path, act) {
+  /** @param {string} text @param {boolean} suspended @param {string} done */
+  const button = (text, suspended, done) => make('button', {
+    type: 'button', class: 'button button-quiet', text,
+    onclick: async () => {
+      if (suspended && !await ask(`Suspend ${account.name}? Nothing will be granted to it.`, 'Suspend')) return;
+      await act(async () => { await call('PATCH', path, { suspended }); return done; });
+    },
+  });
+  return account.suspended ? button('Resume', false, `Resumed ${account.name}.`) : button('Suspend', true, `Suspended ${account.name}.`);
+}
+
+/** @param {any} account @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
+function limitForm(account, path, act) {
+  return form({
+    name: 'limit', verb: 'Set the limit', quiet: true, keeps: true,
+    fields: [{
+      name: 'limit', label: 'Devices at once', type: 'number', min: 0, value: account.deviceLimit === null ? '' : String(account.deviceLimit),
+      hint: 'Empty: what its plan or the configuration says. Devices that are signed in stay.',
+    }],
+    onsubmit: async ({ limit }) => {
+      const changed = await call('PATCH', path, { deviceLimit: limit === '' ? null : Number(limit) });
+      await act(async () => (changed.deviceLimit === null ? 'Its plan or the configuration says how many devices.' : `The limit is ${changed.deviceLimit}.`));
+    },
+  });
 }
 
 /** @param {string} role @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
@@ -84,54 +100,9 @@ function roleForm(role, path, act) {
       name: 'role', label: 'May do', value: role,
       options: [['reader', 'reader: nothing here'], ['support', 'support: accounts and orders'], ['admin', 'admin: all but staff'], ['owner', 'owner: everything']],
     }],
-    onsubmit: (values) => act(async () => { await call('PUT', `${path}/role`, values); return `The role is ${values.role}.`; }),
-  });
-}
-
-/** @param {any[]} plans @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
-function grantForm(plans, path, act) {
-  if (plans.length === 0) return make('p', { class: 'quiet' }, 'There are no plans yet: ', make('a', { href: '#/plans', text: 'make one' }), '.');
-  return form({
-    name: 'grant', verb: 'Grant the plan', quiet: true,
-    fields: [
-      { name: 'plan', label: 'Plan', options: plans.map((plan) => [plan.name, plan.name]) },
-      { name: 'start', label: 'From', type: 'datetime-local', hint: 'Empty: now.' },
-      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: until it is ended.' },
-    ],
-    onsubmit: ({ plan, start, end }) => act(async () => {
-      await call('POST', `${path}/subscriptions`, { plan, start: instantOf(start), end: instantOf(end) });
-      return `Granted ${plan}.`;
-    }),
-  });
-}
-
-/** @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
-function giveForm(path, act) {
-  return form({
-    name: 'give', verb: 'Give the product', quiet: true,
-    fields: [
-      { name: 'product', label: 'Product id', required: true, maxlength: 256 },
-      { name: 'kind', label: 'How', options: [['purchase', 'purchase'], ['gift', 'gift']] },
-      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: for good.' },
-    ],
-    onsubmit: ({ product, kind, end }) => act(async () => {
-      await call('POST', `${path}/purchases`, { product, kind, end: instantOf(end) });
-      return `Gave ${product}.`;
-    }),
-  });
-}
-
-/** @param {string} path */
-function explainForm(path) {
-  const answer = make('div', { id: 'explanation', 'aria-live': 'polite' });
-  return make('div', {}, form({
-    name: 'explain', verb: 'Explain', quiet: true, keeps: true,
-    fields: [{ name: 'product', label: 'Product id', required: true }],
-    onsubmit: async ({ product }) => {
-      const found = await call('GET', `${path}/entitlement${query({ product })}`);
-      answer.replaceChildren(
-        make('p', {}, mark(found.verdict, found.verdict === 'granted' ? 'good' : 'bad'), found.rule ? ` by ${found.rule}` : '', found.state ? '' : ' (the catalog has no such product)'),
-        table('Rules', ['Rule', 'Says', 'Because'], found.findings.map((/** @type {any} */ finding) => [finding.rule, finding.effect, finding.reason]), 'No rule speaks of it.'));
+    onsubmit: async (values) => {
+      await call('PUT', `${path}/role`, values);
+      await act(async () => `The role is ${values.role}.`);
     },
-  }), answer);
+  });
 }

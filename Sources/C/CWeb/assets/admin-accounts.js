@@ -1,6 +1,7 @@
 // Accounts: found by a part of their names, and created.
 
 import { call, query } from './admin-api.js';
+import { explainForm } from './admin-explain.js';
 import { form, heading, mark, more, section, table, time } from './admin-parts.js';
 import { make } from './dom.js';
 
@@ -51,6 +52,7 @@ export function accountsView(me) {
   return [
     heading('Accounts'),
     section('Find', search, list),
+    section('Why, or why not', make('p', { class: 'quiet', text: 'For anybody who signs in, also those whom only a system upstream knows.' }), explainForm()),
     ...(me.may('accounts.change') ? [section('New account', create)] : []),
   ];
 }

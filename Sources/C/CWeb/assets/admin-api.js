@@ -44,7 +44,11 @@ export async function call(method, path, body) {
   } catch {
     throw new Refusal(0, { detail: 'the server does not answer' });
   }
-  const text = await response.text();
+  return answered(response.status, await response.text());
+}
+
+/** What an answer says. @param {number} status @param {string} text @returns {any} */
+function answered(status, text) {
   /** @type {any} */
   let value = null;
   try {
@@ -52,17 +56,49 @@ export async function call(method, path, body) {
   } catch {
     value = {};
   }
-  if (response.ok) return value;
-  const refusal = new Refusal(response.status, value ?? {});
+  if (status >= 200 && status < 300) return value;
+  const refusal = new Refusal(status, value ?? {});
   if (refusal.code === 'request.unauthenticated') over();
   throw refusal;
 }
 
-/** @param {Record<string, string|number|null|undefined>} parameters those that are empty are left out */
+/**
+ * Sends a file as it is, however long that takes.
+ * @param {'POST'|'PUT'} method @param {string} path below `/admin/v1/` @param {File} file
+ * @param {AbortSignal} signal stops it
+ * @param {(sent: number, total: number) => void} onprogress
+ * @returns {Promise<any>} the answer's JSON
+ */
+export function upload(method, path, file, signal, onprogress) {
+  // Only this kind of request tells how far it is.
+  const request = new XMLHttpRequest();
+  return new Promise((resolve, reject) => {
+    request.open(method, `/admin/v1/${path}`);
+    request.setRequestHeader('Accept', 'application/json');
+    request.setRequestHeader('X-Carrel-Admin', 'page');
+    request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+    request.upload.addEventListener('progress', (event) => onprogress(event.loaded, event.total));
+    request.upload.addEventListener('load', () => onprogress(file.size, file.size));
+    request.addEventListener('load', () => {
+      try {
+        resolve(answered(request.status, request.responseText));
+      } catch (error) {
+        reject(error);
+      }
+    });
+    request.addEventListener('error', () => reject(new Refusal(0, { detail: 'the line to the server broke' })));
+    request.addEventListener('abort', () => reject(new Error('it was stopped')));
+    signal.addEventListener('abort', () => request.abort());
+    request.send(file);
+  });
+}
+
+/** @param {Record<string, string|number|string[]|null|undefined>} parameters those that are empty are left out; a list is one for each */
 export function query(parameters) {
   const made = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== null && value !== undefined && value !== '') made.set(name, String(value));
+    if (Array.isArray(value)) for (const one of value) made.append(name, one);
+    else if (value !== null && value !== undefined && value !== '') made.set(name, String(value));
   }
   const text = made.toString();
   return text ? `?${text}` : '';

@@ -1,22 +1,32 @@
 // Titles and editions: what there is to sell, lend and subscribe to.
 
 import { call, query } from './admin-api.js';
-import { action, actions, ask, attempt, heading, mark, more, section, table, time } from './admin-parts.js';
+import { action, actions, attempt, heading, mark, more, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
+import { coverUpload, editionUpload, titleUpload } from './admin-upload.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Node[]} */
 export function catalogView(me) {
   const titles = make('div', { id: 'titles' });
   const editions = make('div', { id: 'editions' });
-  list(titles, 'titles', (/** @type {any[]} */ shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since'], shown.map((title) => [
+  const covers = make('div', { class: 'upload-place' });
+  const mayChange = me.may('catalog.change');
+  const reloadTitles = list(titles, 'titles', (/** @type {any[]} */ shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since', ''], shown.map((title) => [
     title.title ?? '', (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
-  ]), 'No titles: “carrel ingest” takes them in.'));
-  list(editions, 'editions', (/** @type {any[]} */ shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
+    mayChange ? coverUpload(title.id, title.title ?? title.id, covers) : null,
+  ]), mayChange ? 'No titles yet: send an audiobook below, or use “carrel ingest”.' : 'No titles yet.'));
+  const reloadEditions = list(editions, 'editions', (/** @type {any[]} */ shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
     edition.productId, title, edition.price,
     mark(edition.state, edition.state === 'published' ? 'good' : 'calm'), time(edition.issuedAt),
-    me.may('catalog.change') ? changes(edition, reload) : null,
-  ]), 'No editions: “carrel ingest EDITION --product-id ID” takes them in.'));
-  return [heading('Titles'), section('Editions', editions), section('Titles', titles)];
+    mayChange ? changes(edition, reload) : null,
+  ]), mayChange ? 'No editions yet: send one below, or use “carrel ingest”.' : 'No editions yet.'));
+  const reload = () => Promise.all([reloadTitles(), reloadEditions()]);
+  return [
+    heading('Titles', 'What there is to sell, lend and subscribe to.'),
+    section('Editions', editions), section('Titles', titles, covers),
+    ...(mayChange ? [titleUpload(reload), editionUpload(reload)] : []),
+  ];
 }
 
 /** @param {any} edition @param {() => unknown} reload */
@@ -47,7 +57,7 @@ function changes(edition, reload) {
     }, edition.productId));
 }
 
-/** Fills `place` with a list, page by page. @param {HTMLElement} place @param {string} name @param {(shown: any[], reload: () => unknown) => Node} show */
+/** Fills `place` with a list, page by page. @param {HTMLElement} place @param {string} name @param {(shown: any[], reload: () => unknown) => Node} show @returns {() => Promise<void>} */
 function list(place, name, show) {
   /** @type {any[]} */
   let shown = [];
@@ -58,4 +68,5 @@ function list(place, name, show) {
     place.replaceChildren(show(shown, () => load()), more(answer.next, load) ?? '');
   };
   load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  return () => load();
 }

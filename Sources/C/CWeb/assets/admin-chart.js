@@ -52,14 +52,15 @@ export function chart(title, slots, label, byKind = false) {
       return bar;
     });
   });
-  const lines = [0, 0.5, 1].map((share) => draw('line', { class: 'grid-line', x1: 0, x2: width, y1: height * (1 - share), y2: height * (1 - share) }));
+  const lines = (total === 0 ? [0, 1] : [0, 0.5, 1]).map((share) => draw('line', { class: 'grid-line', x1: 0, x2: width, y1: height * (1 - share), y2: height * (1 - share) }));
   const first = slots[0] ? label(slots[0].at) : '';
   const last = slots.at(-1) ? label(slots[slots.length - 1].at) : '';
   const filled = slots.filter((_, place) => sums[place] > 0);
   return make('figure', { class: 'chart' },
     make('figcaption', {}, make('span', { text: title }), make('strong', { text: total.toLocaleString() })),
     make('div', { class: 'chart-top quiet', 'aria-hidden': 'true', text: top.toLocaleString() }),
-    draw('svg', { viewBox: `0 -2 ${width} ${height + 4}`, role: 'img', preserveAspectRatio: 'none', 'aria-label': `${title}: ${total} from ${first} to ${last}` }, ...lines, ...bars),
+    make('div', { class: 'chart-field' }, draw('svg', { viewBox: `0 -2 ${width} ${height + 4}`, role: 'img', preserveAspectRatio: 'none', 'aria-label': `${title}: ${total} from ${first} to ${last}` }, ...lines, ...bars),
+    total === 0 ? make('p', { class: 'chart-empty quiet', 'aria-hidden': 'true', text: 'Nothing in this time' }) : null),
     make('div', { class: 'chart-ends quiet', 'aria-hidden': 'true' }, make('span', { text: first }), make('span', { text: last })),
     isNamed ? make('ul', { class: 'legend' }, ...order.map((kind, place) => make('li', { class: `legend-${Math.min(place, colours - 1)}`, text: `${kind} ${(kinds.get(kind) ?? 0).toLocaleString()}` }))) : null,
     make('details', {}, make('summary', { text: 'As a table' }),

@@ -3,6 +3,7 @@
 import { call } from './admin-api.js';
 import { chart } from './admin-chart.js';
 import { attempt, facts, heading, mark, section, time } from './admin-parts.js';
+import { size } from './admin-upload.js';
 import { make } from './dom.js';
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -35,17 +36,24 @@ export async function healthView() {
       attempt(() => load(by, count));
     },
   })));
-  await load('minute', 60);
+  const [, { slots: lastHour }] = await Promise.all([load('minute', 60), call('GET', 'statistics?by=minute&count=60')]);
+  /** @param {(slot: any) => number} part */
+  const sum = (part) => lastHour.reduce((/** @type {number} */ total, /** @type {any} */ slot) => total + part(slot), 0).toLocaleString();
+  const refusals = (/** @type {any} */ slot) => /** @type {number[]} */ (Object.values(slot.refusals)).reduce((total, count) => total + count, 0);
   const { database, queues, disk } = health;
   return [
     heading('Overview'),
+    make('dl', { class: 'tiles' },
+      tile('Server', health.draining ? mark('shutting down', 'bad') : mark(health.ready ? 'ready' : 'not ready', health.ready ? 'good' : 'bad'), `version ${health.version || '–'}`),
+      tile('Listening now', health.listeners.toLocaleString(), 'with a lease'),
+      tile('Sign-ins', sum((slot) => slot.signIns), 'of apps, in the last hour'),
+      tile('Refusals', sum(refusals), 'in the last hour')),
     section('Health', facts([
-      ['State', health.draining ? mark('shutting down', 'bad') : mark(health.ready ? 'ready' : 'not ready', health.ready ? 'good' : 'bad')],
-      ['Version', `${health.version || '–'}, environment ${health.environment}`],
       ['Running since', time(health.startedAt)],
-      ['Database', `${database.engine}, schema ${database.schema}, ${database.answers ? `answers in ${database.milliseconds} ms` : 'does not answer'}`],
+      ['Environment', health.environment],
+      ['Database', `${database.engine}, schema ${database.schema}`],
+      ['It answers', database.answers ? `in ${database.milliseconds} ms` : mark('no', 'bad')],
       ['Disk', disk ? `${size(disk.freeBytes)} of ${size(disk.totalBytes)} free` : '–'],
-      ['Listening now', String(health.listeners)],
       ['Passwords being checked', String(queues.passwords)],
       ['Audit entries to seal', String(queues.auditUnsealed ?? '–')],
       ...health.sources.filter((/** @type {any} */ source) => source.state).map(upstream),
@@ -53,6 +61,11 @@ export async function healthView() {
     make('section', { class: 'card' }, make('h2', { text: 'Lately' }),
       make('p', { class: 'quiet', text: `Counted in memory since ${new Date(health.startedAt).toLocaleString()}; the audit log keeps what has to be kept.` }), choice, charts),
   ];
+}
+
+/** @param {string} name @param {string|Node} value @param {string} about */
+function tile(name, value, about) {
+  return make('div', { class: 'tile' }, make('dt', { text: name }), make('dd', {}, make('span', { class: 'tile-value' }, value), make('span', { class: 'quiet', text: about })));
 }
 
 /**
@@ -64,16 +77,4 @@ function upstream(source) {
   const { name, state, failPolicy, answeredAt, failedAt, failure } = source;
   return [`Upstream ${name}`, make('span', {}, mark(state, state === 'available' ? 'good' : 'bad'), ` fail policy ${failPolicy}`,
     ...(answeredAt ? [', answered ', time(answeredAt)] : []), ...(failedAt ? [', failed ', time(failedAt), `: ${failure}`] : []))];
-}
-
-/** @param {number} bytes */
-function size(bytes) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }

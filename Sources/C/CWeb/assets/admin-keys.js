@@ -1,13 +1,13 @@
 // Keys: the master key, the secret of tickets, and what back offices call the API with.
 
 import { call } from './admin-api.js';
-import { action, ask, attempt, form, heading, section, table, time } from './admin-parts.js';
+import { action, attempt, form, heading, refresh, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Promise<Node[]>} */
 export async function keysView(me) {
   const [{ version }, keys] = await Promise.all([call('GET', 'master-key'), me.may('service-keys.manage') ? call('GET', 'service-keys') : { keys: [] }]);
-  const refresh = () => dispatchEvent(new HashChangeEvent('hashchange'));
   return [
     heading('Keys'),
     section('Master key',
@@ -18,7 +18,7 @@ export async function keysView(me) {
           if (!await ask('Make a new master key and wrap everything under it?', 'Rotate')) return;
           await attempt(async () => {
             const done = await call('POST', 'master-key/rotate', {});
-            refresh();
+            await refresh();
             return `Master key ${done.version}: ${done.rewrapped} keys wrapped again.`;
           });
         },
@@ -38,7 +38,7 @@ export async function keysView(me) {
             if (!await ask(`Revoke the key ${key.name}? Whoever calls with it is refused at once.`, 'Revoke')) return;
             await attempt(async () => {
               await call('DELETE', `service-keys/${encodeURIComponent(key.id)}`);
-              refresh();
+              await refresh();
               return `Revoked ${key.name}.`;
             });
           }, key.name),

@@ -1,7 +1,8 @@
 // Orders: one grant of one title to one account; placed, returned, revoked.
 
 import { call, query } from './admin-api.js';
-import { action, actions, ask, attempt, form, heading, instantOf, mark, more, section, table, time } from './admin-parts.js';
+import { action, actions, attempt, form, heading, instantOf, mark, more, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Node[]} */

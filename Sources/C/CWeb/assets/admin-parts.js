@@ -5,6 +5,14 @@ import { byId, make } from './dom.js';
 /** @type {number|undefined} */
 let hush;
 
+/** When something was said last, in milliseconds. */
+let saidAt = -Infinity;
+
+/** Takes back what was said of the view before; news that lead to this one stay. */
+export function quietenOld() {
+  if (performance.now() - saidAt > 300) quieten();
+}
+
 /** Takes back what was said. */
 export function quieten() {
   clearTimeout(hush);
@@ -13,6 +21,7 @@ export function quieten() {
 
 /** Says what happened, for everybody; good news go away by themselves. @param {string} text @param {boolean} [isTrouble] */
 export function say(text, isTrouble = false) {
+  saidAt = performance.now();
   const said = byId('said');
   said.classList.toggle('said-trouble', isTrouble);
   quieten();
@@ -23,32 +32,50 @@ export function say(text, isTrouble = false) {
   }, 50);
 }
 
+/** Shows the view anew, where the reader is. @returns {Promise<void>} */
+export function refresh() {
+  return new Promise((done) => { dispatchEvent(new CustomEvent('refresh', { detail: done })); });
+}
+
+/** Says what went wrong beside what it is about; nothing where that is gone. @param {Element|null} near @param {string} text */
+function complain(near, text) {
+  if (!near?.isConnected) return false;
+  near.parentElement?.querySelector(':scope > .problem')?.remove();
+  const problem = make('p', { class: 'problem', role: 'alert' });
+  near.after(problem);
+  // Said when it is there already: an alert that comes with its words is not read everywhere.
+  problem.textContent = text;
+  problem.scrollIntoView({ block: 'nearest' });
+  return true;
+}
+
+/** Takes back what was said beside it. @param {Element|null} near */
+function calm(near) {
+  near?.parentElement?.querySelector(':scope > .problem')?.remove();
+}
+
 /**
- * Does something and says how it went.
+ * Does something and says how it went: good news for the whole page, bad news beside what was pressed.
  * @param {() => Promise<string|boolean|void>} work what to say; false where it has said that it did not work
  */
 export async function attempt(work) {
+  const at = document.activeElement;
+  const near = at?.closest('.form') ?? at?.closest('.scroll, .actions') ?? null;
+  calm(near);
   try {
     const text = await work();
     if (typeof text === 'string' && text) say(text);
     return text !== false;
   } catch (error) {
-    say(`That did not work: ${error instanceof Error ? error.message : error}`, true);
+    const text = sentence(`That did not work: ${error instanceof Error ? error.message : error}`);
+    quieten();
+    if (!complain(near, text)) say(text, true);
     return false;
   }
 }
 
-/** Asks before something that cannot be undone. @param {string} text @param {string} verb @returns {Promise<boolean>} */
-export function ask(text, verb) {
-  const dialog = /** @type {HTMLDialogElement} */ (byId('question'));
-  byId('question-text').textContent = text;
-  byId('question-yes').textContent = verb;
-  dialog.returnValue = 'no';
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
-  });
-}
+/** @param {string} text */
+const sentence = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** @param {string} title @param {string} [text] */
 export function heading(title, text) {
@@ -64,7 +91,7 @@ let fieldCount = 0;
 
 /**
  * @typedef {{name: string, label: string, type?: string, options?: [string, string][], required?: boolean, value?: string,
- *   hint?: string, autocomplete?: string, min?: number, maxlength?: number, hidden?: boolean}} Field
+ *   hint?: string, autocomplete?: string, accept?: string, min?: number, maxlength?: number, hidden?: boolean}} Field
  *   hidden: for the browser's password keeper alone
  * @param {Field} field
  */
@@ -75,6 +102,10 @@ function fieldOf(field) {
   let input;
   if (options) {
     input = make('select', { id, name }, ...options.map(([key, text]) => make('option', { value: key, text, selected: key === value })));
+  } else if (type === 'textarea') {
+    input = make('textarea', { id, name, required, rows: 3, spellcheck: 'false', autocapitalize: 'none', 'aria-describedby': hint ? `${id}-hint` : null });
+  } else if (type === 'file') {
+    input = make('input', { id, name, type, required, accept: field.accept, 'aria-describedby': hint ? `${id}-hint` : null });
   } else if (type === 'checkbox') {
     input = make('input', { id, name, type, checked: value === 'true' });
     return make('p', { class: 'field field-check' }, input, make('label', { for: id, text: label }));
@@ -89,7 +120,7 @@ function fieldOf(field) {
       return input;
     }
   }
-  return make('p', { class: 'field' },
+  return make('p', { class: type === 'textarea' || type === 'file' ? 'field field-wide' : 'field' },
     make('label', { for: id, text: label }), input, hint ? make('span', { id: `${id}-hint`, class: 'quiet', text: hint }) : null);
 }
 
@@ -102,15 +133,17 @@ export function form({ fields, verb, quiet = false, name, onsubmit, keeps = fals
   const element = make('form', { class: 'form', name, 'aria-label': verb }, ...fields.map(fieldOf), make('p', { class: 'actions' }, button));
   element.addEventListener('submit', async (event) => {
     event.preventDefault();
+    if (!element.contains(document.activeElement)) button.focus();
     /** @type {Record<string, string>} */
     const values = {};
     for (const field of fields) {
       const control = /** @type {HTMLInputElement} */ (element.elements.namedItem(field.name));
       values[field.name] = field.type === 'checkbox' ? String(control.checked) : control.value;
     }
-    button.disabled = true;
+    if (element.getAttribute('aria-busy')) return;
+    element.setAttribute('aria-busy', 'true');
     const worked = await attempt(() => onsubmit(values));
-    button.disabled = false;
+    element.removeAttribute('aria-busy');
     if (worked && !keeps && element.isConnected) element.reset();
   });
   return element;

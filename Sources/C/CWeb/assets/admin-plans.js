@@ -1,7 +1,7 @@
 // Plans: what accounts can be granted.
 
 import { call } from './admin-api.js';
-import { form, heading, section, table } from './admin-parts.js';
+import { form, heading, refresh, section, table } from './admin-parts.js';
 
 /** @type {Record<string, string>} */
 const scopes = {
@@ -43,7 +43,7 @@ function create() {
         deviceLimit: deviceLimit ? Number(deviceLimit) : undefined,
         products: products.split(/[\s,]+/).filter(Boolean),
       });
-      dispatchEvent(new HashChangeEvent('hashchange'));
+      await refresh();
       return `Created ${name}.`;
     },
   });

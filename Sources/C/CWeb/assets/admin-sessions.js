@@ -1,7 +1,8 @@
 // Sessions: who is signed in, and where.
 
 import { call, query } from './admin-api.js';
-import { action, ask, attempt, heading, more, section, table, time } from './admin-parts.js';
+import { action, attempt, heading, more, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Node[]} */

@@ -10,7 +10,7 @@ import { door } from './admin-door.js';
 import { healthView } from './admin-health.js';
 import { keysView } from './admin-keys.js';
 import { ordersView } from './admin-orders.js';
-import { attempt, heading, quieten, say } from './admin-parts.js';
+import { attempt, heading, quietenOld, say } from './admin-parts.js';
 import { plansView } from './admin-plans.js';
 import { sessionsView } from './admin-sessions.js';
 import { staffView } from './admin-staff.js';
@@ -108,16 +108,48 @@ async function show() {
   }
   if (mine !== turn) return;
   view.replaceChildren(...nodes);
+  const part = /** @type {HTMLElement|null} */ (view.querySelector('.parts [aria-current]'));
+  part?.closest('ul')?.scrollTo({ left: part.offsetLeft - 48 });
   view.removeAttribute('aria-busy');
   const title = view.querySelector('h1')?.textContent ?? place?.name;
   document.title = `${title} · Carrel administration`;
 }
 
+/** What a control says to those who see it. @param {Element} element */
+function wordsOf(element) {
+  const copy = /** @type {Element} */ (element.cloneNode(true));
+  for (const hidden of copy.querySelectorAll('.visually-hidden')) hidden.remove();
+  return copy.textContent?.trim() || element.getAttribute('name');
+}
+
+/** The controls of a card that say the same. @param {Element} card @param {string} tag @param {string|null} words */
+const alike = (card, tag, words) => [...card.querySelectorAll(tag)].filter((other) => wordsOf(other) === words);
+
+// Shown anew after a change, where the reader is: the focus goes back to the same control, or to its card.
+window.addEventListener('refresh', async (event) => {
+  const { detail } = /** @type {CustomEvent<() => void>} */ (event);
+  const at = document.activeElement;
+  const card = at?.closest('#view .card');
+  const title = card?.querySelector('h2')?.textContent;
+  const [tag, words] = [at?.tagName ?? '', at ? wordsOf(at) : null];
+  const place = at && card ? alike(card, tag, words).indexOf(at) : -1;
+  await show();
+  const again = [...byId('view').querySelectorAll('.card')].find((other) => title && other.querySelector('h2')?.textContent === title);
+  if (again) {
+    const headline = again.querySelector('h2');
+    headline?.setAttribute('tabindex', '-1');
+    /** @type {HTMLElement|null} */ (alike(again, tag, words)[place] ?? headline)?.focus({ preventScroll: true });
+  }
+  detail();
+});
+
 window.addEventListener('hashchange', () => {
   // A setup link that is opened in a page that is open already.
   if (isSetupLink()) return start();
   if (!me) return;
-  quieten();
+  const question = /** @type {HTMLDialogElement} */ (byId('question'));
+  if (question.open) question.close('no');
+  quietenOld();
   show().then(() => byId('view').focus({ preventScroll: true }));
   window.scrollTo(0, 0);
 });

@@ -1,0 +1,44 @@
+// Why somebody may or may not read something: what each source says of them, in the order in which they are asked.
+
+import { call, query } from './admin-api.js';
+import { form, mark, table, time } from './admin-parts.js';
+import { make } from './dom.js';
+
+/** @type {Record<string, 'good'|'bad'|'calm'>} */
+const tones = { granted: 'good', asked: 'calm' };
+
+/** @param {string} [name] whom it is about; asked for where it is left out */
+export function explainForm(name) {
+  const answer = make('div', { id: 'explanation', 'aria-live': 'polite' });
+  const product = { name: 'product', label: 'Product id', required: true, maxlength: 256 };
+  return make('div', {}, form({
+    name: 'explain', verb: 'Explain', quiet: true, keeps: true,
+    fields: name ? [product] : [{ name: 'name', label: 'Name', required: true, hint: 'What they sign in with, here or at a system upstream.' }, product],
+    onsubmit: async (values) => {
+      answer.replaceChildren();
+      const found = await call('GET', `explanations${query({ name: name ?? values.name, product: values.product })}`);
+      answer.replaceChildren(...verdict(found));
+    },
+  }), answer);
+}
+
+/** @param {any} found @returns {Node[]} */
+function verdict(found) {
+  const known = found.sources.filter((/** @type {any} */ source) => source.knows);
+  const nodes = [];
+  if (!found.state) nodes.push(make('p', { class: 'quiet', text: 'The catalog has no such product: plans for everything do not open it.' }));
+  else if (found.state !== 'published') nodes.push(make('p', { class: 'quiet', text: `The product is ${found.state}.` }));
+  if (known.length === 0) return [make('p', {}, mark('unknown', 'bad'), ` No source knows somebody of that name; asked: ${found.sources.map((/** @type {any} */ source) => source.name).join(', ')}.`), ...nodes];
+  for (const source of found.sources) {
+    nodes.push(make('h3', { class: 'source', text: `Source: ${source.name}` }));
+    if (!source.knows) {
+      nodes.push(make('p', { class: 'quiet', text: 'Nobody of that name.' }));
+      continue;
+    }
+    nodes.push(make('p', {}, mark(source.verdict, tones[source.verdict] ?? 'bad'), source.rule ? ` by ${source.rule}` : '',
+      source.name === found.source ? make('span', { class: 'quiet', text: '  This source answers for them.' }) : ''));
+    if (source.lastGrant) nodes.push(make('p', { class: 'quiet' }, 'Credentials were last handed out ', time(source.lastGrant.at), `, by ${source.lastGrant.rule}.`));
+    nodes.push(table(`What ${source.name} says`, ['Rule', 'Says', 'Because'], source.findings.map((/** @type {any} */ finding) => [finding.rule, finding.effect, finding.reason]), 'No rule speaks of it.'));
+  }
+  return nodes;
+}

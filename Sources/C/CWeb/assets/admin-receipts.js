@@ -1,0 +1,47 @@
+// What an account bought in an app store: what the store signed, what it gives, and taking it back.
+
+import { call } from './admin-api.js';
+import { action, form, mark, section, table, time } from './admin-parts.js';
+import { ask } from './admin-question.js';
+import { make } from './dom.js';
+
+/** @param {any} one what the store said of one transaction */
+const row = (one) => [
+  one.storeProduct, mark(one.status, one.status === 'accepted' ? 'good' : 'bad'), one.plan ? `plan ${one.plan}` : one.product ?? 'nothing',
+  make('code', { text: one.originalTransactionId }), one.environment, time(one.start), one.end ? time(one.end) : 'for good',
+];
+const columns = ['Bought', 'State', 'Gives', 'Transaction', 'Store', 'From', 'Until'];
+
+/**
+ * @param {import('./admin.js').Me} me @param {any} account @param {string} path
+ * @param {(work: () => Promise<string|void>) => Promise<boolean>} act does something, then shows the account anew
+ * @returns {Promise<Node>}
+ */
+export async function receiptSection(me, account, path, act) {
+  const { transactions } = await call('GET', `${path}/receipts`);
+  const mayChange = me.may('holdings.change');
+  return section('Purchases in an app store',
+    table('Purchases in an app store', [...columns, ''], transactions.map((/** @type {any} */ one) => [...row(one), mayChange ? action('Release', async () => {
+      if (!await ask(`Take the purchase of ${one.storeProduct} from ${account.name}? Another account may bring it then.`, 'Release it')) return;
+      await act(async () => {
+        await call('DELETE', `${path}/receipts/${encodeURIComponent(one.environment)}/${encodeURIComponent(one.originalTransactionId)}`);
+        return `Released ${one.storeProduct}.`;
+      });
+    }, one.storeProduct) : null]), 'Nothing that a store signed.'),
+    mayChange ? form({
+      name: 'receipt', verb: 'Check and take', quiet: true, keeps: true,
+      fields: [{
+        name: 'transactions', label: 'Signed transactions', type: 'textarea', required: true,
+        hint: 'As the store gave them to the app (JWS), with blanks or ends of lines between them. Each is checked for itself.',
+      }],
+      onsubmit: async ({ transactions: text }) => {
+        const answer = await call('POST', `${path}/receipts`, { transactions: text.split(/[\s,]+/).filter(Boolean) });
+        const refused = answer.transactions.filter((/** @type {any} */ one) => one.status === 'refused');
+        const taken = answer.transactions.length - refused.length;
+        if (refused.length > 0) {
+          throw new Error([...(taken > 0 ? [`${taken} taken`] : []), ...refused.map((/** @type {any} */ one) => `${one.detail} (${one.code})`)].join('; '));
+        }
+        await act(async () => `Taken: ${taken} of the store's transactions.`);
+      },
+    }) : null);
+}
