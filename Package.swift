@@ -94,10 +94,11 @@ let package = Package(
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
+        library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
         library(
             "CarrelHTTPServer",
             bytes: true,
-            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CLinux", "CMicroHTTPD", "CZlib"]
+            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
         ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
         library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
@@ -122,6 +123,14 @@ let package = Package(
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library(
+            "CarrelPublication",
+            bytes: true,
+            [
+                "CLinux", "CarrelArchive", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads",
+                "CarrelZlib",
+            ]
+        ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
@@ -177,6 +186,13 @@ let package = Package(
             dependencies: ["CLinux", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads"],
             path: "Tests/Support",
             swiftSettings: settings
+        ),
+        tests(
+            "CarrelPublicationTests",
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
+                "CarrelTesting", "CarrelThreads",
+            ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),

@@ -4,21 +4,22 @@ import CarrelBytes
 ///
 /// libzip reads it too, and leniently. What the two do not understand alike is refused, so that no entry means two things; and
 /// libzip does not say where entries lie, which has to be known to refuse overlaps.
-struct CentralDirectory {
-    struct Record {
-        var rawName: [UInt8]
-        var flags: UInt16
-        var method: UInt16
-        var packedSize: Int64
-        var size: Int64
-        var externalAttributes: UInt32
+package struct CentralDirectory {
+    /// One entry.
+    package struct Record {
+        package var rawName: [UInt8]
+        package var flags: UInt16
+        package var method: UInt16
+        package var packedSize: Int64
+        package var size: Int64
+        package var externalAttributes: UInt32
         /// Who made it: 3 is Unix.
-        var system: UInt8
+        package var system: UInt8
         /// Where its local header lies in the file.
-        var offset: Int64
+        package var offset: Int64
     }
 
-    private(set) var records: [Record] = []
+    package private(set) var records: [Record] = []
     /// Where the directory begins: everything else lies before.
     private let start: Int64
 
@@ -30,7 +31,7 @@ struct CentralDirectory {
     ///   - file: the archive.
     ///   - limit: entries at most.
     /// - Throws: why the directory is refused.
-    init(_ file: ArchiveFile, limit: Int) throws(ArchiveError) {
+    package init(_ file: some ArchiveSource, limit: Int) throws(ArchiveError) {
         let end = try EndOfDirectory(file)
         guard end.count <= Int64(limit) else {
             throw ArchiveError(.tooManyEntries, "archive has \(end.count) entries; at most \(limit) are read")
@@ -47,7 +48,6 @@ struct CentralDirectory {
         } catch {
             throw ArchiveError(.damaged, "archive's directory is damaged: \(error)")
         }
-        try checkPlaces(file)
     }
 
     private static func record(_ cursor: inout ByteCursor) throws(Malformed) -> Record {
@@ -87,7 +87,7 @@ struct CentralDirectory {
     }
 
     /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
-    private func checkPlaces(_ file: ArchiveFile) throws(ArchiveError) {
+    func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0
         for record in records.sorted(by: { $0.offset < $1.offset }) {
             let shown = ArchiveName.printable(record.rawName)

@@ -1,0 +1,7 @@
+extension Streamer {
+    /// The formats that are opened without further ado.
+    static let defaultParsers: [any PublicationParser] = []
+
+    /// Protections that belong to a format.
+    static let formatProtections: [any ContentProtection] = []
+}
