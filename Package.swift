@@ -127,8 +127,8 @@ let package = Package(
             "CarrelPublication",
             bytes: true,
             [
-                "CLinux", "CarrelArchive", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads",
-                "CarrelZlib",
+                "CLinux", "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
+                "CarrelThreads", "CarrelZlib",
             ]
         ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
@@ -190,7 +190,8 @@ let package = Package(
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
+                "CarrelPublication",
                 "CarrelTesting", "CarrelThreads",
             ]
         ),

@@ -10,6 +10,12 @@ package struct CentralDirectory {
         package var rawName: [UInt8]
         package var flags: UInt16
         package var method: UInt16
+        /// When it last changed, as MS-DOS counts (§4.4.6); traditional encryption checks passwords with it.
+        package var time: UInt16
+        /// Checksum of the unpacked bytes (§4.4.7); 0 where AES authenticates them instead.
+        package var crc: UInt32
+        /// How it is encrypted, where AES does it.
+        package var aes: AESEncryption?
         package var packedSize: Int64
         package var size: Int64
         package var externalAttributes: UInt32
@@ -58,7 +64,9 @@ package struct CentralDirectory {
         try cursor.skip(2)
         let flags = try cursor.u16().byteSwapped
         let method = try cursor.u16().byteSwapped
-        try cursor.skip(8)
+        let time = try cursor.u16().byteSwapped
+        try cursor.skip(2)
+        let crc = try cursor.u32().byteSwapped
         let packedSize = Int64(try cursor.u32().byteSwapped)
         let size = Int64(try cursor.u32().byteSwapped)
         let nameLength = Int(try cursor.u16().byteSwapped)
@@ -76,6 +84,8 @@ package struct CentralDirectory {
             rawName: name,
             flags: flags,
             method: method,
+            time: time,
+            crc: crc,
             packedSize: packedSize,
             size: size,
             externalAttributes: attributes,
@@ -83,6 +93,7 @@ package struct CentralDirectory {
             offset: offset
         )
         try record.readZip64(ByteCursor(extra))
+        if method == AESEncryption.method { record.aes = try AESEncryption(ByteCursor(extra)) }
         return record
     }
 

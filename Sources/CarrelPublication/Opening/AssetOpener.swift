@@ -28,9 +28,27 @@ public struct AssetOpener: Sendable {
         }
     }
 
-    /// The format of an asset that a protection may have changed: what its media type says, or else as before.
-    func format(of asset: PublicationAsset, before: Format) -> Format {
-        asset.mediaType.flatMap(Format.init(mediaType:)) ?? before
+    /// The format of an asset that a protection has opened.
+    ///
+    /// - Parameters:
+    ///   - asset: its media type says what it is now, where the protection changed it.
+    ///   - fetcher: over what is unlocked.
+    ///   - before: what it was when it was locked.
+    /// - Returns: what it is now; of an archive with a password, what its content shows.
+    /// - Throws: when the content cannot be read.
+    func format(
+        of asset: PublicationAsset,
+        fetcher: any Fetcher,
+        before: Format
+    ) async throws(Publication.OpeningError) -> Format {
+        if before.conforms(to: .zipPassword) {
+            do throws(ResourceError) {
+                return try await FormatSniffer(asset, fetcher).sniff()
+            } catch {
+                throw Publication.OpeningError(error)
+            }
+        }
+        return asset.mediaType.flatMap { Format(mediaType: $0) } ?? before
     }
 
     private func fetcher(of asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher {

@@ -3,5 +3,5 @@ extension Streamer {
     static let defaultParsers: [any PublicationParser] = []
 
     /// Protections that belong to a format.
-    static let formatProtections: [any ContentProtection] = []
+    static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection()]
 }

@@ -66,7 +66,7 @@ public final class Streamer: Sendable {
             }
             if let unlocked {
                 (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
-                format = opener.format(of: asset, before: format)
+                format = try await opener.format(of: asset, fetcher: fetcher, before: format)
             }
             for parser in parsers {
                 guard var builder = try await parser.parse(asset, format: format, fetcher: fetcher, warnings: warnings) else {

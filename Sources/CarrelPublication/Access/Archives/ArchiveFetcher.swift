@@ -6,7 +6,7 @@ import CarrelArchive
 /// takes archives into a catalog: an entry with a name that cannot be used is left out with a warning, and of two with the same
 /// name the first counts.
 public final class ArchiveFetcher: Fetcher {
-    private let archive: any Resource
+    let archive: any Resource
     private let entries: [ResourcePath: Entry]
     /// In the order of the directory.
     private let order: [ResourcePath]
@@ -22,7 +22,11 @@ public final class ArchiveFetcher: Fetcher {
         /// 0 is stored, 8 deflated (APPNOTE §4.4.5).
         let method: UInt16
         let flags: UInt16
-        /// The checksum (§4.4.7) of the unpacked bytes.
+        /// When it changed, as MS-DOS counts.
+        let time: UInt16
+        /// Of the unpacked bytes; 0 where AES authenticates them instead.
+        let crc: UInt32
+        let aes: AESEncryption?
         var isEncrypted: Bool { flags & 1 != 0 }
     }
 
@@ -59,7 +63,10 @@ public final class ArchiveFetcher: Fetcher {
                 packedSize: record.packedSize,
                 size: record.size,
                 method: record.method,
-                flags: record.flags
+                flags: record.flags,
+                time: record.time,
+                crc: record.crc,
+                aes: record.aes
             )
             order.append(path)
         }
@@ -79,6 +86,11 @@ public final class ArchiveFetcher: Fetcher {
 
     /// The entry at a path.
     func entry(at path: ResourcePath) -> Entry? { entries[path] }
+
+    /// The smallest of the entries that need a password and have content; nil when none does.
+    var smallestEncrypted: Entry? {
+        entries.values.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
+    }
 
     /// Whether any entry needs a password.
     var isEncrypted: Bool { entries.values.contains(where: \.isEncrypted) }

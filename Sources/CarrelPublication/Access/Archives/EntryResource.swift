@@ -37,12 +37,24 @@ final class EntryResource: Resource {
     ) async throws(ResourceError) -> any Resource {
         guard !entry.isEncrypted else { throw ResourceError(.forbidden, "\"\(link.href)\" needs a password") }
         let packed = SliceResource(link, of: archive, try await place(of: entry, link, archive))
-        switch entry.method {
+        return try await unpacked(packed, method: entry.method, size: entry.size)
+    }
+
+    /// The content of an entry.
+    ///
+    /// - Parameters:
+    ///   - packed: its bytes, decrypted.
+    ///   - method: 0 or 8 (APPNOTE §4.4.5).
+    ///   - size: bytes of the content, as the directory declares.
+    /// - Returns: what reads the content.
+    /// - Throws: `resource.malformed`.
+    static func unpacked(_ packed: any Resource, method: UInt16, size: Int64) async throws(ResourceError) -> any Resource {
+        switch method {
         case 0:
-            guard entry.size == entry.packedSize else { throw ResourceError(.malformed, "\"\(link.href)\" has two sizes") }
+            guard try await packed.length() == size else { throw ResourceError(.malformed, "\"\(packed.link.href)\" has two sizes") }
             return packed
-        case 8: return InflatingResource(packed, length: entry.size)
-        default: throw ResourceError(.malformed, "\"\(link.href)\" is compressed in a way that is not supported")
+        case 8: return InflatingResource(packed, length: size)
+        default: throw ResourceError(.malformed, "\"\(packed.link.href)\" is compressed in a way that is not supported")
         }
     }
 
