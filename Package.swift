@@ -128,7 +128,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
-                "CarrelThreads", "CarrelZlib",
+                "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),

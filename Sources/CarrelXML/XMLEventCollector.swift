@@ -7,13 +7,19 @@ final class XMLEventCollector {
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
     private let limits: XMLLimits
+    private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
     private var text: [UInt8] = []
     private var depth = 0
     private var elements = 0
 
-    init(_ limits: XMLLimits) {
+    init(_ limits: XMLLimits, _ documentType: XMLDocumentType) {
         self.limits = limits
+        self.documentType = documentType
+    }
+
+    func meetDocumentType() {
+        if documentType == .refused { fail("the XML has a DOCTYPE, which is not taken") }
     }
 
     func take() -> [XMLEvent] {
