@@ -127,7 +127,7 @@ let package = Package(
             "CarrelPublication",
             bytes: true,
             [
-                "CLinux", "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
+                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),

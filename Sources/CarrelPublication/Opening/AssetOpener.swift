@@ -3,7 +3,7 @@ import Glibc
 
 /// Opens files, folders and addresses as fetchers, and finds out what they are.
 public struct AssetOpener: Sendable {
-    private let client: HTTPClient
+    let client: HTTPClient
     /// Of an address without a path.
     private static let unnamed = ResourcePath(decoded: "publication")!
 

@@ -1,6 +1,13 @@
+import CarrelHTTPClient
+
 extension Streamer {
     /// The formats that are opened without further ado.
-    static let defaultParsers: [any PublicationParser] = [EPUBParser()]
+    ///
+    /// - Parameter client: for what manifests link to.
+    /// - Returns: parsers, of which at most one takes an asset.
+    static func defaultParsers(_ client: HTTPClient) -> [any PublicationParser] {
+        [EPUBParser(), ReadiumParser(client: client), ComicParser(), AudiobookParser(), W3CParser(client: client)]
+    }
 
     /// Protections that belong to a format.
     static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection()]

@@ -22,7 +22,7 @@ public final class Streamer: Sendable {
         onCreatePublication: Publication.Builder.Transform? = nil,
         onAskCredentials: OnAskCredentials? = TerminalDialog.ask
     ) {
-        self.parsers = parsers + (ignoresDefaultParsers ? [] : Self.defaultParsers)
+        self.parsers = parsers + (ignoresDefaultParsers ? [] : Self.defaultParsers(opener.client))
         self.contentProtections = contentProtections + Self.formatProtections
         self.opener = opener
         self.onCreatePublication = onCreatePublication
