@@ -9,7 +9,13 @@ public struct CRC32: Sendable {
 
     public mutating func update(_ bytes: RawSpan) {
         value = unsafe bytes.withUnsafeBytes { bytes in
-            UInt32(truncatingIfNeeded: unsafe crc32_z(UInt(value), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count))
+            UInt32(
+                truncatingIfNeeded: unsafe crc32_z(
+                    UInt(value),
+                    bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    bytes.count
+                )
+            )
         }
     }
 

@@ -33,7 +33,8 @@ struct AccessTests {
         let end = Int64(bytes.count)
         #expect(try await resource.length() == end)
         let ranges: [Range<Int64>] = [
-            0..<0, 0..<1, end - 1..<end, end - 1..<end + 10, end..<end + 5, end + 3..<end + 9, 0..<end + 1, 5..<5, end / 2..<end / 2 + 1,
+            0..<0, 0..<1, end - 1..<end, end - 1..<end + 10, end..<end + 5, end + 3..<end + 9, 0..<end + 1, 5..<5,
+            end / 2..<end / 2 + 1,
         ]
         var numbers = Numbers(state: 3)
         let others = (0..<40).map { _ in
@@ -154,7 +155,12 @@ struct InvalidatingFetcherTests {
         let events = Locked<[String]>([])
         let numbers = Locked<UInt8>(1)
         let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { _ in
-            Child(numbers.withLock { $0 += 1; return $0 }, events)
+            Child(
+                numbers.withLock {
+                    $0 += 1; return $0
+                },
+                events
+            )
         }
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { fetcher.invalidate() } }

@@ -51,7 +51,10 @@ struct EPUBTests {
         #expect(metadata.layout == .fixed)
         #expect(metadata.readingProgression == .rtl)
         #expect(metadata.accessibility?.certifiedBy == "EDRLab")
-        #expect(publication.readingOrder.map(\.href) == ["titlepage.xhtml", "toc.xhtml", "chapter01.xhtml", "chapter02.xhtml"].map { "EPUB/\($0)" })
+        #expect(
+            publication.readingOrder.map(\.href)
+                == ["titlepage.xhtml", "toc.xhtml", "chapter01.xhtml", "chapter02.xhtml"].map { "EPUB/\($0)" }
+        )
         #expect(publication.links(withRelation: "cover").map(\.href) == ["EPUB/images/alice01a.gif"])
         #expect(publication.links(withRelation: "contents").map(\.href) == ["EPUB/nav.xhtml"])
     }
@@ -73,7 +76,8 @@ struct EPUBTests {
             let found = try #require(try await fixture(name).metadata.accessibility)
             #expect(
                 found.conformsTo == [
-                    "http://idpf.org/epub/a11y/accessibility-20170105.html#wcag-a", "https://www.w3.org/TR/epub-a11y-11#wcag-2.0-aaa",
+                    "http://idpf.org/epub/a11y/accessibility-20170105.html#wcag-a",
+                    "https://www.w3.org/TR/epub-a11y-11#wcag-2.0-aaa",
                     "https://www.w3.org/TR/epub-a11y-11#wcag-2.1-aa",
                 ]
             )
@@ -145,15 +149,18 @@ struct EPUBTests {
     }
 
     @Test func `is found its way through by its navigation document`() async throws {
-        let package = #"<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>"#
+        let package =
+            #"<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata/><manifest>"#
             + #"<item id="n" href="nav.xhtml" properties="nav"/></manifest><spine/></package>"#
         let nav = try Fixtures.bytes("readium/opf/navigation-documents/nav.xhtml")
         let publication = try await book(Array(package.utf8), ["EPUB/nav.xhtml": nav])
         let contents = publication.tableOfContents
-        #expect(contents.map(\.title) == [
-            "Chapter 1", "Chapter 2", "Unlinked section with nested HTML elements", "A link with nested HTML elements",
-            "A link with newlines splitting the text",
-        ])
+        #expect(
+            contents.map(\.title) == [
+                "Chapter 1", "Chapter 2", "Unlinked section with nested HTML elements", "A link with nested HTML elements",
+                "A link with newlines splitting the text",
+            ]
+        )
         #expect(contents.map(\.href) == ["EPUB/ch1.xhtml", "EPUB/ch2.xhtml", "#", "EPUB/dir/ch3.xhtml", "ch4.xhtml"])
         #expect(contents[2].children.map(\.title) == ["Linked sub-section"])
         #expect(contents[2].children[0].children.map(\.href) == ["EPUB/ssec1.xhtml#p1"])
@@ -163,7 +170,8 @@ struct EPUBTests {
     }
 
     @Test func `of version 2 is found its way through by its NCX and its guide`() async throws {
-        let package = #"<package xmlns="http://www.idpf.org/2007/opf" version="2.0"><metadata/><manifest>"#
+        let package =
+            #"<package xmlns="http://www.idpf.org/2007/opf" version="2.0"><metadata/><manifest>"#
             + #"<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest><spine toc="ncx"/></package>"#
         let ncx = try Fixtures.bytes("readium/opf/navigation-documents/nav.ncx")
         let publication = try await book(Array(package.utf8), ["EPUB/toc.ncx": ncx])
@@ -180,7 +188,9 @@ struct EPUBTests {
 
     @Test func `has its obscured fonts cleared`() async throws {
         let publication = try await open(try Fixtures.path("readium/lcp/wasteland-otf-obf.epub"))
-        let fonts = publication.manifest.resources.filter { $0.properties.encryption?.algorithm == "http://www.idpf.org/2008/embedding" }
+        let fonts = publication.manifest.resources.filter {
+            $0.properties.encryption?.algorithm == "http://www.idpf.org/2008/embedding"
+        }
         #expect(fonts.count == 3)
         for font in fonts {
             let head = try await publication.get(font).read(0..<4)
@@ -193,7 +203,10 @@ struct EPUBTests {
     @Test func `clears what Adobe obscured, too`() async throws {
         let key: [UInt8] = (0..<16).map { $0 * 0x11 }
         let font = try #require(
-            FontObfuscation(algorithm: "http://ns.adobe.com/pdf/enc#RC", identifier: "urn:uuid:00112233-4455-6677-8899-aabbccddeeff")
+            FontObfuscation(
+                algorithm: "http://ns.adobe.com/pdf/enc#RC",
+                identifier: "urn:uuid:00112233-4455-6677-8899-aabbccddeeff"
+            )
         )
         let plain = (0..<2000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let obscured = plain.enumerated().map { $0 < 1024 ? $1 ^ key[$0 % 16] : $1 }
@@ -208,8 +221,10 @@ struct EPUBTests {
         ("thorium/a11y_metadata.epub", nil), ("thorium/a11y_metadata_2025.epub", nil), ("thorium/large-tables.epub", nil),
         ("epubcheck-ocf/epub2-ocf-minimal-valid.epub", nil), ("epubcheck-ocf/ocf-zip-valid.epub", nil),
         ("epubcheck-ocf/ocf-filename-utf8-valid.epub", nil), ("epubcheck-ocf/ocf-filepath-utf8-valid.epub", nil),
-        ("epubcheck-ocf/ocf-mimetype-file-missing-error.epub", nil), ("epubcheck-ocf/ocf-filename-duplicate-zip-entry-error.epub", nil),
-        ("epubcheck-ocf/ocf-filename-not-utf8-error.epub", nil), ("epubcheck-ocf/ocf-zip-mimetype-entry-extra-field-error.epub", nil),
+        ("epubcheck-ocf/ocf-mimetype-file-missing-error.epub", nil),
+        ("epubcheck-ocf/ocf-filename-duplicate-zip-entry-error.epub", nil),
+        ("epubcheck-ocf/ocf-filename-not-utf8-error.epub", nil),
+        ("epubcheck-ocf/ocf-zip-mimetype-entry-extra-field-error.epub", nil),
         ("epubcheck-ocf/ocf-filename-duplicate-after-full-case-folding-error.epub", nil),
     ])
     func `of others is opened, and all that it lists is there`(name: String, title: String?) async throws {
@@ -238,7 +253,10 @@ struct EPUBTests {
             <manifest><item id="a" href="a%20b.xhtml"/><item href="x"/><item id="up" href="../../out.xhtml"/></manifest>
             <spine><itemref idref="a"/><itemref idref="none"/><itemref/></spine></package>
             """
-        let publication = try await book(Array(package.utf8), ["EPUB/a b.xhtml": Array("<html/>".utf8), "META-INF/encryption.xml": [0x3c]])
+        let publication = try await book(
+            Array(package.utf8),
+            ["EPUB/a b.xhtml": Array("<html/>".utf8), "META-INF/encryption.xml": [0x3c]]
+        )
         #expect(publication.metadata.title == "book")
         #expect(try await publication.get(publication.readingOrder[0]).read(upTo: 100) == Array("<html/>".utf8))
         #expect(publication.readingOrder.count == 1)

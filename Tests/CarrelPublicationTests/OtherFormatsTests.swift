@@ -46,7 +46,10 @@ struct OtherFormatsTests {
         let publication = try await open(try Fixtures.path("readium/misc/audiotest.zab"))
         #expect(publication.metadata.title == "Test Audiobook")
         #expect(publication.manifest.conforms(to: .audiobook))
-        #expect(publication.readingOrder.map(\.href) == ["gtr-jazz.mp3", "Latin.mp3", "vln-lin-cs.mp3"].map { "Test%20Audiobook/\($0)" })
+        #expect(
+            publication.readingOrder.map(\.href)
+                == ["gtr-jazz.mp3", "Latin.mp3", "vln-lin-cs.mp3"].map { "Test%20Audiobook/\($0)" }
+        )
         #expect(publication.readingOrder.allSatisfy { $0.mediaType?.essence == "audio/mpeg" })
         let single = try await open(try Fixtures.path("readium/lcp/audiotest-gtr-jazz.mp3"))
         #expect(single.readingOrder.count == 1)

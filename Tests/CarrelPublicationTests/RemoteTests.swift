@@ -98,7 +98,8 @@ struct RemoteTests {
     }
 
     @Test(arguments: [
-        ("b.xhtml", "https://h/x/b.xhtml"), ("/b", "https://h/b"), ("../b?q=1#f", "https://h/b?q=1"), ("a%20b", "https://h/x/a%20b"),
+        ("b.xhtml", "https://h/x/b.xhtml"), ("/b", "https://h/b"), ("../b?q=1#f", "https://h/b?q=1"),
+        ("a%20b", "https://h/x/a%20b"),
     ])
     func `has addresses relative to its manifest`(href: String, url: String) {
         #expect(HTTPFetcher.resolve(href, "https://h/x/manifest.json?token=1") == url)

@@ -4,7 +4,8 @@ import Testing
 @Suite("The path of a resource")
 struct ResourcePathTests {
     @Test(arguments: [
-        ("a b.xhtml", "a b.xhtml"), ("a%20b.xhtml", "a b.xhtml"), ("./a%20b.xhtml?x=1#p2", "a b.xhtml"), ("/a%20b.xhtml", "a b.xhtml"),
+        ("a b.xhtml", "a b.xhtml"), ("a%20b.xhtml", "a b.xhtml"), ("./a%20b.xhtml?x=1#p2", "a b.xhtml"),
+        ("/a%20b.xhtml", "a b.xhtml"),
         ("x/../a b.xhtml", "a b.xhtml"), ("100%.xhtml", "100%.xhtml"), ("100%25.xhtml", "100%.xhtml"), ("a//b", "a/b"),
         ("caf%C3%A9.xhtml", "cafe\u{301}.xhtml"), ("a%3Ab/c", "a:b/c"),
     ])
@@ -14,7 +15,9 @@ struct ResourcePathTests {
         #expect(ResourcePath(href: found.href) == found)
     }
 
-    @Test(arguments: ["../a", "a/../../b", "%2e%2e/a", "http://example.org/a", "urn:isbn:1", "//host/a", "", "#only", "a%2Fb", "%00"])
+    @Test(arguments: [
+        "../a", "a/../../b", "%2e%2e/a", "http://example.org/a", "urn:isbn:1", "//host/a", "", "#only", "a%2Fb", "%00",
+    ])
     func `is none where an address leads out of the publication`(href: String) {
         #expect(ResourcePath(href: href) == nil)
     }

@@ -16,7 +16,8 @@ struct ZIPPasswordTests {
 
     @Test(arguments: [
         ("libzip/encrypt.zip", "foo"), ("libzip/encrypt_plus_extra.zip", "foo"), ("libzip/encrypt-1234.zip", "1234"),
-        ("libzip/encrypt-aes128.zip", "foofoofoo"), ("libzip/encrypt-aes192.zip", "foofoofoo"), ("libzip/encrypt-aes256.zip", "foofoofoo"),
+        ("libzip/encrypt-aes128.zip", "foofoofoo"), ("libzip/encrypt-aes192.zip", "foofoofoo"),
+        ("libzip/encrypt-aes256.zip", "foofoofoo"),
         ("libzip/encrypt-aes256-noentropy.zip", "no-entropy"), ("libzip/encrypt-pkware-noentropy.zip", "no-entropy"),
         ("zip-rs/aes_archive.zip", "helloworld"),
     ])

@@ -77,7 +77,12 @@ public final class FileResource: Resource {
         unsafe buffer.append(addingRawCapacity: count) { room in
             var filled = 0
             while filled < count {
-                let got = unsafe pread(descriptor, room.baseAddress! + filled, count - filled, off_t(range.lowerBound) + off_t(filled))
+                let got = unsafe pread(
+                    descriptor,
+                    room.baseAddress! + filled,
+                    count - filled,
+                    off_t(range.lowerBound) + off_t(filled)
+                )
                 if got > 0 {
                     filled += got
                 } else if got == 0 {
@@ -98,7 +103,8 @@ public final class FileResource: Resource {
         switch errno {
         case ENOENT, ENOTDIR, ENXIO: ResourceError(.notFound, "\"\(link.href)\" is not there")
         case EACCES, EPERM: ResourceError(.forbidden, "\"\(link.href)\" may not be read by this user")
-        case let number: unsafe ResourceError(.unavailable, "\"\(link.href)\" cannot be read: \(String(cString: strerror(number)))")
+        case let number:
+            unsafe ResourceError(.unavailable, "\"\(link.href)\" cannot be read: \(String(cString: strerror(number)))")
         }
     }
 }

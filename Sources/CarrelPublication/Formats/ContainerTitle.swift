@@ -14,7 +14,8 @@ enum ContainerTitle {
 
     /// Whether an entry is one of those that file managers leave behind.
     static func isLitter(_ path: ResourcePath) -> Bool {
-        path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" } || path.name.lowercased() == "thumbs.db"
+        path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
+            || path.name.lowercased() == "thumbs.db"
     }
 
     /// Compares names as people do: numbers in them by their value.

@@ -50,7 +50,8 @@ extension Format {
 
     /// Other names of media types that are about.
     private static let otherTypes: [String: Format] = [
-        "application/x-cbz": cbz, "application/zip+cbz": cbz, "audio/mp3": media[0], "audio/x-m4a": media[1], "audio/x-m4b": media[1],
+        "application/x-cbz": cbz, "application/zip+cbz": cbz, "audio/mp3": media[0], "audio/x-m4a": media[1],
+        "audio/x-m4b": media[1],
         "audio/x-flac": media[3], "audio/x-wav": media[6], "image/jpg": media[9],
     ]
 
@@ -69,7 +70,9 @@ extension Format {
     /// - Parameter mediaType: Nil for one that names none that is known.
     public init?(mediaType: MediaType) {
         let exact = Self.known.first { $0.mediaType == mediaType }
-        guard let format = exact ?? Self.known.first(where: { $0.mediaType.matches(mediaType) }) ?? Self.otherTypes[mediaType.essence]
+        guard
+            let format = exact ?? Self.known.first(where: { $0.mediaType.matches(mediaType) })
+                ?? Self.otherTypes[mediaType.essence]
         else { return nil }
         self = format
     }

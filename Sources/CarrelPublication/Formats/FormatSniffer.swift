@@ -51,7 +51,8 @@ struct FormatSniffer {
             if try await hasLCP(names, license: "META-INF/license.lcpl", encryption: "META-INF/encryption.xml") {
                 format.specifications.insert(.lcp)
             }
-            if names.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept") {
+            if names.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept")
+            {
                 format.specifications.insert(.adept)
             }
             return format
@@ -103,7 +104,8 @@ struct FormatSniffer {
     /// An archive of nothing but pictures, or nothing but sound, and of what comes along with them.
     private static func informal(_ paths: [ResourcePath]) -> Format? {
         let visible = paths.filter { path in
-            !path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" } && path.name.lowercased() != "thumbs.db"
+            !path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
+                && path.name.lowercased() != "thumbs.db"
         }
         let extensions = visible.map { $0.fileExtension ?? "" }
         func isAll(_ main: Set<String>, _ others: Set<String>) -> Bool {
@@ -116,7 +118,8 @@ struct FormatSniffer {
 
     private static let pictures: Set<String> = ["avif", "bmp", "gif", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp"]
     private static let sounds: Set<String> = [
-        "aac", "aif", "aiff", "alac", "flac", "m4a", "m4b", "mp3", "mp4", "mka", "mogg", "oga", "ogg", "opus", "wav", "webm", "wma",
+        "aac", "aif", "aiff", "alac", "flac", "m4a", "m4b", "mp3", "mp4", "mka", "mogg", "oga", "ogg", "opus", "wav", "webm",
+        "wma",
     ]
     private static let playlists: Set<String> = ["asx", "bio", "m3u", "m3u8", "pla", "pls", "smil", "vlc", "wpl", "xspf", "zpl"]
 
@@ -140,13 +143,17 @@ struct FormatSniffer {
         let object = json.object
         func has(_ names: String...) -> Bool { names.allSatisfy { object?[$0] != nil } }
         let contexts = object?["@context"].map(Link.strings) ?? []
-        if contexts.contains(where: { $0.hasPrefix("https://www.w3.org/ns/wp-context") || $0.hasPrefix("https://www.w3.org/ns/pub-context") }) {
+        if contexts.contains(where: {
+            $0.hasPrefix("https://www.w3.org/ns/wp-context") || $0.hasPrefix("https://www.w3.org/ns/pub-context")
+        }) {
             return .w3cPublicationManifest
         }
         if has("id", "issued", "provider", "encryption") { return .lcpLicense }
         if has("id", "authentication"), has("title") { return .opdsAuthentication }
         let relations = (object?["links"]?.array ?? []).flatMap { $0["rel"].map(Link.strings) ?? [] }
-        if has("metadata"), relations.contains(where: { $0.hasPrefix("http://opds-spec.org/acquisition") }) { return .opds2Publication }
+        if has("metadata"), relations.contains(where: { $0.hasPrefix("http://opds-spec.org/acquisition") }) {
+            return .opds2Publication
+        }
         if let format = Self.manifest(json) { return format }
         if has("metadata"), has("publications") || has("navigation") || has("groups") { return .opds2Catalog }
         return hint ?? .json
@@ -172,7 +179,8 @@ struct FormatSniffer {
             case starts("OggS"): starts("OpusHead", at: 28) ? "audio/opus" : "audio/ogg"
             case starts("RIFF") && starts("WAVE", at: 8): "audio/wav"
             case starts("FORM") && starts("AIF", at: 8): "audio/aiff"
-            case starts("ftypM4A", at: 4), starts("ftypM4B", at: 4), starts("ftypmp4", at: 4), starts("ftypisom", at: 4): "audio/mp4"
+            case starts("ftypM4A", at: 4), starts("ftypM4B", at: 4), starts("ftypmp4", at: 4), starts("ftypisom", at: 4):
+                "audio/mp4"
             case head.starts(with: [0xff, 0xd8, 0xff]): "image/jpeg"
             case head.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]): "image/png"
             case starts("GIF8"): "image/gif"

@@ -53,7 +53,9 @@ public struct Accessibility: Sendable, Equatable {
         if !certification.isEmpty { object["certification"] = .object(certification) }
         object["accessMode"] = Self.array(accessModes)
         if !accessModesSufficient.isEmpty {
-            object["accessModeSufficient"] = .array(accessModesSufficient.compactMap { $0.count == 1 ? .string($0[0]) : Self.array($0) })
+            object["accessModeSufficient"] = .array(
+                accessModesSufficient.compactMap { $0.count == 1 ? .string($0[0]) : Self.array($0) }
+            )
         }
         object["feature"] = Self.array(features)
         object["hazard"] = Self.array(hazards)

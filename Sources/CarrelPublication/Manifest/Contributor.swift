@@ -24,7 +24,11 @@ public struct Contributor: Sendable, Equatable {
     /// A name, a name by language, or an object with a `name`.
     init?(_ json: JSON, _ warnings: Warnings) {
         if let object = json.object, let name = object["name"].flatMap(LocalizedString.init) {
-            self.init(name: name, sortAs: object["sortAs"].flatMap(LocalizedString.init), identifier: object["identifier"]?.string)
+            self.init(
+                name: name,
+                sortAs: object["sortAs"].flatMap(LocalizedString.init),
+                identifier: object["identifier"]?.string
+            )
             roles = object["role"].map(Link.strings) ?? []
             position = object["position"]?.double
             links = Link.list(object["links"], warnings)

@@ -38,7 +38,8 @@ public struct Locator: Sendable, Equatable {
         }
     }
 
-    public init(href: String, mediaType: MediaType, title: String? = nil, locations: Locations = Locations(), text: Text = Text()) {
+    public init(href: String, mediaType: MediaType, title: String? = nil, locations: Locations = Locations(), text: Text = Text())
+    {
         self.href = href
         self.mediaType = mediaType
         self.title = title

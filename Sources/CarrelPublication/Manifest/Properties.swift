@@ -56,7 +56,9 @@ public struct Encryption: Sendable, Hashable {
         self.algorithm = algorithm
         compression = json["compression"]?.string
         // "original-length" was its first name
-        originalLength = (json["originalLength"] ?? json["original-length"])?.int.flatMap { $0 >= 0 ? LengthHint(Int64($0)) : nil }
+        originalLength = (json["originalLength"] ?? json["original-length"])?.int.flatMap {
+            $0 >= 0 ? LengthHint(Int64($0)) : nil
+        }
         profile = json["profile"]?.string
         scheme = json["scheme"]?.string
     }

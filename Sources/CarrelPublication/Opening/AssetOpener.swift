@@ -51,7 +51,8 @@ public struct AssetOpener: Sendable {
         return asset.mediaType.flatMap { Format(mediaType: $0) } ?? before
     }
 
-    private func fetcher(of asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher {
+    private func fetcher(of asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher
+    {
         let link = Link(ResourcePath(decoded: asset.name) ?? Self.unnamed, mediaType: asset.mediaType)
         let resource: any Resource
         switch asset.location {

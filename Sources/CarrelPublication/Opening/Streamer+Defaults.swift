@@ -9,6 +9,6 @@ extension Streamer {
         [EPUBParser(), ReadiumParser(client: client), ComicParser(), AudiobookParser(), W3CParser(client: client)]
     }
 
-    /// Protections that belong to a format.
-    static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection()]
+    /// Protections that belong to a format, and at the end what nobody else opened.
+    static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection(), ForeignProtection()]
 }

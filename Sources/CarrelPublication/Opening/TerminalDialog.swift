@@ -42,7 +42,11 @@ public enum TerminalDialog {
 
     /// A stranger's words without what moves a terminal's cursor.
     private static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f && !(0x80...0x9f ~= $0.value) }))
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f && !(0x80...0x9f ~= $0.value) }
+            )
+        )
     }
 
     private static func write(_ terminal: Int32, _ text: String) {

@@ -30,7 +30,9 @@ public final class Publication: Sendable {
     public func link(withHREF href: String) -> Link? {
         if let path = ResourcePath(href: href) { return links[path] }
         let address = href.prefix { $0 != "#" && $0 != "?" }
-        return (manifest.readingOrder + manifest.resources + manifest.links).first { $0.href.prefix { $0 != "#" && $0 != "?" } == address }
+        return (manifest.readingOrder + manifest.resources + manifest.links).first {
+            $0.href.prefix { $0 != "#" && $0 != "?" } == address
+        }
     }
 
     /// The links of the manifest and of the services that have a relation.

@@ -25,7 +25,8 @@ struct ArchiveWindow: ArchiveSource {
 
     func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= length else { throw ArchiveError(.damaged, "archive is cut off") }
-        guard let part = parts.first(where: { $0.range.lowerBound <= range.lowerBound && $0.range.upperBound >= range.upperBound })
+        guard
+            let part = parts.first(where: { $0.range.lowerBound <= range.lowerBound && $0.range.upperBound >= range.upperBound })
         else {
             asked.withLock { $0 = range }
             throw ArchiveError(.damaged, "archive is cut off")

@@ -51,7 +51,9 @@ final class EntryResource: Resource {
     static func unpacked(_ packed: any Resource, method: UInt16, size: Int64) async throws(ResourceError) -> any Resource {
         switch method {
         case 0:
-            guard try await packed.length() == size else { throw ResourceError(.malformed, "\"\(packed.link.href)\" has two sizes") }
+            guard try await packed.length() == size else {
+                throw ResourceError(.malformed, "\"\(packed.link.href)\" has two sizes")
+            }
             return packed
         case 8: return InflatingResource(packed, length: size)
         default: throw ResourceError(.malformed, "\"\(packed.link.href)\" is compressed in a way that is not supported")
@@ -69,7 +71,8 @@ final class EntryResource: Resource {
         let header = try await archive.read(entry.offset..<nameEnd)
         let bytes = header.rawSpan
         guard header.count == Int(nameEnd - entry.offset), bytes.u32(at: 0) == 0x504b_0304,
-            bytes.u16(at: 26).byteSwapped == UInt16(clamping: entry.rawName.count), header[Int(headerLength)...].elementsEqual(entry.rawName)
+            bytes.u16(at: 26).byteSwapped == UInt16(clamping: entry.rawName.count),
+            header[Int(headerLength)...].elementsEqual(entry.rawName)
         else { throw ResourceError(.malformed, "\"\(link.href)\" is not where the archive's directory says") }
         let start = nameEnd + Int64(bytes.u16(at: 28).byteSwapped)
         let end = start + entry.packedSize

@@ -84,13 +84,17 @@ final class InflatingResource: Resource {
         keep(place)
     }
 
-    private var malformed: ResourceError { ResourceError(.malformed, "\"\(link.href)\" is damaged: it does not unpack to its length") }
+    private var malformed: ResourceError {
+        ResourceError(.malformed, "\"\(link.href)\" is damaged: it does not unpack to its length")
+    }
 
     /// The nearest state that is not past a place, for the caller alone.
     private func take(before output: Int64) -> Place {
         places.withLock { places in
             let mark = places.marks.last { $0.output <= output }
-            let end = places.ends.indices.filter { places.ends[$0].output <= output }.max { places.ends[$0].output < places.ends[$1].output }
+            let end = places.ends.indices.filter { places.ends[$0].output <= output }.max {
+                places.ends[$0].output < places.ends[$1].output
+            }
             if let end, places.ends[end].output >= mark?.output ?? 0 { return places.ends.remove(at: end) }
             guard var mark else { return Place(inflater: Inflater()) }
             mark.inflater = mark.inflater.copy()

@@ -33,9 +33,12 @@ struct AudiobookParser: PublicationParser {
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
             }
-            manifest.tableOfContents = tags.chapters.isEmpty || tracks.count > 1 ? [] : tags.chapters.map { chapter in
-                Link(href: "\(first.href)#t=\(Double(chapter.start) / 1000)", title: chapter.title)
-            }
+            manifest.tableOfContents =
+                tags.chapters.isEmpty || tracks.count > 1
+                ? []
+                : tags.chapters.map { chapter in
+                    Link(href: "\(first.href)#t=\(Double(chapter.start) / 1000)", title: chapter.title)
+                }
             return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
         } catch {
             throw Publication.OpeningError(error)

@@ -16,7 +16,8 @@ struct ComicInfo {
         manifest.metadata.subjects = names("Genre").map { Subject(name: LocalizedString($0)) }
         let roles: [(String, ContributorRole)] = [
             ("Writer", .author), ("Penciller", .penciler), ("Inker", .inker), ("Colorist", .colorist), ("Letterer", .letterer),
-            ("CoverArtist", .artist), ("Editor", .editor), ("Translator", .translator), ("Publisher", .publisher), ("Imprint", .imprint),
+            ("CoverArtist", .artist), ("Editor", .editor), ("Translator", .translator), ("Publisher", .publisher),
+            ("Imprint", .imprint),
         ]
         for (name, role) in roles {
             let contributors = names(name).map { Contributor(name: LocalizedString($0)) }
@@ -26,7 +27,9 @@ struct ComicInfo {
             var collection = Contributor(name: LocalizedString(series))
             collection.position = text("Number").flatMap { Double($0) }
             manifest.metadata.belongsTo["series"] = [collection]
-            if text("Title") == nil { manifest.metadata.title = LocalizedString([series, text("Number")].compactMap(\.self).joined(separator: " ")) }
+            if text("Title") == nil {
+                manifest.metadata.title = LocalizedString([series, text("Number")].compactMap(\.self).joined(separator: " "))
+            }
         }
         manifest.metadata.readingProgression = text("Manga") == "YesAndRightToLeft" ? .rtl : nil
         addPages(to: &manifest)

@@ -42,7 +42,7 @@ struct ComicParser: PublicationParser {
     ) async throws(ResourceError) {
         do throws(ResourceError) {
             ComicInfo(try await EPUBDocument.read(path, fetcher)).add(to: &manifest)
-        } catch where error.code == .malformed || error.code == .tooLarge {
+        } catch  where error.code == .malformed || error.code == .tooLarge {
             warnings.add(.moderate, error.message)
         }
     }

@@ -64,11 +64,17 @@ struct EPUBManifest {
     }
 
     private func plainLink(_ item: PackageDocument.Item, _ references: [String]) -> Link {
-        var link = Link(href: item.href, mediaType: item.mediaType ?? item.path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType))
+        var link = Link(
+            href: item.href,
+            mediaType: item.mediaType ?? item.path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType)
+        )
         if item.properties.contains("nav") { link.relations.append("contents") }
         if item.id == coverID { link.relations.append("cover") }
         link.duration = package.metadata.overlayDurations[item.id]
-        let contents = ["mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg", "xmp-record": "xmp"]
+        let contents = [
+            "mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg",
+            "xmp-record": "xmp",
+        ]
         link.properties.contains = item.properties.compactMap { contents[$0] }
         for property in references { Self.add(property, to: &link.properties.json) }
         link.properties.encryption = item.path.flatMap { encryption[$0] }
@@ -79,9 +85,11 @@ struct EPUBManifest {
     private static func add(_ property: String, to json: inout JSONObject) {
         let name = property.hasPrefix("rendition:") ? String(property.dropFirst(10)) : property
         let known: [String: (String, JSON)] = [
-            "page-spread-left": ("page", "left"), "page-spread-right": ("page", "right"), "page-spread-center": ("page", "center"),
+            "page-spread-left": ("page", "left"), "page-spread-right": ("page", "right"),
+            "page-spread-center": ("page", "center"),
             "spread-none": ("spread", "none"), "spread-auto": ("spread", "auto"), "spread-landscape": ("spread", "landscape"),
-            "spread-portrait": ("spread", "both"), "spread-both": ("spread", "both"), "layout-reflowable": ("layout", "reflowable"),
+            "spread-portrait": ("spread", "both"), "spread-both": ("spread", "both"),
+            "layout-reflowable": ("layout", "reflowable"),
             "layout-pre-paginated": ("layout", "fixed"), "orientation-auto": ("orientation", "auto"),
             "orientation-landscape": ("orientation", "landscape"), "orientation-portrait": ("orientation", "portrait"),
             "flow-auto": ("overflow", "auto"), "flow-paginated": ("overflow", "paginated"),

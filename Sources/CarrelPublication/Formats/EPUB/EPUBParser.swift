@@ -15,7 +15,8 @@ struct EPUBParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let package = try await Self.package(fetcher, warnings)
-            let encryption = try await Self.optional(EncryptionDocument.path, fetcher, warnings)
+            let encryption =
+                try await Self.optional(EncryptionDocument.path, fetcher, warnings)
                 .map { EncryptionDocument($0, warnings).resources } ?? [:]
             var manifest = EPUBManifest(package, encryption, warnings).manifest(untitled: asset.name)
             try await Self.addNavigation(to: &manifest, package, fetcher, warnings)
@@ -45,7 +46,7 @@ struct EPUBParser: PublicationParser {
         if roots.count > 1 { warnings.add(.minor, "the publication has several renditions; the first is opened") }
         do throws(ResourceError) {
             return try PackageDocument(try await EPUBDocument.read(path, fetcher), at: path, warnings)
-        } catch where error.code == .notFound {
+        } catch  where error.code == .notFound {
             guard let other = ResourcePath(href: text), other != path else { throw error }
             return try PackageDocument(try await EPUBDocument.read(other, fetcher), at: other, warnings)
         }
@@ -91,7 +92,9 @@ struct EPUBParser: PublicationParser {
                 warnings.add(.moderate, "\"\(path)\" cannot be read: \(error)")
             }
         }
-        let ncx = package.items.first { $0.id == package.ncxID } ?? package.items.first { $0.mediaType?.essence == "application/x-dtbncx+xml" }
+        let ncx =
+            package.items.first { $0.id == package.ncxID }
+            ?? package.items.first { $0.mediaType?.essence == "application/x-dtbncx+xml" }
         if manifest.tableOfContents.isEmpty, let path = ncx?.path, let root = try await optional(path, fetcher, warnings) {
             let document = NCXDocument(root, at: path)
             manifest.tableOfContents = document.contents

@@ -23,7 +23,9 @@ struct EncryptionDocument {
             let properties = data.child("EncryptionProperties")?.all("EncryptionProperty") ?? []
             if let compression = properties.lazy.compactMap({ $0.child("Compression") }).first {
                 if compression["Method"] == "8" { encryption.compression = "deflate" }
-                encryption.originalLength = compression["OriginalLength"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? LengthHint($0) : nil }
+                encryption.originalLength = compression["OriginalLength"].flatMap { Int64($0) }.flatMap {
+                    $0 >= 0 ? LengthHint($0) : nil
+                }
             }
             found[path] = encryption
         }

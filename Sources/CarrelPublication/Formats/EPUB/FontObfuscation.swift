@@ -6,6 +6,11 @@ struct FontObfuscation: Sendable {
     private let key: [UInt8]
     private let length: Int64
 
+    private static let idpf = "http://www.idpf.org/2008/embedding"
+    private static let adobe = "http://ns.adobe.com/pdf/enc#RC"
+    /// The URIs of `encryption.xml` that mean no more than that.
+    static let algorithms: Set<String> = [idpf, adobe]
+
     /// - Parameters:
     ///   - algorithm: the URI of `encryption.xml`.
     ///   - identifier: the package's unique identifier. Nil for other algorithms, and where the key cannot be made.
@@ -13,13 +18,15 @@ struct FontObfuscation: Sendable {
         guard let identifier else { return nil }
         switch algorithm {
         // EPUB 3.3 §4.4: SHA-1 of the identifier without white space
-        case "http://www.idpf.org/2008/embedding":
+        case Self.idpf:
             let bytes = Array(identifier.filter { !$0.isWhitespace }.utf8)
             key = SHA1.hash(bytes.rawSpan)
             length = 1040
         // the bytes of the UUID
-        case "http://ns.adobe.com/pdf/enc#RC":
-            let digits = (identifier.lowercased().hasPrefix("urn:uuid:") ? identifier.dropFirst(9) : identifier[...]).filter { $0 != "-" }
+        case Self.adobe:
+            let digits = (identifier.lowercased().hasPrefix("urn:uuid:") ? identifier.dropFirst(9) : identifier[...]).filter {
+                $0 != "-"
+            }
             guard let bytes = Hex.decode(digits), bytes.count == 16 else { return nil }
             key = bytes
             length = 1024

@@ -87,7 +87,9 @@ struct NavigationDocument {
         let href = item.href.flatMap { NavigationTarget.href($0, in: path) }
         guard !label.isEmpty, href != nil || !item.children.isEmpty else { return nil }
         var link = Link(href: href ?? "#", title: label, children: item.children)
-        if let type = item.type { link.relations = PackageDocument.words(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" } }
+        if let type = item.type {
+            link.relations = PackageDocument.words(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" }
+        }
         return link
     }
 }

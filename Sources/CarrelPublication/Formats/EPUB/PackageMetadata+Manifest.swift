@@ -10,7 +10,9 @@ extension PackageMetadata {
     /// - Returns: everything but what the spine says.
     func metadata(untitled name: String, identifier: String?, _ warnings: Warnings) -> Metadata {
         let titles = all("dc:title")
-        let main = titles.first { $0.refinement("title-type") == "main" } ?? titles.first { $0.refinement("title-type") == nil } ?? titles.first
+        let main =
+            titles.first { $0.refinement("title-type") == "main" } ?? titles.first { $0.refinement("title-type") == nil }
+            ?? titles.first
         if main == nil { warnings.add(.moderate, "the package document has no title") }
         var metadata = Metadata(title: main.map(text) ?? LocalizedString(name))
         metadata.conformsTo = [.epub]
@@ -23,7 +25,8 @@ extension PackageMetadata {
         metadata.description = first("dc:description")?.value
         metadata.published =
             all("dc:date").first { ($0.attributes["event"] ?? "publication") == "publication" }?.value
-        metadata.modified = first("dcterms:modified")?.value ?? all("dc:date").first { $0.attributes["event"] == "modification" }?.value
+        metadata.modified =
+            first("dcterms:modified")?.value ?? all("dc:date").first { $0.attributes["event"] == "modification" }?.value
         metadata.subjects = subjects
         metadata.contributors = contributors
         metadata.belongsTo = collections
@@ -45,7 +48,9 @@ extension PackageMetadata {
 
     /// A text with its translations.
     private func text(_ statement: Statement) -> LocalizedString {
-        let others = statement.refinements("alternate-script").map { LocalizedString.Translation($0.value, language: $0.language) }
+        let others = statement.refinements("alternate-script").map {
+            LocalizedString.Translation($0.value, language: $0.language)
+        }
         let language = statement.language ?? (others.isEmpty ? nil : first("dc:language")?.value)
         let all = [LocalizedString.Translation(statement.value, language: language)] + others
         return LocalizedString(all) ?? LocalizedString(statement.value)
@@ -92,7 +97,8 @@ extension PackageMetadata {
 
     /// MARC relators with a member of their own.
     private static let roles: [String: ContributorRole] = [
-        "aut": .author, "pbl": .publisher, "trl": .translator, "edt": .editor, "nrt": .narrator, "art": .artist, "ill": .illustrator,
+        "aut": .author, "pbl": .publisher, "trl": .translator, "edt": .editor, "nrt": .narrator, "art": .artist,
+        "ill": .illustrator,
         "clr": .colorist, "ink": .inker, "ltr": .letterer, "pnc": .penciler,
     ]
 
@@ -157,7 +163,9 @@ extension PackageMetadata {
         if !overlay.isEmpty { metadata.otherMetadata["mediaOverlay"] = .object(overlay) }
         for property in ["dc:source", "dc:rights", "dc:format"] {
             let values = all(property).map(\.value)
-            if let json = values.oneOrMany { metadata.otherMetadata["http://purl.org/dc/elements/1.1/\(property.dropFirst(3))"] = json }
+            if let json = values.oneOrMany {
+                metadata.otherMetadata["http://purl.org/dc/elements/1.1/\(property.dropFirst(3))"] = json
+            }
         }
     }
 }

@@ -48,7 +48,8 @@ struct ReadiumParser: PublicationParser {
             link.alternates = link.alternates.map(settled)
             guard link.href.hasPrefix("http://") || link.href.hasPrefix("https://") else { return link }
             let authority = link.href.drop { $0 != ":" }.dropFirst(3)
-            guard let slash = authority.firstIndex(of: "/"), let path = ResourcePath(href: authority[slash...]), entries.contains(path)
+            guard let slash = authority.firstIndex(of: "/"), let path = ResourcePath(href: authority[slash...]),
+                entries.contains(path)
             else { return link }
             warnings.add(.minor, "the absolute address \"\(link.href)\" is taken for an entry of the package")
             link.href = path.href

@@ -14,7 +14,9 @@ struct W3CManifest {
     /// - Returns: the manifest.
     /// - Throws: `resource.malformed` without a reading order.
     func manifest(untitled name: LocalizedString) throws(ResourceError) -> Manifest {
-        guard let order = object["readingOrder"] else { throw ResourceError(.malformed, "the publication manifest has no reading order") }
+        guard let order = object["readingOrder"] else {
+            throw ResourceError(.malformed, "the publication manifest has no reading order")
+        }
         var metadata = Metadata(title: texts("name") ?? name)
         metadata.identifier = object["id"]?.string
         let kinds = (object["conformsTo"].map(Link.strings) ?? []) + (object["type"].map(Link.strings) ?? [])
@@ -30,7 +32,8 @@ struct W3CManifest {
         metadata.description = object["description"]?.string
         let roles: [(String, ContributorRole)] = [
             ("author", .author), ("readBy", .narrator), ("translator", .translator), ("editor", .editor), ("artist", .artist),
-            ("illustrator", .illustrator), ("colorist", .colorist), ("inker", .inker), ("letterer", .letterer), ("penciler", .penciler),
+            ("illustrator", .illustrator), ("colorist", .colorist), ("inker", .inker), ("letterer", .letterer),
+            ("penciler", .penciler),
             ("publisher", .publisher), ("contributor", .contributor), ("creator", .author),
         ]
         for (name, role) in roles {

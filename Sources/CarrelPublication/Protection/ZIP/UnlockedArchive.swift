@@ -31,7 +31,7 @@ final class UnlockedArchive: Fetcher {
         guard let entry = locked.smallestEncrypted else { return true }
         do throws(ResourceError) {
             return try await UnlockedEntry(Link(entry.path), entry, of: locked.archive, password).isWhole()
-        } catch where error.code == .decryption || error.code == .malformed {
+        } catch  where error.code == .decryption || error.code == .malformed {
             return false
         }
     }
@@ -92,7 +92,8 @@ private final class UnlockedEntry: Resource {
                 method = aes.method
             } else {
                 // with a data descriptor the checksum was not known yet (APPNOTE §6.1.6, §4.4.4 bit 3)
-                let check = entry.flags & 8 != 0 ? UInt8(truncatingIfNeeded: entry.time >> 8) : UInt8(truncatingIfNeeded: entry.crc >> 24)
+                let check =
+                    entry.flags & 8 != 0 ? UInt8(truncatingIfNeeded: entry.time >> 8) : UInt8(truncatingIfNeeded: entry.crc >> 24)
                 decrypted = try await TraditionalResource(bytes, check: check, password: password)
                 method = entry.method
             }

@@ -35,7 +35,10 @@ final class WinZipResource: Resource {
             let length = encryption.keyLength
             return (
                 Secret(copying: keys.extracting(0..<length)), Secret(copying: keys.extracting(length..<2 * length)),
-                constantTimeEqual(keys.extracting(2 * length..<count), head.rawSpan.extracting(encryption.saltLength..<headLength))
+                constantTimeEqual(
+                    keys.extracting(2 * length..<count),
+                    head.rawSpan.extracting(encryption.saltLength..<headLength)
+                )
             )
         }
         guard isRight else { throw ResourceError(.decryption, "the password is wrong") }
