@@ -98,10 +98,11 @@ let package = Package(
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
         library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
+        library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
         library(
             "CarrelHTTPServer",
             bytes: true,
-            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CLinux", "CMicroHTTPD", "CZlib"]
+            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
         ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
         library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
@@ -126,6 +127,14 @@ let package = Package(
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
+        library(
+            "CarrelPublication",
+            bytes: true,
+            [
+                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
+                "CarrelThreads", "CarrelXML", "CarrelZlib",
+            ]
+        ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
@@ -169,7 +178,7 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelPostgres",
+                "CarrelIngest", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream",
             ]
@@ -181,6 +190,14 @@ let package = Package(
             dependencies: ["CLinux", "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelThreads"],
             path: "Tests/Support",
             swiftSettings: settings
+        ),
+        tests(
+            "CarrelPublicationTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
+                "CarrelPublication",
+                "CarrelTesting", "CarrelThreads",
+            ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),

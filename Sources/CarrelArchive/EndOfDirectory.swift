@@ -14,7 +14,7 @@ struct EndOfDirectory {
     private static let length = 22
     private static let commentLimit = 65535
 
-    init(_ file: ArchiveFile) throws(ArchiveError) {
+    init(_ file: some ArchiveSource) throws(ArchiveError) {
         let tailStart = max(0, file.length - Int64(Self.length + Self.commentLimit))
         let tail = try file.read(tailStart..<file.length)
         guard let at = Self.find(tail.rawSpan) else { throw ArchiveError(.notZip, "file is not a ZIP archive") }
@@ -38,7 +38,7 @@ struct EndOfDirectory {
         return nil
     }
 
-    private mutating func read(_ file: ArchiveFile, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
+    private mutating func read(_ file: some ArchiveSource, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
         var cursor = ByteCursor(tail)
         try cursor.skip(at + 4)
         let volumes = (try cursor.u16(), try cursor.u16())
@@ -54,7 +54,7 @@ struct EndOfDirectory {
     private var needsLarge: Bool { count == 0xffff || size == 0xffff_ffff || start == 0xffff_ffff }
 
     /// The record for large archives, which a locator before this one points to.
-    private mutating func readLarge(_ file: ArchiveFile) throws(ArchiveError) {
+    private mutating func readLarge(_ file: some ArchiveSource) throws(ArchiveError) {
         guard end >= 20 else { return }
         let locator = try file.read(end - 20..<end)
         guard locator.rawSpan.u32(at: 0) == 0x504b_0607 else { return }

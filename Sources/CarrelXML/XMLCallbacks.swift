@@ -6,7 +6,8 @@ enum XMLCallbacks {
     static var handler: xmlSAXHandler {
         var handler = unsafe xmlSAXHandler()
         unsafe handler.initialized = UInt32(XML_SAX2_MAGIC)
-        unsafe handler.internalSubset = refuseDocumentType
+        unsafe handler.internalSubset = meetDocumentType
+        unsafe handler.reference = addEntity
         unsafe handler.startElementNs = startElement
         unsafe handler.endElementNs = endElement
         unsafe handler.characters = addCharacters
@@ -30,13 +31,21 @@ private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar
     unsafe XMLName(text(local) ?? "", namespace: collector.namespace(uri))
 }
 
-private func refuseDocumentType(
+private func meetDocumentType(
     _ context: UnsafeMutableRawPointer?,
     _ name: UnsafePointer<xmlChar>?,
     _ externalID: UnsafePointer<xmlChar>?,
     _ systemID: UnsafePointer<xmlChar>?
 ) {
-    unsafe collector(context)?.fail("the XML has a DOCTYPE, which is not taken")
+    unsafe collector(context)?.meetDocumentType()
+}
+
+/// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
+private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
+    guard let collector = unsafe collector(context), let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
+        let scalar = unsafe Unicode.Scalar(entity.pointee.value)
+    else { return }
+    unsafe Array(String(Character(scalar)).utf8).withUnsafeBufferPointer { unsafe collector.add($0) }
 }
 
 private func startElement(

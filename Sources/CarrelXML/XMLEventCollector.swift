@@ -7,6 +7,7 @@ final class XMLEventCollector {
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
     private let limits: XMLLimits
+    private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
     private var text: [UInt8] = []
     private var depth = 0
@@ -17,8 +18,13 @@ final class XMLEventCollector {
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
 
-    init(_ limits: XMLLimits) {
+    init(_ limits: XMLLimits, _ documentType: XMLDocumentType) {
         self.limits = limits
+        self.documentType = documentType
+    }
+
+    func meetDocumentType() {
+        if documentType == .refused { fail("the XML has a DOCTYPE, which is not taken") }
     }
 
     func take() -> [XMLEvent] {

@@ -20,6 +20,10 @@ static inline OSSL_PARAM copenssl_digest_sha256(void) {
     return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA256", 0);
 }
 
+static inline OSSL_PARAM copenssl_digest_sha1(void) {
+    return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA1", 0);
+}
+
 static inline OSSL_PARAM copenssl_hkdf_key(const void *_Nullable bytes, size_t count) {
     return OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)bytes, count);
 }
