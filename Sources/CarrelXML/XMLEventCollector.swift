@@ -69,7 +69,7 @@ final class XMLEventCollector {
     /// The URI at an address of libxml2's dictionary, where it stays as long as the parser.
     func namespace(_ uri: UnsafePointer<xmlChar>?) -> String? {
         guard let uri = unsafe uri else { return nil }
-        let place = unsafe UInt(bitPattern: uri)
+        let place = UInt(bitPattern: uri)
         if let known = namespaces[place] { return known }
         let text = unsafe String(decodingCString: uri, as: UTF8.self)
         namespaces[place] = text

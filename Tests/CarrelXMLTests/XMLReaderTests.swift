@@ -169,7 +169,7 @@ struct `An XML reader` {
         #expect(names.allSatisfy { $0.namespace == uri })
         // The same bytes in memory, not a copy for each.
         let places = names.map { name in
-            unsafe name.namespace?.utf8.withContiguousStorageIfAvailable { unsafe UInt(bitPattern: $0.baseAddress) }
+            unsafe name.namespace?.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) }
         }
         #expect(Set(places).count == 1 && places[0] != nil)
     }

@@ -80,8 +80,8 @@ struct ListeningRoutes {
         }
         var response = HTTPResponse.json([
             "LastUpdated": .string(position.lastUpdated.description),
-            "Position": .real(position.seconds),
-            "PositionMs": .number(JSONNumber(position.exactMilliseconds)),
+            "Position": .integer(position.seconds),
+            "PositionMs": .integer(position.exactMilliseconds),
             "DeviceId": .init(position.deviceID),
             "DeviceName": .init(position.deviceName),
         ])
@@ -94,12 +94,12 @@ struct ListeningRoutes {
         [
             "startUtc": .string(interval.startUTC.description),
             "endUtc": .string(interval.endUTC.description),
-            "startPosition": .real(interval.startPosition),
-            "endPosition": .real(interval.endPosition),
-            "positionMs": interval.endPositionMS.map { .real($0) } ?? .null,
+            "startPosition": .integer(interval.startPosition),
+            "endPosition": .integer(interval.endPosition),
+            "positionMs": interval.endPositionMS.map { .integer($0) } ?? .null,
             "deviceId": .init(interval.deviceID),
             "deviceName": .init(interval.deviceName),
-            "speed": interval.speed.map { .real($0) } ?? .null,
+            "speed": interval.speed.map { .integer($0) } ?? .null,
         ]
     }
 }

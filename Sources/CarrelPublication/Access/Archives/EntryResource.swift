@@ -71,10 +71,10 @@ final class EntryResource: Resource {
         let header = try await archive.read(entry.offset..<nameEnd)
         let bytes = header.rawSpan
         guard header.count == Int(nameEnd - entry.offset), bytes.u32(at: 0) == 0x504b_0304,
-            bytes.u16(at: 26).byteSwapped == UInt16(clamping: entry.rawName.count),
+            bytes.u16le(at: 26) == UInt16(clamping: entry.rawName.count),
             header[Int(headerLength)...].elementsEqual(entry.rawName)
         else { throw ResourceError(.malformed, "\"\(link.href)\" is not where the archive's directory says") }
-        let start = nameEnd + Int64(bytes.u16(at: 28).byteSwapped)
+        let start = nameEnd + Int64(bytes.u16le(at: 28))
         let end = start + entry.packedSize
         guard end <= (try await archive.length()) else { throw ResourceError(.malformed, "\"\(link.href)\" is cut off") }
         return start..<end
