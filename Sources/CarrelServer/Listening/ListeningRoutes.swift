@@ -96,7 +96,7 @@ struct ListeningRoutes {
             "endUtc": .string(interval.endUTC.description),
             "startPosition": .integer(interval.startPosition),
             "endPosition": .integer(interval.endPosition),
-            "positionMs": interval.endPositionMS.map { .integer($0) } ?? .null,
+            "positionMs": interval.endPositionMS.map { JSON.integer($0) } ?? .null,
             "deviceId": .init(interval.deviceID),
             "deviceName": .init(interval.deviceName),
             "speed": interval.speed.map { .integer($0) } ?? .null,
