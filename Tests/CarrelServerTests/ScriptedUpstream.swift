@@ -50,6 +50,9 @@ final class ScriptedUpstream: Sendable {
         "T-lapsed": SubscriptionAnswer(.inactive, issues: ["p1"]),
     ]
 
+    /// Whoever signs in by this name is told to come back later.
+    static let busy = "busy"
+
     let port: UInt16
     private let kind: Kind
     private let server: LoopbackServer
@@ -136,6 +139,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return ["error": ["status": "throttled", "message": "Later"]] }
             return states["T-\(name)"] != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
         case "renew_token": return known == nil ? notRecognised : ["token": .string("\(token)+")]
         case "verify_subscription":
@@ -162,6 +166,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return SignInAnswer.refused(status: "throttled", message: "Later").write() }
             guard states["T-\(name)"] != nil, query["password"] == "right" else {
                 return SignInAnswer.refused(status: "notrecognised", message: "Not one of ours").write()
             }
