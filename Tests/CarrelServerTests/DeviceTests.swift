@@ -52,6 +52,11 @@ struct `The slots of an account's devices` {
         let test = try await service(limit: 1)
         for _ in 1...10 { try await signOut(try #require(try await signIn("phone", test)), test) }
         #expect(try await signIn("tablet", test) == nil, "the slot is kept for a day")
+        let kept = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "tablet"])
+        #expect(kept.xml.contains("too often today"))
+        _ = try await signIn("phone", test)
+        let held = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "tablet"])
+        #expect(held.xml.contains("Sign out on one of them first"))
         let two = try await service(limit: 2)
         let (phone, tablet) = (try #require(try await signIn("phone", two)), try #require(try await signIn("tablet", two)))
         try await signOut(phone, two)

@@ -53,7 +53,7 @@ struct OwnAccounts: EntitlementSource {
             actor.entry("session.start", on: account.id, at: now),
             actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "devices")
         )
-        enum Start { case started, tooManyDevices, passwordChanged }
+        enum Start { case started, noSlot(isOneFree: Bool), passwordChanged }
         let start = try await database.write { transaction -> Start in
             // The password was looked at for a while: it counts only if it is the account's still.
             guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
@@ -65,7 +65,8 @@ struct OwnAccounts: EntitlementSource {
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 try AuditStore.append(refused, in: transaction)
-                return .tooManyDevices
+                let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }
+                return .noSlot(isOneFree: held < policy.limit ?? 0)
             }
             // The app has one token at a time: whatever it had before is forgotten.
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
@@ -77,10 +78,12 @@ struct OwnAccounts: EntitlementSource {
         switch start {
         case .started: return outcome(token)
         case .passwordChanged: return .notRecognised
-        case .tooManyDevices:
+        case .noSlot(let isOneFree):
             return .refused(
                 status: "devicelimit",
-                message: "This account is in use on as many devices as it may be. Sign out on one of them first."
+                message: isOneFree
+                    ? "This account has changed devices too often today. Try again tomorrow."
+                    : "This account is in use on as many devices as it may be. Sign out on one of them first."
             )
         }
     }
