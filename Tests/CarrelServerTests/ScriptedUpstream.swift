@@ -51,6 +51,9 @@ final class ScriptedUpstream: Sendable {
         "T-former": SubscriptionAnswer(.inactive),
     ]
 
+    /// Whoever signs in by this name is told to come back later.
+    static let busy = "busy"
+
     private static func state(of token: String) -> SubscriptionAnswer? {
         states[String(token.prefix { $0 != "/" }) + (token.hasSuffix("+") && token.contains("/") ? "+" : "")]
     }
@@ -141,6 +144,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return ["error": ["status": "throttled", "message": "Later"]] }
             return state(of: "T-\(name)") != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
         case "renew_token": return known == nil ? notRecognised : ["token": .string("\(token)+")]
         case "verify_subscription":
@@ -167,6 +171,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return SignInAnswer.refused(status: "throttled", message: "Later").write() }
             guard state(of: "T-\(name)") != nil, query["password"] == "right" else {
                 return SignInAnswer.refused(status: "notrecognised", message: "Not one of ours").write()
             }
