@@ -99,7 +99,7 @@ struct ListeningRoutes {
             "positionMs": interval.endPositionMS.map { JSON.integer($0) } ?? .null,
             "deviceId": .init(interval.deviceID),
             "deviceName": .init(interval.deviceName),
-            "speed": interval.speed.map { .integer($0) } ?? .null,
+            "speed": interval.speed.map { JSON.real($0) } ?? .null,
         ]
     }
 }
