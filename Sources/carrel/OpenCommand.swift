@@ -1,6 +1,6 @@
-import CarrelCommandLine
+public import CarrelCommandLine
 import CarrelJSON
-import CarrelPublication
+public import CarrelPublication
 import Glibc
 
 /// A publication that a command opens, and what unlocks it.

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHTTPServer
 import CarrelJSON
 import CarrelServer
 import CarrelStore

@@ -1,4 +1,4 @@
-import CarrelJSON
+package import CarrelJSON
 
 extension Metadata {
     /// Members that have a name of their own in `Metadata`.
@@ -45,7 +45,7 @@ extension Metadata {
         otherMetadata = JSONObject(object.filter { !Self.known.contains($0.name) }.map { ($0.name, $0.value) })
     }
 
-    var json: JSON {
+    package var json: JSON {
         var object = JSONObject()
         object["@type"] = type.map(JSON.string)
         object["conformsTo"] = conformsTo.map(\.rawValue).oneOrMany
