@@ -54,7 +54,7 @@ struct AccessionRoutes {
                 return blob
             }
             await titles.takeBack(Set(blobs), on: Ingesting.uploads)
-            return .empty(.noContent)
+            return .empty(.noContent).unstored
         }
     }
 
