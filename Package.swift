@@ -131,7 +131,8 @@ let package = Package(
             "CarrelPublication",
             bytes: true,
             [
-                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON",
+                "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
+                "CarrelJSON",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),

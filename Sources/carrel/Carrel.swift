@@ -4,7 +4,7 @@ import CarrelCommandLine
 @main
 struct Carrel: Command {
     static let name = "carrel"
-    static let abstract = "Stream protected audiobooks and authorise subscribers: take titles in, sell and lend them, serve them."
+    static let abstract = "Open protected publications, stream protected audiobooks, authorise subscribers."
     static let discussion = """
         A home is a folder that holds everything: the database, the media, the keys. Commands and a running server may share one.
         """
@@ -13,8 +13,9 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        OpenCommand.self, ManifestCommand.self, CatCommand.self, ServeCommand.self, IngestCommand.self, TitleCommand.self, EditionCommand.self, OrderCommand.self, AccountCommand.self,
-        PlanCommand.self, ReceiptCommand.self, DeviceCommand.self, ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
+        OpenCommand.self, ManifestCommand.self, CatCommand.self, ServeCommand.self, IngestCommand.self, TitleCommand.self,
+        EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,
+        ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
         SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
         CredentialsCommand.self,
         BackupCommand.self, RestoreCommand.self, ConfigCommand.self,

@@ -17,7 +17,9 @@ enum Compression {
         }
         guard case .bytes(let bytes) = response.body, bytes.count > smallest else { return response }
         response.addVary()
-        guard QualityList.takesGzip(request.headers.list("Accept-Encoding")), let small = Gzip.compress(bytes) else { return response }
+        guard QualityList.takesGzip(request.headers.list("Accept-Encoding")), let small = Gzip.compress(bytes) else {
+            return response
+        }
         response.body = .bytes(small)
         response.headers["Content-Encoding"] = "gzip"
         // These bytes are not those that the tag and the ranges are about.

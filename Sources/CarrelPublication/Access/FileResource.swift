@@ -65,7 +65,8 @@ public final class FileResource: Resource {
         let before = buffer.count
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
-            let got = unsafe clinux_read_cached(descriptor, room.baseAddress!, count, range.lowerBound)
+            guard let start = unsafe room.baseAddress else { return 0 }
+            let got = unsafe clinux_read_cached(descriptor, start, count, range.lowerBound)
             return got == count ? count : 0
         }
         return buffer.count - before == count
@@ -75,11 +76,12 @@ public final class FileResource: Resource {
         var failure: ResourceError?
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
+            guard let start = unsafe room.baseAddress else { return 0 }
             var filled = 0
             while filled < count {
                 let got = unsafe pread(
                     descriptor,
-                    room.baseAddress! + filled,
+                    start + filled,
                     count - filled,
                     off_t(range.lowerBound) + off_t(filled)
                 )

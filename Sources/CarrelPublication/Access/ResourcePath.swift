@@ -32,7 +32,8 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at the
     ///     container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
     ///   - base: the resource that the address stands in. Nil: at the container.
-    /// - Returns: nil for an address with a scheme or a host, and for one that leaves the container.
+    ///
+    /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
         let end = href.firstIndex { $0 == "?" || $0 == "#" } ?? href.endIndex
@@ -84,5 +85,13 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
             default: false
             }
         }
+    }
+}
+
+extension ResourcePath: ExpressibleByStringLiteral {
+    /// A path that the program itself names, not percent-encoded; traps when it is none.
+    public init(stringLiteral text: String) {
+        guard let path = ResourcePath(decoded: text) else { preconditionFailure("\(text) is no path") }
+        self = path
     }
 }

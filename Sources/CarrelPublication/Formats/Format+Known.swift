@@ -62,7 +62,7 @@ extension Format {
     ]
 
     private init(_ specifications: Set<Specification>, _ mediaType: String, _ fileExtension: String) {
-        self.init(specifications, mediaType: MediaType(mediaType)!, fileExtension: fileExtension)
+        self.init(specifications, mediaType: MediaType(known: mediaType), fileExtension: fileExtension)
     }
 
     /// The format that a media type names; its parameters count where formats differ in them.

@@ -1,10 +1,11 @@
 import CarrelJSON
 
 extension Link {
+    /// Nil without an address.
+    ///
     /// - Parameters:
     ///   - json: a link object; a bare string counts as its address.
     ///   - warnings: hears of what had to be left out.
-    /// - Returns: nil when it has no address.
     init?(_ json: JSON, _ warnings: Warnings) {
         if let href = json.string {
             self.init(href: href)

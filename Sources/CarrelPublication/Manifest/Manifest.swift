@@ -15,7 +15,7 @@ public struct Manifest: Sendable, Equatable {
     public var subcollections: [String: [PublicationCollection]]
 
     /// Of the manifest itself.
-    public static let mediaType = MediaType("application/webpub+json")!
+    public static let mediaType = MediaType(known: "application/webpub+json")
 
     public init(metadata: Metadata, readingOrder: [Link] = [], resources: [Link] = [], tableOfContents: [Link] = []) {
         context = ["https://readium.org/webpub-manifest/context.jsonld"]

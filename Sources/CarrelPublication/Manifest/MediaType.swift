@@ -31,6 +31,12 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         self.parameters = parameters
     }
 
+    /// One that the program itself names; traps when it is none.
+    init(known text: String) {
+        guard let type = MediaType(text) else { preconditionFailure("\(text) is no media type") }
+        self = type
+    }
+
     /// Type and subtype without parameters.
     public var essence: String { "\(type)/\(subtype)" }
 

@@ -5,7 +5,7 @@ import Glibc
 public struct AssetOpener: Sendable {
     let client: HTTPClient
     /// Of an address without a path.
-    private static let unnamed = ResourcePath(decoded: "publication")!
+    private static let unnamed: ResourcePath = "publication"
 
     /// - Parameter client: for addresses.
     public init(client: HTTPClient = HTTPClient()) {

@@ -5,8 +5,9 @@ import CarrelXML
 ///
 /// Asked last. Fonts that are only obscured are no protection.
 struct ForeignProtection: ContentProtection {
-    private static let licenses = ["META-INF/license.lcpl", "license.lcpl"].compactMap { ResourcePath(decoded: $0) }
-    private static let rights = ResourcePath(decoded: "META-INF/rights.xml")!
+    private static let licenses: [ResourcePath] = ["META-INF/license.lcpl", "license.lcpl"]
+    private static let rights: ResourcePath = "META-INF/rights.xml"
+    private static let manifest: ResourcePath = "manifest.json"
     private static let limit = 16 << 20
 
     func open(
@@ -50,7 +51,6 @@ struct ForeignProtection: ContentProtection {
             }
             if isProtected { return "an unknown technology" }
         }
-        let manifest = ResourcePath(decoded: "manifest.json")!
         if paths.contains(manifest), try await text(manifest, fetcher).contains("http://readium.org/2014/01/lcp") {
             return "Readium LCP"
         }

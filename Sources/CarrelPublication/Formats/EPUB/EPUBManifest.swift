@@ -46,6 +46,7 @@ struct EPUBManifest {
     ///   - item: of the manifest.
     ///   - references: properties of the spine's reference to it.
     ///   - used: gets the ids of what became an alternate.
+    /// - Returns: the link, its overlay and its fallbacks as alternates.
     private func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout Set<String>) -> Link {
         var link = plainLink(item, references)
         if let overlay = item.mediaOverlay.flatMap({ items[$0] }) {

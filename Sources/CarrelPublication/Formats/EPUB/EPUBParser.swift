@@ -3,7 +3,7 @@ import CarrelXML
 
 /// Opens EPUB 2 and EPUB 3 publications, zipped or unpacked.
 struct EPUBParser: PublicationParser {
-    private static let containerPath = ResourcePath(decoded: "META-INF/container.xml")!
+    private static let containerPath: ResourcePath = "META-INF/container.xml"
 
     func parse(
         _ asset: PublicationAsset,

@@ -4,7 +4,7 @@ import CarrelXML
 struct EncryptionDocument {
     let resources: [ResourcePath: Encryption]
 
-    static let path = ResourcePath(decoded: "META-INF/encryption.xml")!
+    static let path: ResourcePath = "META-INF/encryption.xml"
 
     init(_ root: XMLElement, _ warnings: Warnings) {
         var found: [ResourcePath: Encryption] = [:]
