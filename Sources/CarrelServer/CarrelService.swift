@@ -252,8 +252,15 @@ package final class CarrelService: Sendable {
         EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
         let catalogID = CatalogID.text(try secret(.audit))
         let feedGate = FeedGate(readers: readers, document: document, needsSignIn: settings.editions.feedsNeedSignIn)
-        FeedRoutes(database: database, document: document, catalogID: catalogID, callers: callers, gate: feedGate)
-            .add(to: &router)
+        FeedRoutes(
+            database: database,
+            document: document,
+            catalogID: catalogID,
+            parameters: settings.subscription.names,
+            callers: callers,
+            gate: feedGate
+        )
+        .add(to: &router)
         let editionShelf = EditionShelf(database: database, readers: readers)
         ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
         EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)

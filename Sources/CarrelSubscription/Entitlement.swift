@@ -123,11 +123,6 @@ package struct Entitlement: Sendable {
         }
     }
 
-    /// Whether any plan runs: what the reader is told as the subscription's state.
-    package func hasCurrentSubscription(at now: Instant) -> Bool {
-        subscriptions.contains { $0.isCurrent(at: now) }
-    }
-
     /// Whether the account has everything there is, so that its answer lists no issues.
     package func coversEverything(at now: Instant) -> Bool {
         subscriptions.contains { $0.plan.scope == .everything && $0.isCurrent(at: now) }

@@ -48,9 +48,6 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Whether every call stays on this machine.
     package var isOnThisMachine: Bool { addresses.allSatisfy(UpstreamAddress.isOnThisMachine) }
 
-    /// Whether an address is one of this machine's.
-    package static func isOnThisMachine(_ url: String) -> Bool { UpstreamAddress.isOnThisMachine(url) }
-
     /// - Throws: `upstream.address` for an address that cannot be used.
     public func check() throws(UpstreamError) {
         for address in addresses {

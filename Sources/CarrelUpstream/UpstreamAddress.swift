@@ -1,5 +1,5 @@
 /// Rules for the addresses of systems upstream.
-enum UpstreamAddress {
+package enum UpstreamAddress {
     /// Takes https anywhere, and http on this machine; nothing with a user name and password in it, which would end up in logs.
     static func check(_ url: String) throws(UpstreamError) {
         guard let scheme = ["https://", "http://"].first(where: { url.lowercased().hasPrefix($0) }),
@@ -15,7 +15,7 @@ enum UpstreamAddress {
     }
 
     /// Whether the host is this machine, by its address or as `localhost`.
-    static func isOnThisMachine(_ url: String) -> Bool {
+    package static func isOnThisMachine(_ url: String) -> Bool {
         url.firstRange(of: "://").map { isThisMachine(url[$0.upperBound...].prefix { !"/?".contains($0) }) } ?? false
     }
 

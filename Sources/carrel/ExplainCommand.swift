@@ -69,7 +69,7 @@ struct ExplainCommand: Command {
         for held in answer["subscriptions"]?.array ?? [] {
             table.add([
                 held["id"]?.string ?? "", "plan \(held["plan"]?.string ?? "")", held["start"]?.string ?? "",
-                held["end"]?.string ?? "",
+                held["revokedAt"]?.string.map { "revoked at \($0)" } ?? held["end"]?.string ?? "",
             ])
         }
         for held in answer["purchases"]?.array ?? [] {

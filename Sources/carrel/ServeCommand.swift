@@ -54,9 +54,18 @@ struct ServeCommand: Command {
             console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
         }
         let sealing = Task { await Self.keepSealing(service.audit, console) }
-        let reading = Task { await Self.keepReading(service.credentials, console) }
-        let sweeping = Task { await Self.keepSweeping(service.blobSweep, console) }
-        let tidying = Task { await Self.keepTidy(service.housekeeping, console) }
+        let reading = Task {
+            let trouble = "what was revoked cannot be read, and editions stay shut"
+            await Self.every(CredentialKeyring.life, saying: trouble, console) { try await service.credentials.refresh() }
+        }
+        let sweeping = Task {
+            let trouble = "files that nothing uses any more cannot be removed"
+            await Self.every(BlobSweep.interval, saying: trouble, console) { try await service.blobSweep.run() }
+        }
+        let tidying = Task {
+            let trouble = "what has expired cannot be removed"
+            await Self.every(Housekeeping.interval, saying: trouble, console) { try await service.housekeeping.run() }
+        }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         let configuration = try ServerConfiguration(settings, home, descriptors: Int(clinux_raise_descriptors()))
@@ -102,45 +111,29 @@ struct ServeCommand: Command {
         }
     }
 
-    /// Reads once a second which credentials were revoked, and which secrets sign new ones. A failure is told once until it passes.
-    private static func keepReading(_ credentials: CredentialKeyring, _ console: Console) async {
+    /// Does something again and again beside the requests. A failure is told once until it passes.
+    ///
+    /// - Parameters:
+    ///   - interval: how long to wait in between.
+    ///   - trouble: what a failure means.
+    ///   - console: where it is told.
+    ///   - work: what to do.
+    private static func every(
+        _ interval: Duration,
+        saying trouble: String,
+        _ console: Console,
+        _ work: @Sendable () async throws -> Void
+    ) async {
         var isFailing = false
         while !Task.isCancelled {
             do {
-                try await credentials.refresh()
+                try await work()
                 isFailing = false
             } catch {
-                if !isFailing { console.warning("what was revoked cannot be read, and editions stay shut: \(error)") }
+                if !isFailing, !Task.isCancelled { console.warning("\(trouble): \(error)") }
                 isFailing = true
             }
-            try? await Task.sleep(for: CredentialKeyring.life)
-        }
-    }
-
-    /// Removes the files that nothing in the catalog uses any more.
-    private static func keepSweeping(_ sweep: BlobSweep, _ console: Console) async {
-        while !Task.isCancelled {
-            do {
-                try await sweep.run()
-            } catch {
-                if !Task.isCancelled { console.warning("files that nothing uses any more cannot be removed: \(error)") }
-            }
-            try? await Task.sleep(for: BlobSweep.interval)
-        }
-    }
-
-    /// Removes what is over, a little at a time. A failure is told once until it passes.
-    private static func keepTidy(_ housekeeping: Housekeeping, _ console: Console) async {
-        var isFailing = false
-        while !Task.isCancelled {
-            do {
-                try await housekeeping.run()
-                isFailing = false
-            } catch {
-                if !isFailing, !Task.isCancelled { console.warning("what has expired cannot be removed: \(error)") }
-                isFailing = true
-            }
-            try? await Task.sleep(for: Housekeeping.interval)
+            try? await Task.sleep(for: interval)
         }
     }
 

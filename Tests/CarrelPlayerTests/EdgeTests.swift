@@ -14,7 +14,7 @@ struct `An edge with nginx` {
         try #require(ended.status.isSuccess, "\(arguments): \(ended.errorText)")
     }
 
-    private func server() async throws -> (process: BackgroundProcess, url: String) {
+    private func server(_ options: String...) async throws -> (process: BackgroundProcess, url: String) {
         let zip = directory.file("issue.zip")
         for (name, bytes) in [
             ("index.html", page), ("free.html", Array("open".utf8)), ("big.bin", (0..<300_000).map { UInt8($0 % 251) }),
@@ -27,7 +27,7 @@ struct `An edge with nginx` {
             try await carrel("account", "create", name, "--password-stdin", input: "correct horse battery\n")
             try await carrel("plan", "grant", name, "gold")
         }
-        let process = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"])
+        let process = try BackgroundProcess([DemoServer.program, "serve", "--home", home, "--port", "0"] + options)
         let line = try await process.waitForLine(containing: "listening on http")
         return (process, line.split(separator: " ").last.map(String.init) ?? "")
     }
@@ -59,6 +59,10 @@ struct `An edge with nginx` {
 
     /// Status, `X-Cache` and body.
     private func get(_ url: String, _ options: String...) async throws -> (status: String, cache: String, body: [UInt8]) {
+        try await get(url, options)
+    }
+
+    private func get(_ url: String, _ options: [String]) async throws -> (status: String, cache: String, body: [UInt8]) {
         let out = directory.file("answer")
         let words = try await checkProcess(
             ["curl", "-s", "--path-as-is", "-o", out, "-w", "%{http_code} %header{x-cache}"] + options + [url]
@@ -99,6 +103,31 @@ struct `An edge with nginx` {
         try await checkProcess(["curl", "-sf", "-C", "-", "-u", alice, "-o", directory.file("half"), big])
         #expect(directory.read("half") == whole)
         #expect(await server.terminate() == .exited(0))
+    }
+
+    @Test func `tells Carrel who asks, whatever they say themselves`() async throws {
+        let (server, origin) = try await server("--http-trusted-proxies", "127.0.0.0/8")
+        let (nginx, edge) = try await nginx(before: origin)
+        let forged = [
+            "-H", "X-Forwarded-For: 203.0.113.9", "-H", "X-Forwarded-Proto: https", "-H", "X-Forwarded-Host: localhost",
+        ]
+        let alice = try await credentials(edge, "alice")
+        for (path, options, status) in [
+            ("/editions/com.example.7/index.html", ["-u", alice], "200"), ("/editions/com.example.7/index.html", [], "403"),
+            ("/opds/v2/editions/com.example.7/index.html", ["-u", "alice:a guess"], "401"), ("/healthz", [], "200"),
+        ] as [(String, [String], String)] {
+            #expect(try await get(edge + path, forged + options).status == status, "\(path)")
+        }
+        let manifest = try await get("\(edge)/editions/com.example.7/-/manifest.xml", forged + ["-u", alice])
+        let text = String(decoding: manifest.body, as: UTF8.self)
+        #expect(text.contains("\"\(edge)/editions/"), "\(text)")
+        _ = await nginx.terminate()
+        #expect(await server.terminate() == .exited(0))
+        let log = server.errors.split(separator: "\n").filter { $0.contains("\"peer\"") }
+        for route in ["/edge/v1/authorize", "/editions/", "/opds/v2/editions/", "/healthz"] {
+            #expect(log.contains { $0.contains("\"path\":\"\(route)") }, "\(route): \(log)")
+        }
+        #expect(log.filter { $0.contains("203.0.113") } == [])
     }
 
     @Test func `keeps one copy for all who may read it, and asks for each request`() async throws {

@@ -55,6 +55,21 @@ struct `The chain of the audit log` {
         #expect(answer.json["firstBroken"] == 2)
     }
 
+    @Test func `has one last seal that is remembered, the last one, however many seal at once`() async throws {
+        let directory = TemporaryDirectory()
+        let head = AuditHead(path: directory.file("head"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in (1...60).reversed() {
+                group.addTask { try head.write(.init(number: Int64(number), seal: [UInt8(number)])) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try head.read() == .init(number: 60, seal: [60]))
+        head.forget()
+        try head.write(.init(number: 3, seal: [3]))
+        #expect(try head.read()?.number == 3)
+    }
+
     @Test func `goes on where another process has sealed`() async throws {
         let test = try await service()
         let other = try await test.another(in: try Home(at: test.directory.file("other")).sharingKey(of: test.directory.path))

@@ -18,6 +18,10 @@ private struct Golden: Sendable {
 private let prolog = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
 private func token(_ user: String) -> String { "<token>\(String(user.reversed()))</token>" }
 private let granted = "<credentials><userid>U</userid><password>P</password></credentials>"
+/// The edge's token lasts three seconds.
+private let grantedAtEdge =
+    "<credentials><userid>U</userid><password>P</password><header name=\"X-Edge-Token\">com.pugpig.edition0001|1800000003</header>"
+    + "</credentials>"
 private let notEntitled =
     "<credentials><error status=\"notentitled\" message=\"You are not entitled to this edition\"/></credentials>"
 private let notRecognised =
@@ -59,7 +63,7 @@ private let goldens: [Golden] =
                 user: "\(prefix)some",
                 signIn: token("\(prefix)some"),
                 verify: subscription(state, words, user: "\(prefix)some", issues: everySecond),
-                credentials: granted
+                credentials: prefix == "active" ? grantedAtEdge : granted
             ),
             Golden(
                 user: "\(prefix)some",

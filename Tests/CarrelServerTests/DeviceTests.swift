@@ -60,4 +60,16 @@ struct `The slots of an account's devices` {
             try await signOut(try #require(try await signIn(device, two)), two)
         }
     }
+
+    @Test func `are free when nobody has used them for as long as a session lasts`() async throws {
+        let test = try await service(limit: 1)
+        let phone = try #require(try await signIn("phone", test))
+        test.clock.advance(by: .seconds(100 * 24 * 3600))
+        #expect(try await test.ask("verify_subscription", ["token": phone]).xml.contains("inactive"))
+        test.clock.advance(by: .seconds(179 * 24 * 3600))
+        #expect(try await signIn("tablet", test) == nil, "it was used meanwhile")
+        test.clock.advance(by: .seconds(24 * 3600))
+        #expect(try await signIn("tablet", test) != nil)
+        #expect(try await signIn("phone", test) == nil)
+    }
 }

@@ -181,7 +181,9 @@ struct `A download of an edition` {
 
     @Test func `says what an edge needs in the header of Pugpig's too, where that is set`() async throws {
         let test = try await service { $0.editions.saysPugpigEntitlement = true }
-        #expect(try await test.send(.get, page, headers: credentials(test)).headers["X-Pugpig-Entitlement"] == "com.example.7")
+        let headers = try await test.send(.get, page, headers: credentials(test)).headers
+        #expect(headers["X-Pugpig-Entitlement"] == "com.example.7")
+        #expect(headers["X-Pugpig-Status"] == "published")
     }
 }
 

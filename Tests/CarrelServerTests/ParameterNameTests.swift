@@ -1,4 +1,5 @@
 import CarrelCrypto
+import CarrelHTTP
 import CarrelServer
 import CarrelSubscription
 import Testing
@@ -18,6 +19,13 @@ struct `The names of an app's parameters` {
         let account = try await test.service.desk.create("alice", password: "correct horse battery", by: Actor("operator"))
         try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
         _ = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator"))
+        let feed = String(decoding: try await test.send(.get, "/opds/v1").body, as: UTF8.self)
+        for template in [
+            "sign_in/?urn={username}&amp;surname={password}&amp;handset={uuid}", "verify_subscription/?t={token}",
+            "edition_credentials/?t={token}&amp;edition={product_id}", "renew_token/?t={token}", "sign_out/?t={token}",
+        ] {
+            #expect(feed.contains("/\(template)\""), "\(feed)")
+        }
         try await test.add(product: "issue-1")
         let usual = ["username": "alice", "password": "correct horse battery", "uuid": "phone"]
         #expect(try await test.ask("sign_in", usual).status == 400)

@@ -95,6 +95,9 @@ struct `Purchases in an app store` {
                 peer: .network(address: "192.0.2.1", port: 1)
             )
             let response = await test.service.router.respond(to: request)
+            for (name, value) in [("Pragma", "no-cache"), ("Expires", "0"), ("Referrer-Policy", "no-referrer")] {
+                #expect(response.headers[name] == value, "errors too")
+            }
             #expect(response.headers["Cache-Control"]?.contains("no-store") == true)
             let text = String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
             let prolog = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
@@ -343,6 +346,41 @@ struct `Purchases in an app store` {
         let refused = try await shop.test.ask("edition_credentials", ["token": month, "product_id": "issue-1"])
         #expect(refused.xml.contains("status=\"suspended\""))
         #expect(try await shop.test.ask("verify_subscription", ["token": month]).xml.contains("state=\"suspended\""))
+    }
+
+    @Test func `in one token count each for itself: the refund of what opened a product ends that`() async throws {
+        let shop = try await Shop()
+        let month = try await shop.month()
+        // Another purchase, which gives another product, comes first.
+        let single = try await shop.single()
+        let token = "\(single),\(month)"
+        let pair = try #require(try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-2"]).pair)
+        let own = try #require(try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-1"]).pair)
+        shop.test.clock.advance(by: .seconds(2))
+        #expect(await shop.test.opening(pair, "issue-2") == .opens)
+        let time = JSON.integer(Int(shop.now.milliseconds))
+        #expect(try await shop.notify("REFUND", try await shop.month(["revocationDate": time])) == 204)
+        shop.test.clock.advance(by: .seconds(2))
+        #expect(await shop.test.opening(pair, "issue-2") != .opens)
+        #expect(await shop.test.opening(own, "issue-1") == .opens, "the other purchase was not given back")
+        let refused = try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-2"])
+        #expect(refused.xml.contains("status=\"notentitled\""))
+    }
+
+    @Test func `in one token lend nothing to those of an account that is suspended`() async throws {
+        let shop = try await Shop()
+        let (single, month) = (try await shop.single(), try await shop.month())
+        _ = try await shop.bring([single], as: shop.alice)
+        _ = try await shop.bring([month], as: shop.bob)
+        try await shop.test.service.desk.change(shop.bob.id, .init(isSuspended: true), by: Actor("operator"))
+        for token in ["\(single),\(month)", "\(month),\(single)"] {
+            let refused = try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-2"])
+            #expect(refused.xml.contains("status=\"suspended\""), "\(refused.xml)")
+            let granted = try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+            #expect(granted.pair != nil, "that is the other account's")
+            let standing = try await shop.test.ask("verify_subscription", ["token": token])
+            #expect(standing.xml.contains("<issues><issue>issue-1</issue></issues>"), "\(standing.xml)")
+        }
     }
 
     // MARK: The old validator

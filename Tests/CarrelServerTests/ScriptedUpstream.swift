@@ -53,6 +53,8 @@ final class ScriptedUpstream: Sendable {
 
     /// One for tests that only ask.
     static let shared = ScriptedUpstream()
+    /// Whoever signs in by this name is told to come back later.
+    static let busy = "busy"
 
     let port: UInt16
     private let kind: Kind
@@ -140,6 +142,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return ["error": ["status": "throttled", "message": "Later"]] }
             return states["T-\(name)"] != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
         case "renew_token": return known == nil ? notRecognised : ["token": .string("\(token)+")]
         case "verify_subscription":
@@ -166,6 +169,7 @@ final class ScriptedUpstream: Sendable {
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
+            if name == busy { return SignInAnswer.refused(status: "throttled", message: "Later").write() }
             guard states["T-\(name)"] != nil, query["password"] == "right" else {
                 return SignInAnswer.refused(status: "notrecognised", message: "Not one of ours").write()
             }

@@ -278,7 +278,9 @@ struct `Signing in at a provider` {
         try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
         func entitlement(_ groups: JSON) async throws -> (account: Account, hasPlan: Bool, role: Role) {
             let answer = try await Self.signIn(test, provider, ["groups": groups])
-            let account = try #require(try await Self.account(test, answer.headers))
+            guard let account = try await Self.account(test, answer.headers) else {
+                throw ServerError(.notFound, "nobody signed in")
+            }
             let held = try await test.service.subscriptions.entitlement(of: account)
             #expect(held.subscriptions.count <= 2)
             return (account, held.hasCurrentSubscription(at: test.clock.now), try await test.service.staff.role(of: account.id))
@@ -290,8 +292,27 @@ struct `Signing in at a provider` {
         test.clock.advance(by: .seconds(24 * 3600))
         found = try await entitlement(["staff", "readers"])
         #expect(found.hasPlan && found.role == .support)
+        try await test.add(product: "issue-1")
+        let token = try await test.service.accounts.issueSession(for: found.account)
+        let granted = try await test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
+        guard let pair = granted.pair else {
+            Issue.record("no credentials: \(granted.xml)")
+            return
+        }
+        test.clock.advance(by: .seconds(2))
+        #expect(await test.opening(pair, "issue-1") == .opens)
         found = try await entitlement("bosses")
         #expect(!found.hasPlan && found.role == .admin)
+        test.clock.advance(by: .seconds(2))
+        #expect(await test.opening(pair, "issue-1") != .opens, "what the group gave is over")
+        var filter = Audit.Filter()
+        filter.actor = found.account.id
+        let entries = try await test.service.audit.list(filter).filter { $0.action.hasPrefix("subscription.") }
+        #expect(
+            entries.reversed().map { "\($0.action) \($0.reason)" } == [
+                "subscription.create oidc", "subscription.extend oidc", "subscription.end oidc",
+            ]
+        )
         found = try await entitlement(.null)
         #expect(!found.hasPlan && found.role == .reader)
         found = try await entitlement(["readers"])

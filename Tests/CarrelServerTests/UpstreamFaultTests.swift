@@ -187,6 +187,35 @@ struct `A system upstream that fails` {
         #expect(try await Self.verify(other, "T-lapsed") == "stale")
     }
 
+    @Test func `is noticed by the breaker though apps hang up before the time limit`() async throws {
+        let upstream = ScriptedUpstream()
+        let test = try await Self.service(upstream, .closed, timeout: .milliseconds(800)) { $0.breaker.failures = 2 }
+        upstream.fail(.timeout)
+        for _ in 1...2 {
+            let app = Task { try await Self.verify(test, "T-reader") }
+            while upstream.calls().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            app.cancel()
+            _ = await app.result
+        }
+        #expect(try await Self.health(test)["state"] == "unavailable")
+        #expect(try await Self.verify(test, "T-reader") == "503")
+        #expect(upstream.calls().isEmpty, "nobody is asked any more")
+    }
+
+    @Test func `is remembered from its last good word on, also while downloads go on`() async throws {
+        let upstream = ScriptedUpstream()
+        let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
+        _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
+        for _ in 1...10 {
+            test.clock.advance(by: .seconds(400))
+            #expect(try await Self.credentials(test, "T-reader", "p1") == "86400 s")
+            #expect(try await Self.verify(test, "T-reader") == "active")
+        }
+        upstream.fail(.reset)
+        test.clock.advance(by: .seconds(400))
+        #expect(try await Self.verify(test, "T-reader") == "active")
+    }
+
     @Test func `is remembered no longer than the policy says`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))

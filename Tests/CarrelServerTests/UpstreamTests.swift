@@ -184,6 +184,18 @@ struct `A system upstream as a source` {
         }
     }
 
+    @Test(arguments: ScriptedUpstream.Kind.allCases)
+    func `that has enough of whoever signs in keeps nobody from the next source`(kind: ScriptedUpstream.Kind) async throws {
+        let upstream = ScriptedUpstream(kind)
+        let test = try await Self.service(upstream)
+        let (name, password) = (ScriptedUpstream.busy, "a good long password")
+        let refused = try await test.ask("sign_in", ["username": name, "password": password])
+        #expect(refused.xml == "<error status=\"throttled\" message=\"Later\"/>")
+        _ = try await test.service.desk.create(name, password: password, by: Actor("test"))
+        #expect(try await test.ask("sign_in", ["username": name, "password": password]).xml.hasPrefix("<token>cs_"))
+        #expect(upstream.calls() == ["sign_in", "sign_in"])
+    }
+
     @Test func `keeps neither tokens nor names nor passwords`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))

@@ -64,7 +64,7 @@ package struct AccountDesk: Sendable {
         try await database.write { transaction in
             guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
             if let hash {
-                try Self.replacePassword(hash, of: id, at: now, in: transaction)
+                try Self.replacePassword(hash, of: id, by: actor, at: now, in: transaction)
                 try AuditStore.append(password, in: transaction)
             }
             if let isSuspended = change.isSuspended {
@@ -88,22 +88,7 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Gives an account a new password.
-    package func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
-        try await change(id, Change(password: password), by: actor)
-    }
-
-    /// Closes an account for the time being, or opens it again.
-    package func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
-        try await change(id, Change(isSuspended: isSuspended), by: actor)
-    }
-
-    /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
-    package func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
-        try await change(id, Change(deviceLimit: .some(limit)), by: actor)
-    }
-
-    /// Gives an account the new password that its owner chose on their own page: all their other sessions end.
+    /// Gives an account the new password that its owner chose on their own page, who stays signed in there alone.
     ///
     /// - Parameters:
     ///   - password: the new password.
@@ -124,9 +109,7 @@ package struct AccountDesk: Sendable {
             try PasswordCheck.requireUnchanged(record, in: transaction) {
                 ServerError(.conflict, "the password was changed while it was checked")
             }
-            try AccountStore.setPassword(hash, of: account.id, in: transaction)
-            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
-            try Sessions.endOthers(than: session.family, of: account.id, by: actor, at: entry.at, in: transaction)
+            try Self.replacePassword(hash, of: account.id, keeping: session, by: actor, at: entry.at, in: transaction)
         }
     }
 
@@ -180,16 +163,9 @@ package struct AccountDesk: Sendable {
                 let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
                 !account.isSuspended
             else { return false }
-            try AccountStore.setPassword(hash, of: account.id, in: transaction)
-            try SessionStore.deleteAll(ofAccount: account.id, in: transaction)
-            try AppPasswordStore.deleteAll(ofAccount: account.id, in: transaction)
-            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
-            let entry = Actor(account.id, requestID: requestID).entry(
-                "account.password",
-                on: account.id,
-                at: now,
-                reason: "reset"
-            )
+            let actor = Actor(account.id, requestID: requestID)
+            try Self.replacePassword(hash, of: account.id, by: actor, at: now, in: transaction)
+            let entry = actor.entry("account.password", on: account.id, at: now, reason: "reset")
             try AuditStore.append(entry, in: transaction)
             return true
         }

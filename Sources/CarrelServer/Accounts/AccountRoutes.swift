@@ -196,7 +196,7 @@ struct AccountRoutes {
         [
             "id": .string(session.family), "device": .init(session.deviceID),
             "createdAt": .string(session.createdAt.description), "seenAt": .string(session.seenAt.description),
-            "expiresAt": .string(session.expiresAt.description),
+            "expiresAt": .string(session.expiresAt.description), "staff": .bool(session.isStaff),
         ]
     }
 }

@@ -153,17 +153,12 @@ package struct Accounts: Sendable {
     }
 
     /// The live session of a token whose account is open. One that was reused ends, with all that came of it.
-    func session(of text: String, requestID: String = "") async throws -> Session? {
+    package func session(of text: String, requestID: String = "") async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
         if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody, requestID: requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(session, token)
         return session
-    }
-
-    /// The account that a live session's token signs in.
-    package func account(ofSession text: String) async throws -> Account? {
-        try await session(of: text)?.account
     }
 
     /// Ends a session in a browser.

@@ -13,6 +13,8 @@ package struct Session: Sendable, Equatable {
     package let seenAt: Instant
     /// When its successor was handed out; nil before.
     package let renewedAt: Instant?
+    /// Whether it is one at the administrator's page.
+    package let isStaff: Bool
 
     /// Sessions end when they are not used for so long (OWASP ASVS 5.0 §7.3.1), …
     static let idleLife = Duration.seconds(180 * 24 * 3600)

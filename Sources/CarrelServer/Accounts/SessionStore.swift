@@ -12,7 +12,7 @@ package enum SessionStore {
     static let byHash = SQL(
         """
         SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
-            sessions.expires_at, sessions.seen_at, sessions.renewed_at
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at, sessions.purpose
         FROM sessions JOIN accounts ON accounts.id = sessions.account_id
         WHERE sessions.token_hash = $1 AND sessions.purpose = 'session'
         """
@@ -20,18 +20,18 @@ package enum SessionStore {
     static let byAccount = SQL(
         """
         SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
-            sessions.expires_at, sessions.seen_at, sessions.renewed_at
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at, sessions.purpose
         FROM sessions JOIN accounts ON accounts.id = sessions.account_id
-        WHERE sessions.account_id = $1 AND sessions.purpose = 'session' AND sessions.renewed_at IS NULL
-            AND sessions.expires_at > $2
+        WHERE sessions.account_id = $1 AND sessions.renewed_at IS NULL AND sessions.expires_at > $2
+            AND ((sessions.purpose = 'session' AND sessions.seen_at > $3) OR (sessions.purpose = 'staff' AND sessions.seen_at > $4))
         ORDER BY sessions.created_at, sessions.family
         """
     )
     static let live = SQL(
         """
         SELECT accounts.id, accounts.name, accounts.suspended_at, sessions.device_id, sessions.family, sessions.created_at,
-            sessions.expires_at, sessions.seen_at, sessions.renewed_at, COALESCE(devices.given_name, devices.name),
-            sessions.purpose
+            sessions.expires_at, sessions.seen_at, sessions.renewed_at, sessions.purpose,
+            COALESCE(devices.given_name, devices.name)
         FROM sessions JOIN accounts ON accounts.id = sessions.account_id LEFT JOIN devices ON devices.id = sessions.device_id
         WHERE ((sessions.purpose = 'session' AND sessions.seen_at > $2) OR (sessions.purpose = 'staff' AND sessions.seen_at > $3))
             AND sessions.renewed_at IS NULL AND sessions.expires_at > $1
@@ -41,7 +41,6 @@ package enum SessionStore {
     )
     static let markSeen = SQL("UPDATE sessions SET seen_at = $2 WHERE token_hash = $1 AND seen_at < $2")
     static let markRenewed = SQL("UPDATE sessions SET renewed_at = $2 WHERE token_hash = $1 AND renewed_at IS NULL")
-    static let deleteFamily = SQL("DELETE FROM sessions WHERE family = $1")
     static let deleteOfDevice = SQL("DELETE FROM sessions WHERE device_id = $1")
     static let deleteOfAccount = SQL("DELETE FROM sessions WHERE account_id = $1")
     static let deleteExpired = SQL(
@@ -56,12 +55,15 @@ package enum SessionStore {
         "SELECT DISTINCT device_id FROM sessions WHERE account_id = $1 AND family = $2 AND device_id IS NOT NULL"
     )
     static let otherFamilies = SQL(
-        "SELECT DISTINCT family FROM sessions WHERE account_id = $1 AND purpose = 'session' AND family <> $2"
+        "SELECT DISTINCT family FROM sessions WHERE account_id = $1 AND family <> $2 AND family <> ''"
+    )
+    static let deleteOthers = SQL(
+        "DELETE FROM sessions WHERE account_id = $1 AND (purpose <> 'session' OR family <> $2 OR family = '')"
     )
 
     package static let statements = [
-        insert, byHash, byAccount, live, markSeen, markRenewed, deleteFamily, deleteOfDevice, deleteOfAccount,
-        deleteFamilyOfAccount, deleteExpired, devicesOfFamily, otherFamilies,
+        insert, byHash, byAccount, live, markSeen, markRenewed, deleteOfDevice, deleteOfAccount,
+        deleteFamilyOfAccount, deleteExpired, devicesOfFamily, otherFamilies, deleteOthers,
     ]
 
     /// Whether the session is new; false when its token is known already.
@@ -84,17 +86,18 @@ package enum SessionStore {
         try transaction.row(byHash, [.blob(hash)]).map(session)
     }
 
-    /// The sessions of an account that can still be used, the oldest first.
+    /// The sessions of an account that can still be used, those at the administrator's page among them, the oldest first.
     static func sessions(of account: String, at now: Instant, in transaction: any Transaction) throws -> [Session] {
-        try transaction.rows(byAccount, [.text(account), .instant(now)]).map(session)
+        let values: [SQLValue] = [
+            .text(account), .instant(now), .instant(now - Session.idleLife), .instant(now - StaffSession.idleLife),
+        ]
+        return try transaction.rows(byAccount, values).map(session)
     }
 
     /// A session that can be used, whoever's it is.
     struct Live: Sendable {
         let session: Session
         let deviceName: String?
-        /// Whether it is one of the administrator's page.
-        let isStaff: Bool
     }
 
     /// The sessions that can be used, the newest first, after the last of the page before.
@@ -109,7 +112,7 @@ package enum SessionStore {
             .instant(after?.0 ?? Instant(milliseconds: Int64.max)), .text(after?.1 ?? ""), .integer(Int64(limit)),
         ]
         return try transaction.rows(live, values).map {
-            Live(session: try session($0), deviceName: try $0.textIfPresent(9), isStaff: try $0.text(10) == "staff")
+            Live(session: try session($0), deviceName: try $0.textIfPresent(10))
         }
     }
 
@@ -119,10 +122,6 @@ package enum SessionStore {
 
     static func markRenewed(_ hash: [UInt8], at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(markRenewed, [.blob(hash), .instant(now)])
-    }
-
-    static func deleteFamily(_ family: String, in transaction: any Transaction) throws {
-        _ = try transaction.run(deleteFamily, [.text(family)])
     }
 
     /// Whether the account had such a session.
@@ -135,7 +134,7 @@ package enum SessionStore {
         try transaction.rows(devicesOfFamily, [.text(account), .text(family)]).map { try $0.text(0) }
     }
 
-    /// The families of an account's sessions, but for one.
+    /// The families of an account's sessions, those at the administrator's page among them, but for one.
     static func families(
         of account: String,
         butFor family: String,
@@ -146,6 +145,11 @@ package enum SessionStore {
 
     static func deleteAll(ofDevice device: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOfDevice, [.text(device)])
+    }
+
+    /// Deletes all sessions and links of an account, but for the sessions of one family.
+    static func deleteAll(ofAccount account: String, butFor family: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteOthers, [.text(account), .text(family)])
     }
 
     static func deleteAll(ofAccount account: String, in transaction: any Transaction) throws {
@@ -165,7 +169,8 @@ package enum SessionStore {
             createdAt: try row.instant(5),
             expiresAt: try row.instant(6),
             seenAt: try row.instant(7),
-            renewedAt: try row.instantIfPresent(8)
+            renewedAt: try row.instantIfPresent(8),
+            isStaff: try row.text(9) == "staff"
         )
     }
 }

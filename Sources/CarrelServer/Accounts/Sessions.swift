@@ -51,7 +51,8 @@ package struct Sessions: Sendable {
         return (session, session.state(at: clock.now))
     }
 
-    /// Ends the family of a token that came up long after it was renewed: whoever uses it may have stolen it.
+    /// Ends the family of a token that came up long after it was renewed, with what its account's credentials open: whoever uses
+    /// it may have stolen it.
     ///
     /// - Parameters:
     ///   - token: the token.
@@ -63,10 +64,14 @@ package struct Sessions: Sendable {
             guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
                 return
             }
-            try SessionStore.deleteFamily(session.family, in: transaction)
             let entry = caller.entry("session.use", on: session.family, at: now, outcome: .refused, reason: "reused")
-            try AuditStore.append(entry, in: transaction)
+            try Self.endStolen(session, entry, in: transaction)
         }
+    }
+
+    private static func endStolen(_ session: Session, _ entry: Audit.Entry, in transaction: any Transaction) throws {
+        _ = try end(session.family, of: session.account.id, entry, in: transaction)
+        try RevocationStore.revoke(.account(session.account.id), at: entry.at, in: transaction)
     }
 
     /// Notes that a session was used; at most once a day.
@@ -76,42 +81,36 @@ package struct Sessions: Sendable {
         try await database.write { try SessionStore.markSeen(token.hash, at: now, in: $0) }
     }
 
-    /// What a renewal came to.
-    enum Renewal: Sendable {
-        case renewed(Session, OpaqueToken)
-        /// Unknown, ended, or revoked.
-        case refused
-        /// Used long after it was renewed: its whole family has ended.
-        case reused(Session)
-    }
-
     /// Hands out the successor of a session; the same one however often it is asked for within the grace.
-    func renew(_ token: OpaqueToken, record: @escaping @Sendable (Renewal, any Transaction) throws -> Void) async throws
-        -> Renewal
-    {
+    ///
+    /// - Parameters:
+    ///   - token: the session's token.
+    ///   - caller: who the audit log says used it, where it may be stolen; else it is the account.
+    /// - Returns: nil for a token that is unknown, ended or revoked, and for one that was renewed long ago: its family ends.
+    /// - Throws: when the database does not take it.
+    func renew(_ token: OpaqueToken, for caller: Actor) async throws -> OpaqueToken? {
         // Anybody makes well-formed tokens: they take no turn of those who write.
-        guard let (_, state) = try await find(token), state != .ended else { return .refused }
+        guard let (_, state) = try await find(token), state != .ended else { return nil }
         let now = clock.now
         let successor = successor(of: token)
-        return try await database.write { transaction in
-            let renewal = try Self.renew(token, successor, at: now, in: transaction)
-            try record(renewal, transaction)
-            return renewal
-        }
+        let isRenewed = try await database.write { try Self.renew(token, successor, for: caller, at: now, in: $0) }
+        return isRenewed ? successor : nil
     }
 
     private static func renew(
         _ token: OpaqueToken,
         _ successor: OpaqueToken,
+        for caller: Actor,
         at now: Instant,
         in transaction: any Transaction
-    ) throws -> Renewal {
-        guard let session = try SessionStore.session(token.hash, in: transaction) else { return .refused }
+    ) throws -> Bool {
+        guard let session = try SessionStore.session(token.hash, in: transaction) else { return false }
         switch session.state(at: now) {
-        case .ended: return .refused
+        case .ended: return false
         case .reused:
-            try SessionStore.deleteFamily(session.family, in: transaction)
-            return .reused(session)
+            let entry = caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
+            try endStolen(session, entry, in: transaction)
+            return false
         case .live, .stale:
             _ = try SessionStore.insert(
                 successor.hash,
@@ -122,7 +121,9 @@ package struct Sessions: Sendable {
                 in: transaction
             )
             try SessionStore.markRenewed(token.hash, at: now, in: transaction)
-            return .renewed(session, successor)
+            let actor = Actor(session.account.id, requestID: caller.requestID)
+            try AuditStore.append(actor.entry("session.renew", on: session.family, at: now), in: transaction)
+            return true
         }
     }
 
@@ -141,6 +142,19 @@ package struct Sessions: Sendable {
         return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
     }
 
+    /// Ends the session of a token, with what it was renewed from; the slot of its device is free. Nothing happens where there
+    /// is none.
+    func end(_ token: OpaqueToken, for caller: Actor) async throws {
+        guard try await find(token) != nil else { return }
+        let now = clock.now
+        try await database.write { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
+            let actor = Actor(session.account.id, requestID: caller.requestID)
+            let entry = actor.entry("session.end", on: session.family, at: now)
+            _ = try Self.end(session.family, of: session.account.id, entry, in: transaction)
+        }
+    }
+
     /// Ends a session and what it was renewed from; the slot of its device is free.
     package func end(_ family: String, of account: Account, by actor: Actor) async throws {
         let now = clock.now
@@ -151,7 +165,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends all sessions of an account but one.
+    /// Ends all sessions of an account but one, those at the administrator's page too, and voids its links.
     ///
     /// - Parameters:
     ///   - family: the one that goes on.
@@ -177,6 +191,7 @@ package struct Sessions: Sendable {
     ) throws -> Int {
         let others = try SessionStore.families(of: account, butFor: family, in: transaction)
         for other in others { _ = try end(other, of: account, actor.entry("session.end", on: other, at: now), in: transaction) }
+        try SessionStore.deleteAll(ofAccount: account, butFor: family, in: transaction)
         return others.count
     }
 

@@ -147,9 +147,4 @@ package struct Audit: Sendable {
     package func search(_ filter: Filter) async throws -> [Found] {
         try await database.read { try AuditStore.list(filter, in: $0) }
     }
-
-    /// The same without names.
-    package func list(_ filter: Filter) async throws -> [Entry] {
-        try await search(filter).map(\.entry)
-    }
 }

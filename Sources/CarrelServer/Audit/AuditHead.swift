@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelThreads
 import Glibc
 
 /// The last seal that this home has seen, in a file beside the database: the chain only grows, so an entry of that number with
@@ -7,9 +8,16 @@ package struct AuditHead: Sendable {
     package struct Mark: Sendable, Equatable {
         package let number: Int64
         package let seal: [UInt8]
+
+        package init(number: Int64, seal: [UInt8]) {
+            self.number = number
+            self.seal = seal
+        }
     }
 
     private let path: String
+    /// One at a time writes.
+    private static let turn = Locked(())
 
     package init(path: String) { self.path = path }
 
@@ -31,8 +39,15 @@ package struct AuditHead: Sendable {
         return Mark(number: number, seal: seal)
     }
 
-    /// Remembers a later seal. When that is lost, the one before is as true.
+    /// Remembers a seal, unless a later one is remembered already. When that is lost, the one before is as true.
     package func write(_ mark: Mark) throws(ServerError) {
+        try Self.turn.withLock { (_) throws(ServerError) -> Void in
+            if let known = try read(), known.number >= mark.number { return }
+            try replace(by: mark)
+        }
+    }
+
+    private func replace(by mark: Mark) throws(ServerError) {
         let partial = "\(path).\(getpid()).partial"
         guard let file = unsafe fopen(partial, "we") else {
             throw ServerError(.home, "\(partial) cannot be written: \(reason(errno))")

@@ -29,15 +29,38 @@ package enum AuditStore {
         SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
             doer.name, object.name
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
-        WHERE ($1 = '' OR audit.subject = $1 OR audit.actor = $1) AND ($2 = '' OR audit.action = $2)
-            AND ($3 = '' OR audit.actor = $3) AND ($4 = '' OR audit.outcome = $4) AND audit.at >= $5 AND audit.at < $6
-            AND (audit.at < $7 OR (audit.at = $7 AND audit.id > $8))
-        ORDER BY audit.at DESC, audit.id LIMIT $9
+        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
+        ORDER BY audit.at DESC, audit.id LIMIT $7
+        """
+    )
+    static let listOfSubject = SQL(
+        """
+        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
+            doer.name, object.name
+        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
+        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
+            AND audit.subject = $8
+        ORDER BY audit.at DESC, audit.id LIMIT $7
+        """
+    )
+    static let listOfActor = SQL(
+        """
+        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
+            doer.name, object.name
+        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
+        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
+            AND audit.actor = $8 AND ($9 = '' OR audit.subject = $9)
+        ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
-    package static let statements = [insert, unsealed, head, sealOf, seal, sealed, list, unsealedCount]
+    package static let statements = [
+        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfActor, unsealedCount,
+    ]
 
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -72,15 +95,36 @@ package enum AuditStore {
         try transaction.each(sealed, []) { row in try body(try entry(row), try row.integer(8), try row.blob(9)) }
     }
 
+    /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
     static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
-        let never = Instant(milliseconds: Int64.max)
+        switch (filter.about, filter.actor) {
+        case (nil, nil): return try found(list, filter, [], in: transaction)
+        case (nil, let actor?): return try found(listOfActor, filter, [.text(actor), .text("")], in: transaction)
+        case (let about?, let actor?) where about != actor:
+            return try found(listOfActor, filter, [.text(actor), .text(about)], in: transaction)
+        case (let about?, let actor):
+            let done = try found(listOfActor, filter, [.text(about), .text("")], in: transaction)
+            guard actor == nil else { return done }
+            let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.entry.actor != about }
+            let all = (done + suffered).sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
+            return Array(all.prefix(filter.limit))
+        }
+    }
+
+    private static func found(
+        _ statement: SQL,
+        _ filter: Audit.Filter,
+        _ more: [SQLValue],
+        in transaction: any Transaction
+    ) throws -> [Audit.Found] {
+        let last = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? Instant(milliseconds: Int64.max)
+        let after = filter.after?.0 ?? Instant(milliseconds: Int64.max)
         let values: [SQLValue] = [
-            .text(filter.about ?? ""), .text(filter.action ?? ""), .text(filter.actor ?? ""),
-            .text(filter.outcome?.rawValue ?? ""), .instant(filter.since ?? Instant(milliseconds: 0)),
-            .instant(filter.until ?? never), .instant(filter.after?.0 ?? never), .text(filter.after?.1 ?? ""),
+            .instant(filter.since ?? Instant(milliseconds: 0)), .instant(min(last, after)), .instant(after),
+            .text(filter.after?.1 ?? ""), .text(filter.action ?? ""), .text(filter.outcome?.rawValue ?? ""),
             .integer(Int64(filter.limit)),
         ]
-        return try transaction.rows(list, values).map {
+        return try transaction.rows(statement, values + more).map {
             Audit.Found(entry: try entry($0), actorName: try $0.textIfPresent(8), subjectName: try $0.textIfPresent(9))
         }
     }

@@ -35,9 +35,18 @@ package enum DeviceStore {
     )
     static let rename = SQL("UPDATE devices SET given_name = $2 WHERE id = $1")
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
-    static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL")
+    static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL AND id <> $3")
+    /// A session that was left alone ended long after its device signed in.
+    static let freeUnused = SQL(
+        """
+        UPDATE devices SET freed_at = seen_at
+        WHERE account_id = $1 AND freed_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM sessions
+            WHERE sessions.device_id = devices.id AND sessions.expires_at > $2 AND sessions.seen_at > $3)
+        """
+    )
 
-    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeAll]
+    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeAll, freeUnused]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -76,8 +85,13 @@ package enum DeviceStore {
         _ = try transaction.run(free, [.text(id), .instant(now)])
     }
 
-    static func freeAll(of account: String, at now: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(freeAll, [.text(account), .instant(now)])
+    static func freeAll(of account: String, butFor id: String?, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeAll, [.text(account), .instant(now), .text(id ?? "")])
+    }
+
+    /// Frees the slots of devices that nobody is signed in on any more.
+    static func freeUnused(of account: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeUnused, [.text(account), .instant(now), .instant(now - Session.idleLife)])
     }
 
     private static func device(_ row: Row) throws -> Device {

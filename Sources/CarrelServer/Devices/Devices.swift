@@ -42,6 +42,7 @@ package struct Devices: Sendable {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> String? {
+        if policy.limit != nil { try DeviceStore.freeUnused(of: account, at: now, in: transaction) }
         let known = try DeviceStore.device(keyHash: claim.keyHash, of: account, in: transaction)
         if let known, known.freedAt == nil {
             try DeviceStore.take(known, name: claim.name, at: now, in: transaction)

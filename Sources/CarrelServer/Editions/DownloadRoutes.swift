@@ -48,7 +48,9 @@ struct DownloadRoutes {
     /// What a cache in front has to ask for before it answers in our place.
     func say(_ productID: String, in response: inout HTTPResponse) {
         response.headers["X-Carrel-Entitlement"] = productID
-        if settings.saysPugpigEntitlement { response.headers["X-Pugpig-Entitlement"] = productID }
+        guard settings.saysPugpigEntitlement else { return }
+        response.headers["X-Pugpig-Entitlement"] = productID
+        response.headers["X-Pugpig-Status"] = "published"
     }
 
     /// The same whatever was wrong.

@@ -80,7 +80,6 @@ package enum EditionStore {
         GROUP BY t.kind, e.price, e.language ORDER BY t.kind, e.price, e.language
         """
     )
-    static let lastUpdate = SQL("SELECT max(updated_at) FROM editions")
     static let insertResource = SQL(
         """
         INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample)
@@ -103,12 +102,10 @@ package enum EditionStore {
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, mark, insert, update, setContent, byProduct, byTitle, list, search, counts, lastUpdate, insertResource,
-        deleteResources,
+        products, mark, insert, update, setContent, byProduct, byTitle, list, search, counts, insertResource, deleteResources,
         resource, resources, setSample,
     ]
 
-    /// Every edition as entitlement sees it.
     /// All products and their mark; nil when it is the one that is known.
     static func products(
         unless known: ProductCatalog.Mark?,
@@ -119,6 +116,7 @@ package enum EditionStore {
         return mark == known ? nil : (try products(in: transaction), mark)
     }
 
+    /// Every edition as entitlement sees it.
     static func products(in transaction: any Transaction) throws -> [Product] {
         try transaction.rows(products, []).map {
             Product(
@@ -150,11 +148,6 @@ package enum EditionStore {
             .integer(Int64(limit)),
         ]
         return try transaction.rows(list, values).map(edition)
-    }
-
-    /// When the catalog of editions last changed; nil while it is empty.
-    static func lastUpdate(in transaction: any Transaction) throws -> Instant? {
-        try transaction.row(lastUpdate, [])?.instantIfPresent(0)
     }
 
     private static func state(_ text: String) throws -> Product.State {

@@ -24,8 +24,8 @@ struct AtomFeed {
     let links: [Link]
     /// How many there are in all; nil where that is not counted.
     var total: Int?
-    /// Whether it says where apps sign in.
-    var saysWhereToSignIn = true
+    /// What the calls by which apps sign in take; nil where the feed does not say where they are.
+    var parameters: ParameterNames?
     /// Whether all of it is what readers of feeds may have at once: links to the files themselves, where readers are challenged.
     var isOfReaders = false
 
@@ -52,7 +52,7 @@ struct AtomFeed {
         writer.end()
         for link in links { writer.element("link", ["rel": link.relation, "type": link.type, "href": base + link.address]) }
         if let total { writer.element("opensearch:totalResults", text: String(total)) }
-        if saysWhereToSignIn { writeAuthorisation(&writer) }
+        if let parameters { writeAuthorisation(parameters, &writer) }
         for edition in editions {
             writer.newLine()
             if edition.state == .withdrawn {
@@ -66,13 +66,19 @@ struct AtomFeed {
     }
 
     /// The calls of the authorisation service, each as one address whose parameters an app fills in.
-    private func writeAuthorisation(_ writer: inout XMLWriter) {
+    private func writeAuthorisation(_ parameters: ParameterNames, _ writer: inout XMLWriter) {
+        /// The first of the names, and what an app puts there.
+        func field(_ names: [String], _ value: String) -> String { "\(PercentEncoding.encode(names.first ?? value))={\(value)}" }
+        let token = field(parameters.token, "token")
+        let person = [
+            field(parameters.user, "username"), field(parameters.password, "password"), field(parameters.device, "uuid"),
+        ]
         let calls = [
-            ("signin", "sign_in/?username={username}&password={password}&uuid={uuid}"),
-            ("verify", "verify_subscription/?token={token}"),
-            ("editioncredentials", "edition_credentials/?token={token}&product_id={product_id}"),
-            ("renewtoken", "renew_token/?token={token}"),
-            ("signout", "sign_out/?token={token}"),
+            ("signin", "sign_in/?\(person.joined(separator: "&"))"),
+            ("verify", "verify_subscription/?\(token)"),
+            ("editioncredentials", "edition_credentials/?\(token)&\(field(parameters.product, "product_id"))"),
+            ("renewtoken", "renew_token/?\(token)"),
+            ("signout", "sign_out/?\(token)"),
         ]
         writer.start("pp:authorisation")
         writer.start("pp:authorisationprovider", ["name": "carrel"])

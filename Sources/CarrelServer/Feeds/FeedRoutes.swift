@@ -15,6 +15,8 @@ struct FeedRoutes {
     let document: AuthenticationDocument
     /// Names the catalog for good.
     let catalogID: String
+    /// What the calls take by which apps sign in.
+    let parameters: ParameterNames
     let callers: Callers
     let gate: FeedGate
 
@@ -77,7 +79,8 @@ struct FeedRoutes {
             let next = PageMark.text(last.issuedAt, last.productID)
             links.append(.init(relation: "next", type: AtomFeed.mediaType, address: address(next)))
         }
-        let feed = AtomFeed(id: catalogID, title: document.title, base: document.base(of: request), links: links)
+        var feed = AtomFeed(id: catalogID, title: document.title, base: document.base(of: request), links: links)
+        feed.parameters = parameters
         return Self.serve(feed.write(editions), AtomFeed.mediaType, request)
     }
 
@@ -102,8 +105,7 @@ struct FeedRoutes {
             title: document.title,
             base: document.base(of: request),
             links: links,
-            total: total,
-            saysWhereToSignIn: false
+            total: total
         )
         return Self.serve(feed.write(editions), AtomFeed.mediaType, request)
     }

@@ -42,7 +42,6 @@ struct ShelfFeedRoutes {
         if page.number < page.last { links.append(link("next", page.number + 1)) }
         var feed = AtomFeed(id: "\(catalogID):shelf", title: "Your shelf · \(document.title)", base: base, links: links)
         feed.total = page.total
-        feed.saysWhereToSignIn = false
         feed.isOfReaders = true
         return feed.write(page.editions)
     }

@@ -2,7 +2,7 @@ import CarrelStore
 
 extension Schema {
     static let deviceNames = Migration(
-        version: 12,
+        version: 13,
         name: "what people call their devices, the tokens of somebody upstream",
         statements: [
             SQL("ALTER TABLE devices ADD COLUMN given_name TEXT"),

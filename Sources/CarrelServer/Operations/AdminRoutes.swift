@@ -97,7 +97,7 @@ struct AdminRoutes {
         let session = live.session
         return [
             "id": .string(session.family), "account": .object(AccountRoutes.json(session.account)),
-            "kind": .string(live.isStaff ? "staff" : session.deviceID == nil ? "browser" : "app"),
+            "kind": .string(session.isStaff ? "staff" : session.deviceID == nil ? "browser" : "app"),
             "deviceName": .init(live.deviceName), "createdAt": .string(session.createdAt.description),
             "seenAt": .string(session.seenAt.description), "expiresAt": .string(session.expiresAt.description),
         ]

@@ -14,7 +14,7 @@ package struct OperationRoutes {
     static let probe = SQL("SELECT count(*) FROM schema_version")
 
     func add(to router: inout Router) {
-        router.on(.get, "healthz") { _, _ in Self.status(["status": "ok"]) }
+        router.on(.get, "healthz") { _, _ in .json(["status": "ok"]) }
         router.on(.get, "readyz") { _, _ in
             if isDraining() {
                 throw HTTPError(.serviceUnavailable, "server.draining", "the server is shutting down")
@@ -24,7 +24,7 @@ package struct OperationRoutes {
             } catch {
                 throw HTTPError(.serviceUnavailable, "server.database", "the database does not answer")
             }
-            return Self.status(["status": "ready"])
+            return .json(["status": "ready"])
         }
         router.on(.get, "metrics") { _, _ in
             var response = HTTPResponse.text(metrics.text())
@@ -32,11 +32,5 @@ package struct OperationRoutes {
             response.headers["Cache-Control"] = "no-store"
             return response
         }
-    }
-
-    private static func status(_ value: JSON) -> HTTPResponse {
-        var response = HTTPResponse.json(value)
-        response.headers["Cache-Control"] = "no-store"
-        return response
     }
 }

@@ -48,7 +48,13 @@ struct ReceiptSource: EntitlementSource {
         guard let holdings = try await holdings(try await receipts.check(texts)) else {
             return Standing(.inactive, message: "This purchase does not count here")
         }
-        return try await Standing(of: holdings.entitlement, products, at: receipts.clock.now)
+        let open = holdings.filter { !$0.isSuspended }
+        let together = Entitlement(
+            isSuspended: open.isEmpty,
+            subscriptions: open.flatMap(\.subscriptions),
+            purchases: open.flatMap(\.purchases)
+        )
+        return try await Standing(of: together, products, at: receipts.clock.now)
     }
 
     func decision(on productID: String, token: String) async throws -> SourceDecision? {
@@ -58,41 +64,57 @@ struct ReceiptSource: EntitlementSource {
         return try await decision(on: productID, holdings)
     }
 
-    /// What transactions come to together.
+    /// What the transactions of one account come to, or those of one purchase that no account has.
     struct Holdings: Sendable {
-        let entitlement: Entitlement
-        /// Marks what is handed out.
+        /// Marks what is handed out, so that it ends with what gave it.
         let tag: String
+        let isSuspended: Bool
+        fileprivate(set) var subscriptions: [Subscription] = []
         /// The products that were bought one by one.
-        let products: [String]
+        fileprivate(set) var purchases: [Purchase] = []
+
+        fileprivate var entitlement: Entitlement {
+            Entitlement(isSuspended: isSuspended, subscriptions: subscriptions, purchases: purchases)
+        }
     }
 
-    func decision(on productID: String, _ holdings: Holdings) async throws -> SourceDecision {
-        let products = try await products.current()
+    /// The word of the first that grants the product, each for itself; where none does, why the one that comes nearest does not.
+    func decision(on productID: String, _ holdings: [Holdings]) async throws -> SourceDecision {
+        let (products, now) = (try await products.current(), receipts.clock.now)
+        func rank(_ one: Holdings) -> Int {
+            switch one.entitlement.verdict(on: products[productID], of: products, at: now) {
+            case .granted: 0
+            case .suspended: 1
+            case .expired: 2
+            case .notEntitled: 3
+            }
+        }
+        guard let best = holdings.min(by: { rank($0) < rank($1) }) else { return .notRecognised }
         return SourceDecision(
-            of: holdings.entitlement,
+            of: best.entitlement,
             on: productID,
             products,
-            tag: holdings.tag,
-            at: receipts.clock.now,
+            tag: best.tag,
+            at: now,
             source: "receipt: "
         )
     }
 
     /// What the transactions that were believed come to; nil when none of them was, or none means anything here.
-    func holdings(_ checked: [Receipts.Checked]) async throws -> Holdings? {
+    func holdings(_ checked: [Receipts.Checked]) async throws -> [Holdings]? {
         let said = checked.compactMap { try? $0.get() }
         let store = receipts.settings.products
-        guard let first = said.first else { return nil }
+        guard !said.isEmpty else { return nil }
         return try await receipts.database.readBriefly { transaction in
-            var subscriptions: [Subscription] = []
-            var purchases: [Purchase] = []
-            var (owner, isKnown): (Account?, Bool) = (nil, false)
+            var (found, isKnown): ([Holdings], Bool) = ([], false)
             for one in said {
                 // A refund that the store told us of later than it signed this.
                 let known = try ReceiptStore.known(one, in: transaction)
                 let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
-                owner = try owner ?? ReceiptStore.owner(of: one, in: transaction)
+                let owner = try ReceiptStore.owner(of: one, in: transaction)
+                let tag = owner?.id ?? Self.tag(of: one)
+                let index = found.firstIndex { $0.tag == tag } ?? found.endIndex
+                if index == found.endIndex { found.append(Holdings(tag: tag, isSuspended: owner?.isSuspended ?? false)) }
                 guard let grant = try? store.grant(of: last) else {
                     isKnown = isKnown || last.revokedAt != nil
                     continue
@@ -102,21 +124,14 @@ struct ReceiptSource: EntitlementSource {
                 switch grant.thing {
                 case .plan(let name):
                     guard let plan = try SubscriptionStore.plan(named: name, in: transaction) else { continue }
-                    subscriptions.append(Subscription(id: id, plan: plan, startsAt: grant.startsAt, endsAt: grant.endsAt))
+                    found[index].subscriptions.append(
+                        Subscription(id: id, plan: plan, startsAt: grant.startsAt, endsAt: grant.endsAt)
+                    )
                 case .product(let product):
-                    purchases.append(Purchase(id: id, productID: product, endsAt: grant.endsAt))
+                    found[index].purchases.append(Purchase(id: id, productID: product, endsAt: grant.endsAt))
                 }
             }
-            guard isKnown else { return nil }
-            return Holdings(
-                entitlement: Entitlement(
-                    isSuspended: owner?.isSuspended ?? false,
-                    subscriptions: subscriptions,
-                    purchases: purchases
-                ),
-                tag: owner?.id ?? Self.tag(of: first),
-                products: purchases.map(\.productID)
-            )
+            return isKnown ? found : nil
         }
     }
 }

@@ -24,13 +24,9 @@ struct ReceiptValidator {
 
     func add(to router: inout Router) {
         router.on(.post, "itunes_edition_credentials{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
-            var response = try await answer(request)
-            response.headers["Cache-Control"] = "no-store, no-cache, must-revalidate, private"
-            response.headers["Pragma"] = "no-cache"
-            response.headers["Expires"] = "0"
-            response.headers["Referrer-Policy"] = "no-referrer"
-            return response
+            SubscriptionRoutes.unstored(try await answer(request))
         }
+        router.setFieldsOfProblems(at: "itunes_edition_credentials", SubscriptionRoutes.unstored)
     }
 
     private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -42,7 +38,7 @@ struct ReceiptValidator {
         guard checked.contains(where: { (try? $0.get()) != nil }) else { return refusal(Self.status(of: checked)) }
         guard let holdings = try await source.holdings(checked) else { return refusal(.notAuthenticated) }
         let asked = Self.parameters.lazy.compactMap { request.query[$0] }.first { !$0.isEmpty }
-        let productID = asked ?? holdings.products.first ?? ""
+        let productID = asked ?? holdings.lazy.flatMap(\.purchases).first?.productID ?? ""
         let caller = Actor(Actor.nobody, requestID: request.id)
         let answer = try await service.credentials(for: productID, caller: caller) {
             // As of now: the store may just have told us of a refund.

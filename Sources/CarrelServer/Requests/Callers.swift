@@ -102,15 +102,6 @@ struct Callers: Sendable {
         Actor(try await caller(request)?.id ?? Actor.nobody, requestID: request.id)
     }
 
-    /// Refuses a request of nobody, for routes that name no permission of their own: readers' accounts, or with
-    /// ``Role/admin`` the catalog.
-    func requireBackOffice(_ request: HTTPRequest, _ role: Role = .service) async throws {
-        switch role {
-        case .service: try await require(request, request.method.isSafe ? .readAccounts : .changeAccounts)
-        default: try await require(request, .changeCatalog)
-        }
-    }
-
     /// The session that the request's cookie or bearer token stands for.
     ///
     /// A request that changes something is believed for its cookie only where one of our own pages sent it.

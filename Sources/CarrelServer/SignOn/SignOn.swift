@@ -146,11 +146,19 @@ struct SignOn: Sendable {
         in transaction: any Transaction
     ) throws {
         let actor = Actor(account.id)
+        let running = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter {
+            $0.id.hasPrefix(SignOnStore.subscriptionPrefix) && $0.isCurrent(at: now)
+        }
         for (plan, id) in freshIDs.sorted(by: { $0.key < $1.key }) {
             let isIn = groups.contains { settings.plans[$0] == plan }
             let end = isIn ? now + settings.planLife : now
-            let runs = try SignOnStore.extend(plan: plan, of: account.id, at: now, until: end, in: transaction)
-            guard isIn, !runs, let plan = try SubscriptionStore.plan(named: plan, in: transaction) else { continue }
+            let known = running.filter { $0.plan.name == plan }
+            for subscription in known {
+                let action = isIn ? "subscription.extend" : "subscription.end"
+                let entry = actor.entry(action, on: subscription.id, at: now, reason: "oidc")
+                try Subscriptions.setEnd(of: subscription.id, account: account.id, to: end, entry, in: transaction)
+            }
+            guard isIn, known.isEmpty, let plan = try SubscriptionStore.plan(named: plan, in: transaction) else { continue }
             let subscription = Subscription(id: id, plan: plan, startsAt: now, endsAt: end)
             try SubscriptionStore.insert(subscription, of: account.id, at: now, in: transaction)
             try AuditStore.append(actor.entry("subscription.create", on: account.id, at: now, reason: "oidc"), in: transaction)

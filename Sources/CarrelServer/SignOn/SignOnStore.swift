@@ -25,15 +25,9 @@ package enum SignOnStore {
         "INSERT INTO used_sign_ons (id_hash, expires_at) VALUES ($1, $2) ON CONFLICT (id_hash) DO NOTHING"
     )
     static let forgetUsed = SQL("DELETE FROM used_sign_ons WHERE expires_at <= $1")
-    static let extend = SQL(
-        """
-        UPDATE subscriptions SET ends_at = $4
-        WHERE account_id = $1 AND plan = $2 AND id LIKE 'oidc/%' AND ends_at > $3 AND revoked_at IS NULL
-        """
-    )
 
     package static let statements = [
-        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, useUp, forgetUsed, extend,
+        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, useUp, forgetUsed,
     ]
 
     /// Somebody at a provider who has an account here.
@@ -90,18 +84,4 @@ package enum SignOnStore {
 
     /// What the subscriptions that groups give have before their ids.
     static let subscriptionPrefix = "oidc/"
-
-    /// Lets the running subscription that a group gave end at `end`.
-    ///
-    /// - Returns: whether there is one.
-    static func extend(
-        plan: String,
-        of account: String,
-        at now: Instant,
-        until end: Instant,
-        in transaction: any Transaction
-    ) throws -> Bool {
-        let values: [SQLValue] = [.text(account), .text(plan), .instant(now), .instant(end)]
-        return try transaction.run(extend, values) > 0
-    }
 }

@@ -20,11 +20,9 @@ package struct StaffRoutes {
         router.on(.post, "admin/v1/setup-links") { request, _ in
             let actor = try await callers.require(request, .manageStaff)
             let token = try await staff.makeSetupLink(by: actor)
-            return Self.unstored(
-                .json(
-                    ["path": .string(Self.path(ofLink: token)), "expiresIn": .integer(Staff.linkLife.components.seconds)],
-                    status: .created
-                )
+            return .json(
+                ["path": .string(Self.path(ofLink: token)), "expiresIn": .integer(Staff.linkLife.components.seconds)],
+                status: .created
             )
         }
         router.on(.get, "admin/v1/staff") { request, _ in
@@ -66,9 +64,9 @@ package struct StaffRoutes {
                 "hasOwner": .bool(try await staff.hasOwner()),
             ]
             if let signOnLabel { answer["signOn"] = .string(signOnLabel) }
-            return Self.unstored(.json(.object(answer)))
+            return .json(.object(answer))
         }
-        return Self.unstored(.json(.object(Self.json(caller, hasCannedUsers))))
+        return .json(.object(Self.json(caller, hasCannedUsers)))
     }
 
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -101,13 +99,13 @@ package struct StaffRoutes {
         try Callers.requirePage(request)
         let actor = try await callers.actor(request)
         for token in request.cookies(Callers.staffCookie).prefix(4) { try await staff.signOut(token, by: actor) }
-        var response = Self.unstored(.empty(.noContent))
+        var response = HTTPResponse.empty(.noContent).unstored
         response.headers["Set-Cookie"] = Self.cookie("", maxAge: 0, request)
         return response
     }
 
     private func answer(_ session: StaffSession, _ token: String, _ request: HTTPRequest) -> HTTPResponse {
-        var response = Self.unstored(.json(.object(Self.json(.member(session), hasCannedUsers)), status: .created))
+        var response = HTTPResponse.json(.object(Self.json(.member(session), hasCannedUsers)), status: .created)
         response.headers["Set-Cookie"] = Self.cookie(token, maxAge: Int(StaffSession.life.components.seconds), request)
         return response
     }
@@ -134,11 +132,5 @@ package struct StaffRoutes {
             object["expiresAt"] = .string(session.expiresAt.description)
         }
         return object
-    }
-
-    private static func unstored(_ response: HTTPResponse) -> HTTPResponse {
-        var response = response
-        response.headers["Cache-Control"] = "no-store"
-        return response
     }
 }

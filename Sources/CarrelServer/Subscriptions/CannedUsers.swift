@@ -1,5 +1,6 @@
 package import CarrelBytes
 import CarrelCrypto
+import CarrelSubscription
 
 /// Users with known names, one for each case an app can meet, so that it can be tested against all of them.
 ///
@@ -105,7 +106,7 @@ package struct CannedUsers: EntitlementSource {
         guard let user = Self.user(of: token) else { return nil }
         if let faults = Self.faults(user) {
             try await raise(faults[2])
-            return granted(user)
+            return granted(productID, user)
         }
         switch user {
         case "expiredtoken", "alwaysstaletoken", "blockedtoken": return .notRecognised
@@ -113,18 +114,22 @@ package struct CannedUsers: EntitlementSource {
         case "credserror": return .refused(status: nil, message: "An error without a status", tag: user)
         default: break
         }
-        guard let kind = Self.kind(of: user) else { return granted(user) }
-        if let listed = listed(kind) { return listed.contains(productID) ? granted(user) : .notEntitled(to: user) }
-        return isActive(user) ? granted(user) : .notEntitled(to: user)
+        guard let kind = Self.kind(of: user) else { return granted(productID, user) }
+        if let listed = listed(kind) { return listed.contains(productID) ? granted(productID, user) : .notEntitled(to: user) }
+        return isActive(user) ? granted(productID, user) : .notEntitled(to: user)
     }
 
     package func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         Self.user(of: token) != nil
     }
 
-    private func granted(_ user: String) -> SourceDecision {
-        // One user's downloads outlive their credentials, to show what an app does then.
-        .granted(rule: "canned \(user)", tag: user, life: user == "activesome" ? .seconds(3) : nil)
+    /// One user's downloads outlive their credentials, to show what an app does then, and come with a header field to send along.
+    private func granted(_ productID: String, _ user: String) -> SourceDecision {
+        guard user == "activesome" else { return .granted(rule: "canned \(user)", tag: user) }
+        let life = Duration.seconds(3)
+        let token = "\(productID)|\((clock.now + life).milliseconds / 1000)"
+        let header = CredentialsAnswer.Header(name: "X-Edge-Token", value: token)
+        return .granted(rule: "canned \(user)", tag: user, life: life, headers: [header])
     }
 
     // MARK: The users

@@ -1,6 +1,6 @@
 import CarrelBytes
 package import CarrelHTTP
-import CarrelSubscription
+package import CarrelSubscription
 
 /// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
 ///
@@ -93,11 +93,8 @@ package enum SignInOutcome: Sendable, Equatable {
     /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
     case token(String, globalAuthPassword: String? = nil)
     case refused(status: String, message: String?)
-
-    /// Too many attempts, and how long to wait.
-    static func throttled(_ wait: Duration) -> SignInOutcome {
-        refused(status: "throttled", message: "Too many attempts. Try again in \(PasswordCheck.words(for: wait)).")
-    }
+    /// Too many attempts, as we counted them, and how long to wait: no other source is to try the password either.
+    case throttled(Duration)
 
     /// Whether somebody is not known, in whoever's words.
     var saysNotRecognised: Bool { if case .refused("notrecognised", _) = self { true } else { false } }
@@ -136,7 +133,14 @@ package enum SourceDecision: Sendable, Equatable {
     /// - tag: marks what is handed out, so that it can be revoked with the account.
     /// - life: how long the credentials live; nil for the configured time.
     /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
-    case granted(rule: String, tag: String, life: Duration? = nil, serial: UInt32? = nil)
+    /// - headers: further header fields for the app to send with its downloads.
+    case granted(
+        rule: String,
+        tag: String,
+        life: Duration? = nil,
+        serial: UInt32? = nil,
+        headers: [CredentialsAnswer.Header] = []
+    )
     /// - status: may be missing, as one canned user shows.
     /// - tag: whom it is said to, for the audit log; nil where nobody is known.
     case refused(status: String?, message: String?, tag: String? = nil)

@@ -96,33 +96,12 @@ struct OwnAccounts: EntitlementSource {
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard let token = Sessions.token(token) else { return nil }
-        let now = clock.now
-        let renewal = try await sessions.renew(token) { renewal, transaction in
-            switch renewal {
-            case .renewed(let session, _):
-                let actor = Actor(session.account.id, requestID: caller.requestID)
-                try AuditStore.append(actor.entry("session.renew", on: session.family, at: now), in: transaction)
-            case .reused(let session):
-                let entry = caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
-                try AuditStore.append(entry, in: transaction)
-            case .refused: break
-            }
-        }
-        if case .renewed(_, let successor) = renewal { return outcome(successor) }
-        return .notRecognised
+        return try await sessions.renew(token, for: caller).map(outcome) ?? .notRecognised
     }
 
     func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         guard let token = Sessions.token(token) else { return false }
-        guard try await sessions.find(token) != nil else { return true }
-        let now = clock.now
-        try await database.write { transaction in
-            guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
-            try SessionStore.deleteFamily(session.family, in: transaction)
-            if let device = session.deviceID { try DeviceStore.free(device, at: now, in: transaction) }
-            let actor = Actor(session.account.id, requestID: caller.requestID)
-            try AuditStore.append(actor.entry("session.end", on: session.family, at: now), in: transaction)
-        }
+        try await sessions.end(token, for: caller)
         return true
     }
 

@@ -66,19 +66,23 @@ struct SubscriptionRoutes {
     ) {
         for method in [HTTPMethod.get, .post] {
             router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
-                var response = try await respond(request, call)
-                for field in Self.unstored { response.headers[field.name] = field.value }
-                return response
+                Self.unstored(try await respond(request, call))
             }
         }
         router.setFieldsOfProblems(at: name, Self.unstored)
     }
 
     /// On every reply, errors included.
-    private static let unstored: HTTPFields = [
+    static let unstored: HTTPFields = [
         "Cache-Control": "no-store, no-cache, must-revalidate, private", "Pragma": "no-cache", "Expires": "0",
         "Referrer-Policy": "no-referrer",
     ]
+
+    static func unstored(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        for field in unstored { response.headers[field.name] = field.value }
+        return response
+    }
 
     private func respond(
         _ request: HTTPRequest,

@@ -22,7 +22,7 @@ struct SubscriptionService: Sendable {
                     activity.count(.signIns)
                     return answer(token, password)
                 }
-                if case .refused("throttled", _) = outcome { request.isThrottled = true }
+                if case .throttled = outcome { request.isThrottled = true }
                 if !outcome.saysNotRecognised || refusal == .notRecognised { refusal = outcome }
             } catch let error as SourceFailure {
                 failure = failure ?? error
@@ -31,8 +31,9 @@ struct SubscriptionService: Sendable {
         }
         // Nobody is called unknown while one cannot tell.
         if let failure, refusal.saysNotRecognised { throw failure }
-        if case .refused(let status, _) = refusal { activity.refuse(status) }
-        return answer(refusal)
+        let answer = answer(refusal)
+        if case .refused(let status?, _) = answer { activity.refuse(status) }
+        return answer
     }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInAnswer {
@@ -49,6 +50,8 @@ struct SubscriptionService: Sendable {
         switch outcome {
         case .token(let token, let password): answer(token, password)
         case .refused(let status, let message): .refused(status: status, message: message)
+        case .throttled(let wait):
+            .refused(status: "throttled", message: "Too many attempts. Try again in \(PasswordCheck.words(for: wait)).")
         }
     }
 
@@ -85,28 +88,28 @@ struct SubscriptionService: Sendable {
     ) async throws -> CredentialsAnswer {
         var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
         var known = try await decide()
-        if isCounted, case .granted(_, _, _, let serial) = known, serial != issuer.serial {
+        if isCounted, case .granted(_, _, _, let serial, _) = known, serial != issuer.serial {
             // Something was revoked that is not known here yet.
             issuer = try await credentials.issuer()
             known = try await decide()
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }
-        if productID.isEmpty, case .granted(_, let tag, _, _) = decision { decision = .notEntitled(to: tag) }
+        if productID.isEmpty, case .granted(_, let tag, _, _, _) = decision { decision = .notEntitled(to: tag) }
         let now = issuer.now
         switch decision {
-        case .granted(let rule, let tag, let life, _):
+        case .granted(let rule, let tag, let life, _, let headers):
             let actor = Actor(tag, requestID: caller.requestID)
-            try await record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
+            try await audit.record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             activity.count(.credentials)
             let life = min(life ?? credentialLife, credentialLife)
             let pair = issuer.issue(product: productID, account: tag, life: life)
-            return .granted(userID: pair.userID, password: pair.password)
+            return .granted(userID: pair.userID, password: pair.password, headers: headers)
         case .refused(let status, _, let tag):
             // Whoever looks for an account's entries finds its refusals, too.
             let actor = tag.map { Actor($0, requestID: caller.requestID) } ?? caller
             let entry = actor.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
-            try await record(entry)
+            try await audit.record(entry)
             activity.refuse(status ?? "error")
             return answer(decision)
         }
@@ -125,7 +128,4 @@ struct SubscriptionService: Sendable {
         }
     }
 
-    private func record(_ entry: Audit.Entry) async throws {
-        try await audit.record(entry)
-    }
 }

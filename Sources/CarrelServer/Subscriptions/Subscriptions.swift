@@ -69,10 +69,21 @@ package struct Subscriptions: Sendable {
             guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
             let end = max(end ?? entry.at, known.startsAt)
             guard known.revokedAt == nil, known.endsAt.map({ end < $0 }) ?? true else { return }
-            try SubscriptionStore.endSubscription(id, at: end, in: transaction)
-            if end <= entry.at { try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction) }
-            try AuditStore.append(entry, in: transaction)
+            try Self.setEnd(of: id, account: known.account, to: end, entry, in: transaction)
         }
+    }
+
+    /// Lets a subscription end at another time; one that is over by then voids the account's credentials.
+    static func setEnd(
+        of id: String,
+        account: String,
+        to end: Instant,
+        _ entry: Audit.Entry,
+        in transaction: any Transaction
+    ) throws {
+        try SubscriptionStore.endSubscription(id, at: end, in: transaction)
+        if end <= entry.at { try RevocationStore.revoke(.account(account), at: entry.at, in: transaction) }
+        try AuditStore.append(entry, in: transaction)
     }
 
     /// Takes a subscription back with all that it gave for good, as if it had never been, and voids the account's credentials.

@@ -89,7 +89,8 @@ final class UpstreamMemory: Sendable {
             if bytes.count <= Self.maxAnswerBytes { kept = bytes }
         }
         let now = clock.now
-        if let known, !isDue(known, now), known.memory.isSuspended == isSuspended, known.answer?.bytes == kept { return }
+        let isKept = kept == nil ? known?.answer == nil : known?.answer.map { $0.bytes == kept && isFresh($0.at, now) } ?? false
+        if let known, !isDue(known, now), known.memory.isSuspended == isSuspended, isKept { return }
         let subject = known?.subject ?? subject(ofToken: token)
         let allowed = answer.issues.map { Set($0) }
         let isActive = answer.state == .active
@@ -108,7 +109,7 @@ final class UpstreamMemory: Sendable {
         if isGranted {
             let isGrantDue: Bool
             if case .lastKnownGood = policy, product != nil {
-                isGrantDue = known?.memory.grantedAt.map { now - $0 >= step || $0 > now } ?? true
+                isGrantDue = known?.memory.grantedAt.map { !isFresh($0, now) } ?? true
             } else {
                 isGrantDue = false
             }
@@ -137,8 +138,10 @@ final class UpstreamMemory: Sendable {
     }
 
     private func isDue(_ known: UpstreamStore.Record, _ now: Instant) -> Bool {
-        known.memory.token != .live || now - known.memory.confirmedAt >= step || known.memory.confirmedAt > now
+        known.memory.token != .live || !isFresh(known.memory.confirmedAt, now)
     }
+
+    private func isFresh(_ confirmed: Instant, _ now: Instant) -> Bool { now - confirmed < step && confirmed <= now }
 
     private var isCleaningDue: Bool {
         let now = clock.now

@@ -62,7 +62,7 @@ package struct UpstreamSettings: Sendable {
         let isHere =
             switch way {
             case .calls(let endpoints): endpoints.isOnThisMachine
-            case .webhook(let url, _): SubscriptionEndpoints.isOnThisMachine(url)
+            case .webhook(let url, _): UpstreamAddress.isOnThisMachine(url)
             }
         return isHere ? .only { IPAddress(bytes: $0)?.isLoopback ?? false } : .publicOnly
     }

@@ -71,9 +71,12 @@ final class UpstreamSource: EntitlementSource {
     // MARK: Asking
 
     /// Asks the system, unless the breaker or the limit keeps from it. Nothing is said here of what to do without an answer.
+    ///
+    /// A question runs to its own time limit, also when whoever had it asked has given up: apps that wait less long than we do would
+    /// keep the breaker from ever noticing that nobody answers.
     private func ask<Answer: Sendable>(
         _ call: Call,
-        _ body: (any UpstreamSystem) async throws(UpstreamError) -> Answer
+        _ body: @escaping @Sendable (any UpstreamSystem) async throws(UpstreamError) -> Answer
     ) async -> Result<Answer, UpstreamError> {
         let admission = state.withLock { state -> CircuitBreaker.Admission? in
             guard state.inFlight < concurrency, let admission = state.breaker.admit(at: clock.now) else { return nil }
@@ -85,12 +88,13 @@ final class UpstreamSource: EntitlementSource {
             return .failure(.shed)
         }
         let started = ContinuousClock.now
-        let result: Result<Answer, UpstreamError>
-        do throws(UpstreamError) {
-            result = .success(try await body(system))
-        } catch {
-            result = .failure(error)
-        }
+        let result = await Task { [system] () async -> Result<Answer, UpstreamError> in
+            do throws(UpstreamError) {
+                return .success(try await body(system))
+            } catch {
+                return .failure(error)
+            }
+        }.value
         meter.observe(ContinuousClock.now - started)
         await end(admission, result.map { _ in }, call)
         return result

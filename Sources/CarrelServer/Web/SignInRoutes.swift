@@ -153,10 +153,7 @@ struct SignInRoutes {
 
     /// Where to go on: one of our own paths, as a link could say anything.
     private static func place(_ next: String?) -> String {
-        guard let next, next.utf8.count <= 512, next.hasPrefix("/"), !next.hasPrefix("//"),
-            next.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") })
-        else { return "/" }
-        return next
+        next.flatMap { SignOnAttempt.isPath($0) ? $0 : nil } ?? "/"
     }
 
     /// Goes on with a session's cookie.

@@ -3,7 +3,7 @@
 import { getJSON, send } from './api.js';
 import { byId, make } from './dom.js';
 import { clock, list, when } from './format.js';
-import { Outbox } from './outbox.js';
+import { signOut } from './outbox.js';
 import { forgetReader } from './store.js';
 
 const root = '/v1/account';
@@ -75,8 +75,8 @@ async function showHistory() {
     null, `/listen/${encodeURIComponent(item.order)}`)), 'Nothing yet.');
 }
 
-/** @param {{end: string|null}} holding */
-const ending = (holding) => (holding.end === null ? 'without end'
+/** @param {{end: string|null, revokedAt?: string|null}} holding */
+const ending = (holding) => (holding.revokedAt ? `revoked ${day(holding.revokedAt)}` : holding.end === null ? 'without end'
   : new Date(holding.end) <= new Date() ? `ended ${day(holding.end)}` : `until ${day(holding.end)}`);
 
 async function showHoldings() {
@@ -133,7 +133,7 @@ function deviceRow(device) {
 async function showSessions() {
   const { sessions } = await getJSON(`${root}/sessions`);
   fill('sessions', sessions.map((session) => {
-    const name = session.device ? known.get(session.device)?.name ?? 'An app' : 'A browser';
+    const name = session.staff ? 'The administrators’ page' : session.device ? known.get(session.device)?.name ?? 'An app' : 'A browser';
     const detail = `Since ${day(session.createdAt)}, until ${day(session.expiresAt)} at the latest`;
     if (session.current) return row(name, detail, make('span', { class: 'here', text: 'This one' }));
     return row(name, detail, ender('Sign out', name, `/sessions/${encodeURIComponent(session.id)}`, `${name} is signed out.`, showPlaces));
@@ -192,7 +192,7 @@ onSubmit('password-form', async (form) => {
   const data = new FormData(form);
   await send('POST', `${root}/password`, { current: data.get('current'), new: data.get('new') });
   form.reset();
-  await showPlaces();
+  await Promise.all([showPlaces(), showApps()]);
   return 'The password is changed.';
 });
 
@@ -216,6 +216,8 @@ byId('end-others').addEventListener('click', () => attempt(async () => {
   await showPlaces();
   return ended === 1 ? 'One other place is signed out.' : `${ended} other places are signed out.`;
 }));
+
+byId('sign-out').addEventListener('click', () => attempt(signOut));
 
 attempt(async () => {
   await Promise.all([showAccount(), showHistory(), showHoldings(), showPlaces(), showApps()]);

@@ -2,7 +2,7 @@
 // nor a closed lid loses a place. Sending one twice does no harm: the server keeps one.
 
 import { RequestError, send } from './api.js';
-import { randomHex, recall, remember, remembered } from './store.js';
+import { forgetReader, randomHex, recall, remember, remembered } from './store.js';
 
 const shelf = 'outbox.';
 /** Intervals in one request: well under the 64 kB that a closing page may still send. */
@@ -81,4 +81,12 @@ export class Outbox {
   #save() {
     remember(this.#key, this.isEmpty ? null : this.#waiting);
   }
+}
+
+/** Ends the session, and leaves nothing about the reader in this browser. */
+export async function signOut() {
+  await new Outbox().flush();
+  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
+  forgetReader();
+  location.assign('/');
 }

@@ -1,14 +1,13 @@
 // The bookshelf: what may be heard now, the last one first; what may be read; what has ended, below.
 
-import { getJSON, send } from './api.js';
+import { getJSON } from './api.js';
 import { coverOf } from './cover.js';
 import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
 import { hideNotice, showNotice } from './notice.js';
-import { Outbox } from './outbox.js';
+import { signOut } from './outbox.js';
 import { readingPage, showMoreReading, showReading } from './reading.js';
 import { noticeForError } from './refusals.js';
-import { forgetReader } from './store.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
@@ -38,14 +37,6 @@ async function load() {
     byId('shelf').removeAttribute('aria-busy');
     byId('opening').hidden = true;
   }
-}
-
-/** Ends the session, and leaves nothing about the reader in this browser. */
-async function signOut() {
-  await new Outbox().flush(); // places not sent yet
-  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
-  forgetReader();
-  location.assign('/');
 }
 
 /** @param {{name: string, guest?: boolean}} account @param {Item[]} items @param {number} readable how many editions there are */

@@ -1,0 +1,41 @@
+import CarrelBytes
+import CarrelServer
+import CarrelSubscription
+
+extension AccountDesk {
+    /// Gives an account a new password.
+    func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
+        try await change(id, Change(password: password), by: actor)
+    }
+
+    /// Closes an account for the time being, or opens it again.
+    func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
+        try await change(id, Change(isSuspended: isSuspended), by: actor)
+    }
+
+    /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
+    func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
+        try await change(id, Change(deviceLimit: .some(limit)), by: actor)
+    }
+}
+
+extension Accounts {
+    /// The account that a live session's token signs in.
+    func account(ofSession text: String) async throws -> Account? {
+        try await session(of: text)?.account
+    }
+}
+
+extension Audit {
+    /// The entries that pass the filter, the newest first, without names.
+    func list(_ filter: Filter) async throws -> [Entry] {
+        try await search(filter).map(\.entry)
+    }
+}
+
+extension Entitlement {
+    /// Whether any plan runs.
+    func hasCurrentSubscription(at now: Instant) -> Bool {
+        subscriptions.contains { $0.isCurrent(at: now) }
+    }
+}
