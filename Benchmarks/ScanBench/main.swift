@@ -1,8 +1,12 @@
-// How fast an MP3 file is indexed from the page cache, beside the floor: reading the same bytes and doing nothing.
+// How fast an MP3 file is indexed from the page cache, beside the floor: reading the same bytes and doing nothing. The index is what
+// `carrel ingest` makes of such a file but for storing its sound: frames found, tags and junk left out, segments cut. The digest is
+// by which it knows a file again, in a pass of its own.
 // With the path of an M4A or M4B file: how fast its frames come out as ADTS, beside the same floor, and the peak memory.
 import CarrelAudio
 import CarrelBytes
+import CarrelCrypto
 import CarrelMP4
+import CarrelPackager
 import Glibc
 
 let frame: [UInt8] = [0xff, 0xfb, 0x50, 0xc4] + [UInt8](repeating: 0x55, count: 204)  // 64 kbit/s, 44.1 kHz, mono
@@ -41,6 +45,8 @@ func read(_ take: (RawSpan) -> Void) {
 var scans: [Double] = []
 var floors: [Double] = []
 var walks: [Double] = []
+var indexes: [Double] = []
+var digests: [Double] = []
 for _ in 0..<7 {
     floors.append(seconds { read { _ in } })
     scans.append(
@@ -52,6 +58,30 @@ for _ in 0..<7 {
         }
     )
     walks.append(seconds { walk(block) })
+    indexes.append(seconds { index() })
+    digests.append(
+        seconds {
+            var hash = SHA256.Stream()
+            read { hash.update($0) }
+            guard hash.finish().count == SHA256.byteCount else { fatalError("no digest") }
+        }
+    )
+}
+
+/// The segment index of the file, as ingest makes it.
+func index() {
+    guard let format = AudioFormat(codec: .mp3(.mpeg1), sampleRate: 44100, channels: 1) else { fatalError("no such format") }
+    var scanner = MP3Scanner()
+    var builder = SegmentIndexBuilder(format: format, targetDuration: 10)
+    do {
+        var failure: (any Error)?
+        read { window in
+            do { try scanner.feed(window) { found, _ in try builder.append(found) } } catch { failure = error }
+        }
+        try scanner.end { found, _ in try builder.append(found) }
+        if let failure { throw failure }
+    } catch { fatalError("\(error)") }
+    guard builder.finish(encoderDelay: 0, padding: 0).segmentCount == (frames + 382) / 383 else { fatalError("frames were lost") }
 }
 
 /// From frame to frame as a served segment is walked.
@@ -78,5 +108,12 @@ print(
     "read and scan      \(show(gigabytes / median(scans))) GB/s, \(show(median(zip(floors, scans).map { $0 / $1 }))) of read only"
 )
 print("walk, in memory    \(show(median(walks) * 1e9 / Double(frames))) ns a frame")
+
+print("read and index     \(show(gigabytes / median(indexes))) GB/s")
+print("digest             \(show(gigabytes / median(digests))) GB/s")
+print("index and digest   \(show(gigabytes / median(zip(indexes, digests).map { $0 + $1 }))) GB/s")
+var usage = rusage()
+unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+print("peak memory        \(usage.ru_maxrss / 1024) MiB")
 
 if let path = CommandLine.arguments.dropFirst().first { try benchMP4(path) }

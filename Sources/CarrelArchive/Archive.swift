@@ -26,6 +26,7 @@ public final class Archive {
     public init(path: String, limits: ArchiveLimits) throws(ArchiveError) {
         let file = try ArchiveFile(path: path)
         let directory = try CentralDirectory(file, limit: limits.entries)
+        try directory.checkPlaces(file)
         let handle = unsafe try Self.open(file)
         do throws(ArchiveError) {
             entries = unsafe try Self.list(handle, directory)

@@ -40,7 +40,7 @@ public struct ArchiveError: Error, Equatable, Sendable, CustomStringConvertible 
     /// What happened: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
     public let message: String
 
-    init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }

@@ -2,9 +2,9 @@ import CarrelBytes
 import Glibc
 
 /// An open file that is read by position.
-final class ArchiveFile {
+final class ArchiveFile: ArchiveSource {
     let descriptor: Int32
-    let length: Int64
+    package let length: Int64
 
     init(path: String) throws(ArchiveError) {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
@@ -22,8 +22,7 @@ final class ArchiveFile {
         close(descriptor)
     }
 
-    /// The bytes of `range`, all of them.
-    func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {
+    package func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= length else { throw ArchiveError(.damaged, "archive is cut off") }
         var bytes = [UInt8](repeating: 0, count: range.count)
         var done = 0

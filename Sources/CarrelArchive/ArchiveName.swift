@@ -1,5 +1,5 @@
 /// Names of entries: what makes one safe to use, and how to show one that is not.
-enum ArchiveName {
+package enum ArchiveName {
     private static let lengthLimit = 4096
 
     /// Why a name is refused; nil when it says one place below the folder it is written to.

@@ -55,14 +55,7 @@ public final class ArchiveReader {
     /// - Returns: the bytes.
     /// - Throws: as `read(into:)`.
     public func read(atMost limit: Int) throws(ArchiveError) -> [UInt8] {
-        var refusal: ArchiveError?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: max(1, limit)) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            do throws(ArchiveError) { try read(into: &out) } catch { refusal = error }
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-        }
-        if let refusal { throw refusal }
-        return bytes
+        try [UInt8](rawCapacity: max(1, limit)) { (out) throws(ArchiveError) in try read(into: &out) }
     }
 
     private func check() throws(ArchiveError) {

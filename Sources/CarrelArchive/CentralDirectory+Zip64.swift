@@ -7,8 +7,8 @@ extension CentralDirectory.Record {
         guard size == full || packedSize == full || offset == full else { return }
         var fields = fields
         while fields.remaining >= 4 {
-            let id = try fields.u16().byteSwapped
-            var field = ByteCursor(try fields.slice(Int(try fields.u16().byteSwapped), "extra field"))
+            let id = try fields.u16le()
+            var field = ByteCursor(try fields.slice(Int(try fields.u16le()), "extra field"))
             guard id == 1 else { continue }
             if size == full { size = try field.length() }
             if packedSize == full { packedSize = try field.length() }
@@ -22,7 +22,7 @@ extension ByteCursor {
     /// The next 64-bit little-endian number, which must fit a file.
     @_lifetime(self: copy self)
     mutating func length() throws(Malformed) -> Int64 {
-        let value = try u64("size").byteSwapped
+        let value = try u64le("size")
         guard value <= UInt64(Int64.max / 4) else { throw Malformed("size is larger than any file", at: position - 8) }
         return Int64(value)
     }

@@ -4,21 +4,28 @@ import CarrelBytes
 ///
 /// libzip reads it too, and leniently. What the two do not understand alike is refused, so that no entry means two things; and
 /// libzip does not say where entries lie, which has to be known to refuse overlaps.
-struct CentralDirectory {
-    struct Record {
-        var rawName: [UInt8]
-        var flags: UInt16
-        var method: UInt16
-        var packedSize: Int64
-        var size: Int64
-        var externalAttributes: UInt32
+package struct CentralDirectory {
+    /// One entry.
+    package struct Record {
+        package var rawName: [UInt8]
+        package var flags: UInt16
+        package var method: UInt16
+        /// When it last changed, as MS-DOS counts (§4.4.6); traditional encryption checks passwords with it.
+        package var time: UInt16
+        /// Checksum of the unpacked bytes (§4.4.7); 0 where AES authenticates them instead.
+        package var crc: UInt32
+        /// How it is encrypted, where AES does it.
+        package var aes: AESEncryption?
+        package var packedSize: Int64
+        package var size: Int64
+        package var externalAttributes: UInt32
         /// Who made it: 3 is Unix.
-        var system: UInt8
+        package var system: UInt8
         /// Where its local header lies in the file.
-        var offset: Int64
+        package var offset: Int64
     }
 
-    private(set) var records: [Record] = []
+    package private(set) var records: [Record] = []
     /// Where the directory begins: everything else lies before.
     private let start: Int64
 
@@ -30,7 +37,7 @@ struct CentralDirectory {
     ///   - file: the archive.
     ///   - limit: entries at most.
     /// - Throws: why the directory is refused.
-    init(_ file: ArchiveFile, limit: Int) throws(ArchiveError) {
+    package init(_ file: some ArchiveSource, limit: Int) throws(ArchiveError) {
         let end = try EndOfDirectory(file)
         guard end.count <= Int64(limit) else {
             throw ArchiveError(.tooManyEntries, "archive has \(end.count) entries; at most \(limit) are read")
@@ -47,7 +54,6 @@ struct CentralDirectory {
         } catch {
             throw ArchiveError(.damaged, "archive's directory is damaged: \(error)")
         }
-        try checkPlaces(file)
     }
 
     private static func record(_ cursor: inout ByteCursor) throws(Malformed) -> Record {
@@ -56,18 +62,20 @@ struct CentralDirectory {
         try cursor.skip(1)
         let system = try cursor.u8()
         try cursor.skip(2)
-        let flags = try cursor.u16().byteSwapped
-        let method = try cursor.u16().byteSwapped
-        try cursor.skip(8)
-        let packedSize = Int64(try cursor.u32().byteSwapped)
-        let size = Int64(try cursor.u32().byteSwapped)
-        let nameLength = Int(try cursor.u16().byteSwapped)
-        let extraLength = Int(try cursor.u16().byteSwapped)
-        let commentLength = Int(try cursor.u16().byteSwapped)
-        let volume = try cursor.u16().byteSwapped
+        let flags = try cursor.u16le()
+        let method = try cursor.u16le()
+        let time = try cursor.u16le()
         try cursor.skip(2)
-        let attributes = try cursor.u32().byteSwapped
-        let offset = Int64(try cursor.u32().byteSwapped)
+        let crc = try cursor.u32le()
+        let packedSize = Int64(try cursor.u32le())
+        let size = Int64(try cursor.u32le())
+        let nameLength = Int(try cursor.u16le())
+        let extraLength = Int(try cursor.u16le())
+        let commentLength = Int(try cursor.u16le())
+        let volume = try cursor.u16le()
+        try cursor.skip(2)
+        let attributes = try cursor.u32le()
+        let offset = Int64(try cursor.u32le())
         let name = [UInt8](copying: try cursor.slice(nameLength, "name"))
         let extra = try cursor.slice(extraLength, "extra field")
         try cursor.skip(commentLength, "comment")
@@ -76,6 +84,8 @@ struct CentralDirectory {
             rawName: name,
             flags: flags,
             method: method,
+            time: time,
+            crc: crc,
             packedSize: packedSize,
             size: size,
             externalAttributes: attributes,
@@ -83,11 +93,12 @@ struct CentralDirectory {
             offset: offset
         )
         try record.readZip64(ByteCursor(extra))
+        if method == AESEncryption.method { record.aes = try AESEncryption(ByteCursor(extra)) }
         return record
     }
 
     /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
-    private func checkPlaces(_ file: ArchiveFile) throws(ArchiveError) {
+    func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0
         for record in records.sorted(by: { $0.offset < $1.offset }) {
             let shown = ArchiveName.printable(record.rawName)
@@ -98,8 +109,8 @@ struct CentralDirectory {
             guard header.rawSpan.u32(at: 0) == 0x504b_0304 else {
                 throw ArchiveError(.damaged, "entry \(shown) is not where the directory says")
             }
-            let nameLength = Int64(header.rawSpan.u16(at: 26).byteSwapped)
-            let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16(at: 28).byteSwapped)
+            let nameLength = Int64(header.rawSpan.u16le(at: 26))
+            let content = record.offset + 30 + nameLength + Int64(header.rawSpan.u16le(at: 28))
             guard try file.read(record.offset + 30..<record.offset + 30 + nameLength) == record.rawName else {
                 throw ArchiveError(.damaged, "entry \(shown) has two names")
             }

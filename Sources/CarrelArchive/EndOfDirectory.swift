@@ -14,7 +14,7 @@ struct EndOfDirectory {
     private static let length = 22
     private static let commentLimit = 65535
 
-    init(_ file: ArchiveFile) throws(ArchiveError) {
+    init(_ file: some ArchiveSource) throws(ArchiveError) {
         let tailStart = max(0, file.length - Int64(Self.length + Self.commentLimit))
         let tail = try file.read(tailStart..<file.length)
         guard let at = Self.find(tail.rawSpan) else { throw ArchiveError(.notZip, "file is not a ZIP archive") }
@@ -30,7 +30,7 @@ struct EndOfDirectory {
     private static func find(_ tail: RawSpan) -> Int? {
         var at = tail.byteCount - length
         while at >= 0 {
-            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16(at: at + 20).byteSwapped) == tail.byteCount {
+            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16le(at: at + 20)) == tail.byteCount {
                 return at
             }
             at -= 1
@@ -38,7 +38,7 @@ struct EndOfDirectory {
         return nil
     }
 
-    private mutating func read(_ file: ArchiveFile, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
+    private mutating func read(_ file: some ArchiveSource, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
         var cursor = ByteCursor(tail)
         try cursor.skip(at + 4)
         let volumes = (try cursor.u16(), try cursor.u16())
@@ -46,19 +46,19 @@ struct EndOfDirectory {
         let onThis = try cursor.u16()
         guard try cursor.u16() == onThis else { throw Malformed("archive has several volumes", at: at) }
         count = Int64(onThis.byteSwapped)
-        size = Int64(try cursor.u32().byteSwapped)
-        start = Int64(try cursor.u32().byteSwapped)
+        size = Int64(try cursor.u32le())
+        start = Int64(try cursor.u32le())
         end = tailStart + Int64(at)
     }
 
     private var needsLarge: Bool { count == 0xffff || size == 0xffff_ffff || start == 0xffff_ffff }
 
     /// The record for large archives, which a locator before this one points to.
-    private mutating func readLarge(_ file: ArchiveFile) throws(ArchiveError) {
+    private mutating func readLarge(_ file: some ArchiveSource) throws(ArchiveError) {
         guard end >= 20 else { return }
         let locator = try file.read(end - 20..<end)
         guard locator.rawSpan.u32(at: 0) == 0x504b_0607 else { return }
-        let place = locator.rawSpan.u64(at: 8).byteSwapped
+        let place = locator.rawSpan.u64le(at: 8)
         guard place <= UInt64(end - 20), end - 20 - Int64(place) >= 56 else {
             throw ArchiveError(.damaged, "archive's end is not where it says")
         }

@@ -61,6 +61,27 @@ public struct ByteCursor: ~Escapable {
         bytes.u64(at: try take(8, what))
     }
 
+    /// The next little-endian 16-bit number.
+    @inlinable
+    @_lifetime(self: copy self)
+    public mutating func u16le(_ what: StaticString = "number") throws(Malformed) -> UInt16 {
+        bytes.u16le(at: try take(2, what))
+    }
+
+    /// The next little-endian 32-bit number.
+    @inlinable
+    @_lifetime(self: copy self)
+    public mutating func u32le(_ what: StaticString = "number") throws(Malformed) -> UInt32 {
+        bytes.u32le(at: try take(4, what))
+    }
+
+    /// The next little-endian 64-bit number.
+    @inlinable
+    @_lifetime(self: copy self)
+    public mutating func u64le(_ what: StaticString = "number") throws(Malformed) -> UInt64 {
+        bytes.u64le(at: try take(8, what))
+    }
+
     /// The next `count` bytes, without copying them.
     @inlinable
     @_lifetime(self: copy self)

@@ -23,6 +23,24 @@ extension RawSpan {
         unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: checked(offset, 8), as: UInt64.self))
     }
 
+    /// The little-endian 16-bit number at `offset`. Traps when it does not lie inside the span.
+    @inlinable
+    public func u16le(at offset: Int) -> UInt16 {
+        u16(at: offset).byteSwapped
+    }
+
+    /// The little-endian 32-bit number at `offset`. Traps when it does not lie inside the span.
+    @inlinable
+    public func u32le(at offset: Int) -> UInt32 {
+        u32(at: offset).byteSwapped
+    }
+
+    /// The little-endian 64-bit number at `offset`. Traps when it does not lie inside the span.
+    @inlinable
+    public func u64le(at offset: Int) -> UInt64 {
+        u64(at: offset).byteSwapped
+    }
+
     @inlinable
     func checked(_ offset: Int, _ count: Int) -> Int {
         precondition(offset >= 0 && byteCount &- count >= offset, "read outside the span")

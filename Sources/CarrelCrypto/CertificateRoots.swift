@@ -67,4 +67,30 @@ public final class CertificateRoots: @unchecked Sendable {  // the store is only
         }
         return path
     }
+
+    /// Checks who signed something: that their certificate is for signing, leads to a root and has the marks that it should.
+    ///
+    /// - Parameters:
+    ///   - signer: the certificate whose key signed.
+    ///   - others: a heap of certificates, of which only the way to the root says anything.
+    ///   - instant: the time at which all have to be valid.
+    ///   - leafMarker: an extension that the signer's certificate must have.
+    ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.
+    /// - Throws: `crypto.untrusted`.
+    public func verify(
+        signer: Certificate,
+        through others: [Certificate],
+        at instant: Instant,
+        leafMarker: String?,
+        intermediateMarker: String?
+    ) throws(CryptoError) {
+        guard signer.maySign else { throw CryptoError(.untrusted, "the signer's certificate is not for signing") }
+        let path = try verify(signer, through: others, at: instant)
+        if let leafMarker, !path[0].hasExtension(leafMarker) {
+            throw CryptoError(.untrusted, "the signer's certificate lacks the extension \(leafMarker)")
+        }
+        if let intermediateMarker, path.count != 3 || !path[1].hasExtension(intermediateMarker) {
+            throw CryptoError(.untrusted, "the certificate above the signer's lacks the extension \(intermediateMarker)")
+        }
+    }
 }

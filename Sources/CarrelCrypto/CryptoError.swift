@@ -21,6 +21,8 @@ public struct CryptoError: Error, Equatable, CustomStringConvertible {
         public static let certificate = Code(identifier: "crypto.certificate")
         /// A certificate does not lead to a trusted one, or not at that time.
         public static let untrusted = Code(identifier: "crypto.untrusted")
+        /// A signed message cannot be read.
+        public static let message = Code(identifier: "crypto.message")
         /// OpenSSL refused, for want of memory or of the algorithm.
         public static let refused = Code(identifier: "crypto.refused")
 

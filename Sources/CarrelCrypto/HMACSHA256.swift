@@ -1,3 +1,4 @@
+import CarrelBytes
 import COpenSSL
 import CarrelThreads
 import Synchronization
@@ -26,25 +27,10 @@ public final class HMACSHA256: Sendable {
         }
     }
 
-    /// Writes the 32-byte digest of `message`, without allocating.
-    public func authenticate(_ message: RawSpan, into tag: inout [32 of UInt8]) {
-        var span = tag.mutableSpan
-        unsafe span.withUnsafeMutableBufferPointer { unsafe digest(message, into: $0.baseAddress) }
-    }
-
-    /// Writes the first 16 bytes of the digest of `message` (HMAC-SHA-256-128, RFC 2104 §5), without allocating.
-    public func authenticate(_ message: RawSpan, into tag: inout [16 of UInt8]) {
-        var whole = [32 of UInt8](repeating: 0)
-        authenticate(message, into: &whole)
-        for i in tag.indices { tag[i] = whole[i] }
-    }
-
-    /// Whether `tag` is the digest of `message` or begins it, compared in constant time. Tags under 12 bytes are refused.
+    /// Whether `tag` is the digest of `message`, all 32 bytes of it, compared in constant time.
     public func isValid(_ tag: RawSpan, for message: RawSpan) -> Bool {
-        guard 12...32 ~= tag.byteCount else { return false }
-        var whole = [32 of UInt8](repeating: 0)
-        authenticate(message, into: &whole)
-        return unsafe constantTimeEqual(tag, whole.span.bytes.extracting(first: tag.byteCount))
+        let right = authenticate(message)
+        return constantTimeEqual(tag, right.rawSpan)
     }
 
     private func digest(_ message: RawSpan, into tag: UnsafeMutablePointer<UInt8>?) {

@@ -126,12 +126,16 @@ private final class Dealer: Sendable {
 
     func take(_ descriptor: Int32, from socket: ListeningSocket) {
         guard core.connections.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
-            core.connections.wrappingSubtract(1, ordering: .relaxed)
-            core.metrics.refused.add(1)
             close(descriptor)
-            return
+            return refused()
         }
         let workers = socket.isTLS ? secure : plain
-        workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count].add(descriptor)
+        let worker = workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count]
+        if !worker.add(descriptor) { refused() }
+    }
+
+    private func refused() {
+        core.connections.wrappingSubtract(1, ordering: .relaxed)
+        core.metrics.refused.add(1)
     }
 }

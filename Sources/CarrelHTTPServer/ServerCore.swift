@@ -19,7 +19,7 @@ final class ServerCore: Sendable {
             bodyRate = Int64(max(1, configuration.minimumBodyRate))
             keepAlive = configuration.keepAlive.milliseconds
             exchange = configuration.exchangeDeadline.milliseconds
-            discarded = configuration.discardedBody
+            discarded = ServerConfiguration.discardedBody
         }
     }
 

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import CarrelHTTP
+import Glibc
 import Synchronization
 
 /// One thread of libmicrohttpd with its connections.
@@ -34,7 +35,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
             completed: completedCallback,
             connection: connectionCallback,
             target: targetCallback,
-            connection_memory: max(4096, configuration.maximumHeaderBytes),
+            connection_memory: ServerConfiguration.headerBytes,
             connection_limit: UInt32(clamping: configuration.maximumConnections + 64),
             tls_key: nil,
             tls_certificate: nil,
@@ -58,10 +59,13 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         }
     }
 
-    /// Takes a connection over.
-    func add(_ descriptor: Int32) {
-        guard let daemon = unsafe daemon else { return }
-        _ = unsafe cmhd_add(daemon, descriptor)
+    /// Takes a connection over, or closes it and returns false: then nobody will tell of its end.
+    func add(_ descriptor: Int32) -> Bool {
+        guard let daemon = unsafe daemon else {
+            close(descriptor)
+            return false
+        }
+        return unsafe cmhd_add(daemon, descriptor) == .YES
     }
 
     /// Cuts what is left and waits for the thread to end. No connection may be suspended.

@@ -44,7 +44,7 @@ struct ArchiveUnpacking {
         for part in name.split(separator: "/").dropLast() {
             made += "/\(part)"
             guard unsafe mkdir(made, 0o700) == 0 || errno == EEXIST else {
-                throw IngestError(.full, name, "cannot be unpacked: \(systemReason())")
+                throw IngestError(scratch: name)
             }
         }
     }

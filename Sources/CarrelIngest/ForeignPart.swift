@@ -7,6 +7,7 @@ struct ForeignPart {
     let file: SourceFile
     private let transcoder: Transcoder
     private let tags: AudioTags
+    private let hasPicture: Bool
     /// What its sound has; 0 where that is unknown.
     let source: (sampleRate: Int, channels: Int)
     /// How long the file says it is, in seconds; nil when it does not.
@@ -31,11 +32,8 @@ struct ForeignPart {
         }
         source = (sound["sample_rate"]?.string.flatMap { Int($0) } ?? 0, sound["channels"]?.int ?? 0)
         declared = [description["format"], sound].compactMap { $0?["duration"]?.string.flatMap(Double.init) }.max()
-        var tags = Self.tags(description)
-        if streams.contains(where: { $0["codec_type"]?.string == "video" }) {
-            tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) }
-        }
-        self.tags = tags
+        tags = Self.tags(description)
+        hasPicture = streams.contains { $0["codec_type"]?.string == "video" }
     }
 
     private static func tags(_ description: JSON) -> AudioTags {
@@ -95,6 +93,8 @@ struct ForeignPart {
             }
             warnings.append("\(file.name): \(place); took the usable \(usable)")
         }
+        var tags = tags
+        if hasPicture { tags.cover = transcoder.picture().flatMap { AudioTags.Cover($0) } }
         return Recording.Part(name: file.name, tags: tags, startSample: start, delay: Self.encoderDelay, padding: 0)
     }
 

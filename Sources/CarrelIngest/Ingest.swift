@@ -1,9 +1,7 @@
 import CarrelAudio
 import CarrelBytes
-import CarrelCrypto
 import CarrelPackager
 package import CarrelStore
-import Glibc
 
 /// Takes sound files into the store: reads what they say of themselves, cleans the sound to frames back to back, indexes it,
 /// and cuts a sample.
@@ -36,29 +34,18 @@ package struct Ingest {
 
     /// SHA-256 over a file, or over the names and contents of a folder's files in order.
     package func sourceHash(_ path: String) throws -> [UInt8] {
-        let parts =
-            try Self.isFolder(path)
-            ? SourceParts(folder: path, name: path) : SourceParts(file: SourceFile(path: path, name: path))
-        let total = parts.files.reduce(0) { $0 + $1.size }
-        var done: Int64 = 0
-        var hashes: [UInt8] = []
-        for file in parts.files {
-            var hash = SHA256.Stream()
-            try file.forEachWindow { window in
-                hash.update(window)
-                done += Int64(window.byteCount)
-                try progress(IngestProgress(phase: .hashing, done: done, total: total))
-            }
-            let digest = hash.finish()
-            if parts.files.count == 1, !Self.isFolder(path) { return digest }
-            hashes += Array("\(file.name)\n".utf8) + digest
+        guard SourceFile.isFolder(path) else {
+            return try SourceHash.of(try SourceFile(path: path, name: path), progress: progress)
         }
-        return SHA256.hash(hashes.rawSpan)
+        let parts = try SourceParts(folder: path, name: path)
+        var hash = SourceHash(total: parts.files.reduce(0) { $0 + $1.size }, progress: progress)
+        for file in parts.files { try hash.add(file) }
+        return hash.finish()
     }
 
     /// Takes the file, folder or ZIP archive at `path`.
     package func run(_ path: String, sourceHash: [UInt8]) throws -> IngestedTitle {
-        if Self.isFolder(path) { return try take(SourceParts(folder: path, name: path), path, sourceHash) }
+        if SourceFile.isFolder(path) { return try take(SourceParts(folder: path, name: path), path, sourceHash) }
         let file = try SourceFile(path: path, name: path)
         guard file.size > 0 else { throw IngestError(.empty, path, "is empty") }
         guard try file.bytes(0..<4) == [0x50, 0x4b, 0x03, 0x04] else {
@@ -68,11 +55,6 @@ package struct Ingest {
         defer { scratch.remove(folder) }
         try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
         return try take(SourceParts(folder: folder, name: path), path, sourceHash)
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     private func take(_ parts: SourceParts, _ path: String, _ sourceHash: [UInt8]) throws -> IngestedTitle {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why something could not be taken into the catalog.
 package struct IngestError: Error, Equatable, CustomStringConvertible {
     /// The kind of failure; its raw value is the same in logs, HTTP problems, the command line and the documentation.
@@ -23,7 +25,8 @@ package struct IngestError: Error, Equatable, CustomStringConvertible {
         /// ffmpeg is missing or failed.
         package static let transcoder = Code(rawValue: "ingest.transcoder")
         package static let full = Code(rawValue: "ingest.full")
-        package static let cancelled = Code(rawValue: "ingest.cancelled")
+        /// The folder for temporary files cannot be used.
+        package static let scratch = Code(rawValue: "ingest.scratch")
     }
 
     package let code: Code
@@ -39,6 +42,13 @@ package struct IngestError: Error, Equatable, CustomStringConvertible {
         self.path = path
         self.detail = detail
         self.hint = hint
+    }
+
+    /// What the system's last error means for a temporary file.
+    init(scratch path: String) {
+        let number = errno
+        let isFull = number == ENOSPC || number == EDQUOT
+        self.init(isFull ? .full : .scratch, path, "cannot be written: \(systemReason(number))")
     }
 
     package static func == (a: Self, b: Self) -> Bool { a.code == b.code && a.path == b.path }

@@ -15,6 +15,32 @@ package struct IngestedTitle: Sendable {
     /// What an operator should know, in sentences.
     package let warnings: [String]
 
+    /// - Parameters:
+    ///   - metadata: what the title is called and who made it.
+    ///   - sourceHash: SHA-256 over the source.
+    ///   - media: frames back to back.
+    ///   - index: where its segments begin.
+    ///   - cover: a picture and its media type.
+    ///   - sample: an MP3 file and how long it plays.
+    ///   - warnings: what an operator should know, in sentences.
+    package init(
+        metadata: TitleMetadata,
+        sourceHash: [UInt8],
+        media: BlobID,
+        index: SegmentIndex,
+        cover: (blob: BlobID, mediaType: String)?,
+        sample: (blob: BlobID, durationMS: Int64)?,
+        warnings: [String] = []
+    ) {
+        self.metadata = metadata
+        self.sourceHash = sourceHash
+        self.media = media
+        self.index = index
+        self.cover = cover
+        self.sample = sample
+        self.warnings = warnings
+    }
+
     /// Playing time in milliseconds, without encoder delay and padding.
     package var durationMS: Int64 { Int64((index.duration * 1000).rounded()) }
 }

@@ -5,20 +5,15 @@ import CarrelMP4
 /// An MP4 file (M4A, M4B): its sound track, its tags and chapters.
 final class MP4Part {
     private let file: SourceFile
-    private let mp4: MP4File
+    private var mp4: MP4File
     private let track: MP4Track
-    let tags: AudioTags
     /// Samples at the start and the end that are not part of the work; known once the track has been read.
     private(set) var delay = 0
     private(set) var padding = 0
 
     init(_ file: SourceFile) throws {
         self.file = file
-        do {
-            mp4 = try MP4File(file)
-        } catch let error as Malformed {
-            throw IngestError(.malformed, file.name, "is not an MP4 file that can be read: \(error)")
-        }
+        mp4 = try Self.open(file)
         guard let track = mp4.mainAudioTrack else { throw IngestError(.notAudio, file.name, "holds no sound track") }
         if let protection = track.protection {
             throw IngestError(
@@ -29,9 +24,23 @@ final class MP4Part {
             )
         }
         self.track = track
-        var tags = mp4.tags
+        // A set of parts is looked at before any is read, and each may have a picture.
+        mp4.tags.cover = nil
+    }
+
+    private static func open(_ file: SourceFile) throws -> MP4File {
+        do {
+            return try MP4File(file)
+        } catch let error as Malformed {
+            throw IngestError(.malformed, file.name, "is not an MP4 file that can be read: \(error)")
+        }
+    }
+
+    /// What it says of itself, its picture with it.
+    func tags() throws -> AudioTags {
+        var tags = try Self.open(file).tags
         if tags.language == nil { tags.language = track.language }
-        self.tags = tags
+        return tags
     }
 
     /// What its elementary stream is; nil when the track cannot be carried as it is and has to be transcoded.
@@ -54,10 +63,16 @@ final class MP4Part {
                 try progress(frames.byteCount)
             }
         } catch let error as Malformed {
-            guard mp4.truncatedBoxAt != nil || "\(error)".contains("cut off") else {
+            let there: MP4File.StreamSummary?
+            do {
+                there = allowTruncated ? nil : try mp4.stream(track, allowsTruncation: true) { _, _ in }
+            } catch is Malformed {
+                there = nil
+            }
+            guard mp4.truncatedBoxAt != nil || there?.truncatedAt != nil else {
                 throw IngestError(.malformed, file.name, "is damaged: \(error)")
             }
-            let there = try mp4.stream(track, allowsTruncation: true) { _, _ in }
+            guard let there else { throw IngestError(.truncated, file.name, "\(error); nothing of it is usable") }
             let usable = MP3Part.time(Double(there.sampleCount) / Double(there.format.sampleRate))
             throw IngestError(
                 .truncated,

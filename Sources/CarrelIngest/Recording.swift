@@ -29,7 +29,10 @@ struct Recording {
     /// where Carrel does not read them itself.
     static func make(of parts: SourceParts, ingest: Ingest) throws -> Recording {
         var kinds: [SourceKind] = []
-        for file in parts.files { kinds.append(try SourceKind.of(file)) }
+        for file in parts.files {
+            kinds.append(try SourceKind.of(file))
+            file.rest()
+        }
         let formats = Set(kinds.map(\.format))
         if formats.count == 1, let format = formats.first ?? nil {
             do {
@@ -39,7 +42,12 @@ struct Recording {
             }
         }
         let target = try transcodedFormat(for: kinds.map(\.source), named: parts.name)
-        return try record(parts, try parts.files.map { .foreign(try ForeignPart($0)) }, target, ingest)
+        let foreign = try parts.files.map { file in
+            let part = try ForeignPart(file)
+            file.rest()
+            return SourceKind.foreign(part)
+        }
+        return try record(parts, foreign, target, ingest)
     }
 
     /// AAC-LC at the highest rate and with the most channels that a source has, up to 48 kHz and stereo.
@@ -72,6 +80,7 @@ struct Recording {
         let total = parts.files.reduce(0) { $0 + $1.size }
         var done: Int64 = 0
         var made: [Part] = []
+        var hasCover = false
         var warnings: [String] = []
         for (file, kind) in zip(parts.files, kinds) {
             var inPart: Int64 = 0
@@ -80,15 +89,18 @@ struct Recording {
                 inPart = min(file.size, inPart + Int64(bytes))
                 try ingest.progress(IngestProgress(phase: phase, done: done + inPart, total: total))
             }
-            made.append(
-                try kind.read(
-                    file,
-                    into: stream,
-                    allowTruncated: ingest.options.allowTruncated,
-                    warnings: &warnings,
-                    progress: advance
-                )
+            var part = try kind.read(
+                file,
+                into: stream,
+                allowTruncated: ingest.options.allowTruncated,
+                warnings: &warnings,
+                progress: advance
             )
+            file.rest()
+            // Chapters often carry the picture each: one is enough.
+            if hasCover { part.tags.cover = nil }
+            hasCover = hasCover || part.tags.cover != nil
+            made.append(part)
             done += file.size
         }
         guard let first = made.first, let last = made.last,

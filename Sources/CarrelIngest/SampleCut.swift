@@ -38,7 +38,7 @@ struct SampleCut {
         } else {
             do {
                 try encode(frames.bytes) { try writer.append($0) }
-            } catch let error as IngestError where error.code != .full {
+            } catch let error as IngestError where error.code != .full && error.code != .scratch {
                 warnings.append("no sample was made: \(error.detail)")
                 return nil
             }

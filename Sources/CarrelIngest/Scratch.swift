@@ -1,30 +1,41 @@
 import CLinux
 import CarrelCrypto
+import CarrelThreads
 import Glibc
 
-/// A folder for temporary files. Each name begins with the process that made it, so that what a killed process left behind is
-/// removed by the next.
-package struct Scratch: Sendable {
+/// A folder for temporary files, for several processes at once. Each name begins with what its process has locked, so that what a
+/// killed process left behind is removed by the next. The system lets go of locks; numbers of processes come again.
+package final class Scratch: Sendable {
     let path: String
+    private let lock = Locked<ScratchLock?>(nil)
 
     package init(_ path: String) {
         self.path = path
     }
 
+    /// Beside the folder, so that nothing in it is anything but temporary.
+    private var locks: String { "\(path).locks" }
+
     /// A new folder, closed to others.
     func makeFolder() throws(IngestError) -> String {
         let folder = try newName()
-        guard unsafe mkdir(folder, 0o700) == 0 else { throw IngestError(.full, folder, "cannot be made: \(systemReason())") }
+        guard unsafe mkdir(folder, 0o700) == 0 else { throw IngestError(scratch: folder) }
         return folder
     }
 
     /// The path of a file that does not exist yet.
     package func newName() throws(IngestError) -> String {
-        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw IngestError(.full, path, "cannot be made: \(systemReason())")
+        for folder in [path, locks] {
+            guard unsafe mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw IngestError(scratch: folder) }
+        }
+        let lock = try lock.withLock { (lock) throws(IngestError) in
+            if let lock { return lock }
+            let made = try ScratchLock(in: locks)
+            lock = made
+            return made
         }
         sweep()
-        return "\(path)/\(getpid())-\(Random.uuid())"
+        return "\(path)/\(lock.name)-\(Random.uuid())"
     }
 
     /// Removes a file, or a folder and all that is in it.
@@ -35,14 +46,24 @@ package struct Scratch: Sendable {
 
     /// Removes what processes left that are gone.
     private func sweep() {
-        guard let stream = unsafe opendir(path) else { return }
+        // In this order: who makes a file has its lock before.
+        let files = Self.names(in: path)
+        let held = Set(Self.names(in: locks).filter { ScratchLock.isHeld("\(locks)/\($0)") })
+        for name in files where !held.contains(name.split(separator: "-").first.map(String.init) ?? "") {
+            remove("\(path)/\(name)")
+        }
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = unsafe opendir(folder) else { return [] }
         defer { unsafe closedir(stream) }
+        var names: [String] = []
         while let entry = unsafe readdir(stream) {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard let process = name.split(separator: "-").first.flatMap({ Int32($0) }), process > 0 else { continue }
-            if kill(process, 0) != 0, errno == ESRCH { remove("\(path)/\(name)") }
+            if name != ".", name != ".." { names.append(name) }
         }
+        return names
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A temporary file while it is written.
-struct ScratchFile: ~Copyable {
+package struct ScratchFile: ~Copyable {
     private let descriptor: Int32
     /// What errors call it.
     private let name: String
@@ -11,19 +11,19 @@ struct ScratchFile: ~Copyable {
     /// - Parameters:
     ///   - path: where.
     ///   - name: what errors call it: the archive's entry, for example.
-    /// - Throws: ``IngestError`` `full`.
-    init(at path: String, name: String) throws(IngestError) {
+    /// - Throws: ``IngestError`` `full` where there is no room, `scratch` for anything else.
+    package init(at path: String, name: String) throws(IngestError) {
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         self.name = name
-        guard descriptor >= 0 else { throw IngestError(.full, name, "cannot be written: \(systemReason())") }
+        guard descriptor >= 0 else { throw IngestError(scratch: name) }
     }
 
     deinit {
         close(descriptor)
     }
 
-    /// Adds bytes at the end.
-    func append(_ bytes: RawSpan) throws(IngestError) {
+    /// Adds bytes at the end. Waits for the disk when much is written.
+    package func append(_ bytes: RawSpan) throws(IngestError) {
         let isWhole = unsafe bytes.withUnsafeBytes { bytes in
             var written = 0
             while written < bytes.count {
@@ -35,6 +35,6 @@ struct ScratchFile: ~Copyable {
             }
             return true
         }
-        guard isWhole else { throw IngestError(.full, name, "cannot be written: \(systemReason())") }
+        guard isWhole else { throw IngestError(scratch: name) }
     }
 }

@@ -2,32 +2,74 @@ import CarrelBytes
 import CarrelCrypto
 import Glibc
 
-/// A file that is read in windows.
+/// A file that is read in windows. A title may have more files than a process may have open: one that ``rest()`` put aside is
+/// opened again when it is read, and has to be the same then.
 final class SourceFile {
     /// As the operator named it, or as it is called in its archive.
     let name: String
     let path: String
     let size: Int64
-    private let descriptor: Int32
+    private let flags: Int32
+    private let identity: [Int]
+    /// Below 0 while it rests.
+    private var descriptor: Int32
 
     /// Bytes read at once.
     static let window = 1 << 20
 
     init(path: String, name: String, followsLinks: Bool = true) throws(IngestError) {
         // Not waiting for a writer of a named pipe.
-        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW))
+        flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
+        let (descriptor, status) = try Self.open(path, flags, name)
+        self.descriptor = descriptor
+        self.name = name
+        self.path = path
+        size = Int64(status.st_size)
+        identity = Self.identity(status)
+    }
+
+    deinit { rest() }
+
+    /// Gives its descriptor back until it is read again.
+    func rest() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Its descriptor, opened again where it rested; valid until ``rest()``.
+    func opened() throws(IngestError) -> Int32 {
+        if descriptor >= 0 { return descriptor }
+        let (fresh, status) = try Self.open(path, flags, name)
+        descriptor = fresh
+        guard Self.identity(status) == identity else {
+            throw IngestError(.unreadable, name, "has changed while it was read")
+        }
+        return fresh
+    }
+
+    private static func open(
+        _ path: String,
+        _ flags: Int32,
+        _ name: String
+    ) throws(IngestError) -> (descriptor: Int32, status: stat) {
+        let descriptor = unsafe Glibc.open(path, flags)
         guard descriptor >= 0 else { throw IngestError(.unreadable, name, "cannot be read: \(systemReason())") }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw IngestError(.unreadable, name, "is not a file")
         }
-        self.name = name
-        self.path = path
-        size = Int64(status.st_size)
+        return (descriptor, status)
     }
 
-    deinit { close(descriptor) }
+    private static func identity(_ status: stat) -> [Int] {
+        [Int(status.st_dev), Int(status.st_ino), status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
 
     /// The path from the root, for a program that starts elsewhere.
     var absolutePath: String {
@@ -38,6 +80,7 @@ final class SourceFile {
 
     /// The bytes of `range`; fewer at the end of the file.
     func bytes(_ range: Range<Int64>) throws(IngestError) -> [UInt8] {
+        let descriptor = try opened()
         let count = Int(max(0, min(range.upperBound, size) - range.lowerBound))
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -59,6 +102,7 @@ final class SourceFile {
 
     /// Reads the file front to back; `body` gets each window.
     func forEachWindow(_ body: (RawSpan) throws -> Void) throws {
+        let descriptor = try opened()
         var bytes = [UInt8](repeating: 0, count: Self.window)
         var at: Int64 = 0
         while true {
@@ -74,8 +118,7 @@ final class SourceFile {
     }
 }
 
-/// What the system says of the last error, in lower case.
-func systemReason() -> String {
-    let number = errno
-    return unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
+/// What the system says of an error, the last one unless told, in lower case.
+func systemReason(_ number: Int32 = errno) -> String {
+    unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
 }

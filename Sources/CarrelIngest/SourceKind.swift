@@ -64,7 +64,7 @@ enum SourceKind {
             try part.read(into: stream, allowTruncated: allowTruncated, warnings: &warnings, progress: progress)
             return Recording.Part(
                 name: file.name,
-                tags: part.tags,
+                tags: try part.tags(),
                 startSample: start,
                 delay: part.delay,
                 padding: part.padding

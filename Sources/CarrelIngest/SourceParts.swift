@@ -38,7 +38,9 @@ struct SourceParts {
             if Self.pictures.contains(suffix) {
                 pictures.append(entry)
             } else if !Self.ignored.contains(suffix) {
-                files.append(try SourceFile(path: entry.path, name: entry.relative))
+                let file = try SourceFile(path: entry.path, name: entry.relative)
+                file.rest()
+                files.append(file)
             }
         }
         coverPath = (pictures.first { Self.stem($0.relative).lowercased().contains("cover") } ?? pictures.first)?.path

@@ -5,8 +5,10 @@ import Glibc
 
 /// ffmpeg as a child process: it reads what Carrel does not, isolated, so that a broken decoder never takes the server down.
 ///
-/// The child reads one named file and nothing else: formats and protocols are on fixed lists, so that a playlist dressed as a
-/// sound opens nothing; it inherits no descriptor; its processor time, memory and open files are limited (`prlimit`).
+/// The kernel holds the child to what it is for, whatever its decoders are made to do: it may open the one file and what programs
+/// and libraries are made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It
+/// inherits no descriptor; its processor time, memory and open files are limited (`prlimit`). Formats and protocols are on fixed
+/// lists too, so that a playlist dressed as a sound opens nothing.
 struct Transcoder {
     /// Formats that hold sound themselves. None of them names other files.
     private static let formats = "flac,wav,w64,ogg,aiff,caf,mp3,aac,mov,matroska,ac3,eac3,ape,wv,tta,asf,amr,au,dsf"
@@ -16,6 +18,12 @@ struct Transcoder {
     private static let memoryBytes = 2 << 30
     /// Bytes of complaints, the only file it writes.
     private static let complaintBytes = 16 << 20
+    private static let path = "/usr/local/bin:/usr/bin:/bin"
+    /// What may be read and run besides the file and the program.
+    private static let system = [
+        "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache",
+        "/dev/null", "/dev/urandom", "/dev/zero",
+    ]
 
     let source: SourceFile
     /// What is run, as the child's PATH finds it.
@@ -23,6 +31,11 @@ struct Transcoder {
 
     init(source: SourceFile) {
         self.source = source
+    }
+
+    /// Where the program may lie, links followed.
+    private static func places(of program: String) -> [String] {
+        program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }
     }
 
     private static func limited(_ arguments: [String]) -> [String] {
@@ -98,8 +111,9 @@ struct Transcoder {
 
     /// Runs a program and passes on what it prints; what it says on standard error becomes the error's text.
     private func run(_ arguments: [String], _ body: (RawSpan) throws -> Void) throws {
+        let descriptor = try source.opened()
         var ends: [Int32] = [-1, -1]
-        guard unsafe clinux_pipe(&ends) == 0 else { throw failed() }
+        guard unsafe clinux_pipe(&ends) == 0 else { throw failed(errno) }
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         let complaints = clinux_memory_file()
         defer {
@@ -108,9 +122,9 @@ struct Transcoder {
             close(ends[0])
         }
         var pid: Int32 = 0
-        let status = spawn(&pid, Self.limited(arguments), [null, ends[1], complaints])
+        let status = spawn(&pid, arguments, [null, ends[1], complaints], reading: descriptor)
         close(ends[1])
-        guard status == 0 else { throw failed() }
+        guard status == 0 else { throw failed(status) }
         do {
             try drain(ends[0], body)
         } catch {
@@ -122,14 +136,17 @@ struct Transcoder {
         guard exit == 0 else { throw failure(exit, complaints) }
     }
 
-    private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32]) -> Int32 {
-        let environment: [String] = ["PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"]
-        var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
-        var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) }
-        unsafe words.append(nil)
-        unsafe variables.append(nil)
-        defer { unsafe (words + variables).forEach { unsafe free($0) } }
-        return unsafe clinux_spawn(&pid, words, variables, "/", standard)
+    private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32], reading descriptor: Int32) -> Int32 {
+        let words = unsafe Self.list(Self.limited(arguments))
+        let environment = unsafe Self.list(["PATH=\(Self.path)", "LC_ALL=C"])
+        let readable = unsafe Self.list(Self.system + arguments.prefix(1).flatMap(Self.places))
+        defer { unsafe (words + environment + readable).forEach { unsafe free($0) } }
+        return unsafe clinux_spawn_confined(&pid, words, environment, standard, readable, descriptor)
+    }
+
+    /// Texts as C wants them, ended by nil; the caller frees them.
+    private static func list(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
     private func drain(_ descriptor: Int32, _ body: (RawSpan) throws -> Void) throws {
@@ -139,13 +156,23 @@ struct Transcoder {
             if got == 0 { return }
             guard got > 0 else {
                 if errno == EINTR { continue }
-                throw failed()
+                throw failed(errno)
             }
             try body(bytes.rawSpan.extracting(0..<got))
         }
     }
 
-    private func failed() -> IngestError { IngestError(.transcoder, source.name, "ffmpeg cannot be run: \(systemReason())") }
+    private func failed(_ number: Int32) -> IngestError {
+        if number == EOPNOTSUPP {
+            return IngestError(
+                .transcoder,
+                source.name,
+                "needs ffmpeg to be read, which runs only where it can be confined",
+                hint: "use a kernel that has Landlock (Linux 5.13 or later, not switched off) and seccomp"
+            )
+        }
+        return IngestError(.transcoder, source.name, "ffmpeg cannot be run: \(systemReason(number))")
+    }
 
     /// The last line that the program complained with, without the path that the operator knows already.
     private func failure(_ exit: Int32, _ complaints: Int32) -> IngestError {

@@ -22,16 +22,14 @@ extension JWS.Unverified {
         do throws(CryptoError) {
             var chain: [Certificate] = []
             for bytes in header.certificates { chain.append(try Certificate(der: bytes)) }
-            guard chain[0].maySign else { throw CryptoError(.untrusted, "the signer's certificate is not for signing") }
-            // What was sent is a heap, of which only the way to the root says anything.
-            let path = try roots.verify(chain[0], through: Array(chain.dropFirst()), at: instant)
-            if let leafMarker, !path[0].hasExtension(leafMarker) {
-                throw CryptoError(.untrusted, "the signer's certificate lacks the extension \(leafMarker)")
-            }
-            if let intermediateMarker, path.count != 3 || !path[1].hasExtension(intermediateMarker) {
-                throw CryptoError(.untrusted, "the certificate above the signer's lacks the extension \(intermediateMarker)")
-            }
-            key = try path[0].publicKey()
+            try roots.verify(
+                signer: chain[0],
+                through: Array(chain.dropFirst()),
+                at: instant,
+                leafMarker: leafMarker,
+                intermediateMarker: intermediateMarker
+            )
+            key = try chain[0].publicKey()
         } catch {
             throw JOSEError(.certificate, error.description)
         }

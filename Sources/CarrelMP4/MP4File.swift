@@ -12,7 +12,7 @@ public struct MP4File {
     /// In file order.
     public private(set) var tracks: [MP4Track] = []
     /// Title, authors, cover, chapters, …
-    public private(set) var tags = AudioTags()
+    public var tags = AudioTags()
     /// Whether samples lie in movie fragments.
     public var isFragmented: Bool { !fragments.isEmpty }
     /// Where the box begins that the end of the file cuts off, if one is.

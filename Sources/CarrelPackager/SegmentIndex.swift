@@ -19,8 +19,6 @@ public struct SegmentIndex: Sendable, Hashable {
     public let padding: Int
     /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low 24.
     let marks: [UInt64]
-    /// Bytes of the longest segment's frames.
-    public let largestSegment: Int
 
     let walk: FrameWalk
 
@@ -34,9 +32,6 @@ public struct SegmentIndex: Sendable, Hashable {
         self.padding = padding
         self.marks = marks
         walk = FrameWalk(format)
-        var largest: UInt64 = 0
-        for i in marks.indices.dropLast() { largest = max(largest, marks[i + 1] >> 24 - marks[i] >> 24) }
-        largestSegment = Int(largest)
     }
 
     /// Segments.

@@ -182,8 +182,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             return
         }
         // A cursor, so that any number of rows needs the memory of a few.
+        // One that `body` ended with an error stays open until the transaction ends, and so keeps its name.
         cursors += 1
-        defer { cursors -= 1 }
         let name = "each\(cursors)"
         let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
         _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(sql.text)", parameters, prepared: false)

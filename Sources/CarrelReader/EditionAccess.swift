@@ -13,7 +13,7 @@ public struct EditionAccess: Sendable, Equatable, CustomStringConvertible, Custo
         var headers: HTTPFields = ["Authorization": Self.basic(userID, password)]
         // Names and values that cannot be header fields are not sent; the provider may not replace the credentials.
         for (name, value) in extra
-        where Token.isValid(name) && value.utf8.allSatisfy({ $0 == 9 || $0 >= 0x20 && $0 != 0x7f }) && headers[name] == nil {
+        where Token.isValid(name) && Token.isValidFieldValue(value) && headers[name] == nil {
             headers.append(name, value)
         }
         self.headers = headers

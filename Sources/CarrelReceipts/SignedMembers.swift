@@ -5,10 +5,16 @@ import CarrelJSON
 enum SignedMembers {
     /// Identifiers and names: visible ASCII, no slash, which would be part of a path.
     static func text(_ name: String, of object: JSONObject) throws(ReceiptError) -> String {
-        guard let text = object[name]?.string, 1...255 ~= text.utf8.count,
-            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
-        else { throw ReceiptError(.malformed, "\(name) is missing or no identifier") }
+        guard let text = object[name]?.string.flatMap({ Self.text($0.utf8) }) else {
+            throw ReceiptError(.malformed, "\(name) is missing or no identifier")
+        }
         return text
+    }
+
+    /// The same of bytes; nil for what is none.
+    static func text(_ bytes: some Collection<UInt8>) -> String? {
+        guard 1...255 ~= bytes.count, bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") }) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     static func instant(_ name: String, of object: JSONObject) throws(ReceiptError) -> Instant {

@@ -3,7 +3,7 @@ public import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// Believes what a store signed, without asking anybody: its certificates have to lead to a root that the operator trusts.
+/// Believes what a store signed, transactions and older apps' receipts, without asking anybody: its certificates have to lead to a root that the operator trusts.
 ///
 /// The certificates have to be valid at the moment that the payload says it was signed, which may not be in the future: an app may
 /// hold on to what it was given, and it stays as true as it was. What came later, such as a refund, is in what is signed later.
@@ -58,6 +58,39 @@ public struct TransactionVerifier: Sendable {
         guard let inner = data["signedTransactionInfo"] else { return StoreNotification(type: type, transaction: nil) }
         guard let inner = inner.string else { throw ReceiptError(.malformed, "signedTransactionInfo is no text") }
         return StoreNotification(type: type, transaction: try transaction(inner, at: now))
+    }
+
+    /// Reads the receipt of an app: PKCS #7, as apps had it before they were given signed transactions.
+    ///
+    /// - Parameters:
+    ///   - bytes: the file, in DER.
+    ///   - now: the time.
+    /// - Returns: what was bought in the app, one of ours and in an environment that counts; nothing where nothing was.
+    /// - Throws: ``ReceiptError``.
+    public func receipt(_ bytes: [UInt8], at now: Instant) throws(ReceiptError) -> [StoreTransaction] {
+        let message: SignedMessage
+        do throws(CryptoError) {
+            message = try SignedMessage(der: bytes)
+        } catch {
+            throw ReceiptError(error.code == .message ? .malformed : .untrusted, error.description)
+        }
+        let receipt = try AppReceipt(message.content)
+        guard receipt.createdAt <= now + Self.skew else {
+            throw ReceiptError(.untrusted, "it says that it was made in the future")
+        }
+        do throws(CryptoError) {
+            try roots.verify(
+                signer: message.signer,
+                through: message.certificates,
+                at: receipt.createdAt,
+                leafMarker: Self.leafMarker,
+                intermediateMarker: Self.intermediateMarker
+            )
+        } catch {
+            throw ReceiptError(.untrusted, "it is not to be believed: \(error)")
+        }
+        try check(bundleID: receipt.bundleID, receipt.environment)
+        return receipt.transactions
     }
 
     private func check(bundleID: String, _ environment: StoreEnvironment) throws(ReceiptError) {

@@ -21,23 +21,19 @@ package final class CarrelService: Sendable {
     package let blobSweep: BlobSweep
     package let orders: Orders
     package let listening: Listening
-    package let streaming: Streaming
     package let tickets: TicketKeyring
     package let desk: AccountDesk
     package let devices: Devices
     package let staff: Staff
     package let appPasswords: AppPasswords
     package let subscriptions: Subscriptions
-    package let receipts: Receipts
     package let editions: Editions
     package let audit: Audit
-    package let export: PersonalExport
     package let erasure: Erasure
     package let housekeeping: Housekeeping
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
-    package let activity: Activity
     package let router: Router
     private let draining: Locked<Bool>
 
@@ -74,7 +70,7 @@ package final class CarrelService: Sendable {
         self.database = database
         self.blobs = blobs
         self.metrics = metrics
-        activity = Activity(clock: clock)
+        let activity = Activity(clock: clock)
         let master = try MasterKeyring.Shared(of: home)
         tickets = try await TicketKeyring(database: database, master: master, clock: clock)
         let secrets = try await SecretStore.ownSecrets(master, in: database)
@@ -86,20 +82,28 @@ package final class CarrelService: Sendable {
         }
         let sessions = Sessions(database: database, clock: clock, renewalSecret: try secret(.renewal))
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
-        titles = Titles(database: database, blobs: blobs, clock: clock)
-        ingesting = Ingesting(titles: titles, home: home)
-        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingesting.thread)
+        let coldBlobs = ColdBlobs(blobs)
+        titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
+        let ingestWork = IngestWork(home: home, blobs: blobs)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingestWork.disk)
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)
-        let grants = Grants(orders: orders, database: database, blobs: blobs)
-        streaming = Streaming(settings: settings.stream, orders: orders, grants: grants, tickets: tickets, clock: clock)
+        let grants = Grants(orders: orders, database: database, blobs: coldBlobs)
+        let streaming = Streaming(
+            settings: settings.stream,
+            orders: orders,
+            grants: grants,
+            tickets: tickets,
+            blobs: coldBlobs,
+            clock: clock
+        )
         let passwords = PasswordHashing(settings.passwordCost)
-        desk = AccountDesk(database: database, clock: clock, passwords: passwords)
+        desk = AccountDesk(database: database, clock: clock, passwords: passwords, orders: orders)
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         let subjects = UpstreamSubjects(secret: try secret(.upstream))
-        export = PersonalExport(database: database, clock: clock, upstream: subjects)
+        let export = PersonalExport(database: database, clock: clock, upstream: subjects)
         erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
         housekeeping = Housekeeping(database: database, clock: clock)
         audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
@@ -114,8 +118,9 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) { known in
             try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
-        let openEditions = OpenEditions(database: database, blobs: blobs)
+        let openEditions = OpenEditions(database: database, blobs: coldBlobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
+        ingesting = Ingesting(work: ingestWork, titles: titles, editions: editions)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let check = PasswordCheck(
             database: database,
@@ -129,12 +134,14 @@ package final class CarrelService: Sendable {
             )
         )
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        receipts = Receipts(
+        let receipts = Receipts(
             database: database,
             clock: clock,
             settings: settings.receipts,
             threads: BlockingThreads(name: "receipts", count: 1)
         )
+        let known = KnownHoldings(database: database, clock: clock)
+        try await known.begin()
         let receiptSource = ReceiptSource(receipts: receipts, products: products)
         let sources = try settings.subscription.sources(
             database: database,
@@ -142,6 +149,7 @@ package final class CarrelService: Sendable {
             sessions: sessions,
             check: check,
             products: products,
+            known: known,
             receipts: settings.receipts.verifier == nil ? nil : receiptSource,
             secret: try secret(.upstream),
             metrics: metrics
@@ -176,6 +184,7 @@ package final class CarrelService: Sendable {
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
         signIn.add(to: &router)
         ShelfRoutes(
+            database: database,
             orders: orders,
             titles: titles,
             listening: listening,
@@ -188,7 +197,8 @@ package final class CarrelService: Sendable {
         SampleRoutes(titles: titles).add(to: &router)
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
-        TitleRoutes(titles: titles, ingesting: ingesting, editions: editions, callers: callers).add(to: &router)
+        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
         AdminRoutes(
             home: home,
             database: database,
@@ -305,6 +315,7 @@ package final class CarrelService: Sendable {
         self.router = router
         let leases = streaming.leases
         metrics.gauge("carrel_listeners", "Listeners with a lease.") { Double(leases.count(at: clock.now)) }
+        if let database = database as? SQLiteDatabase { StoreMeter.add(database, to: metrics) }
     }
 
     /// Lets `/readyz` say that no new requests should come.

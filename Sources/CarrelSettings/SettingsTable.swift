@@ -8,7 +8,7 @@ public protocol SettingsTable: Sendable {
     /// One row a property.
     static var settings: [Setting<Self>] { get }
 
-    /// Environment variables that begin like a setting's and are none; by default those of the command line and of the tests.
+    /// Environment variables that begin like a setting's and are none; by default there are none.
     static var otherVariables: Set<String> { get }
 
     /// What is wrong with the values together, where each alone is right: the setting to change and what is wrong with it.
@@ -16,9 +16,7 @@ public protocol SettingsTable: Sendable {
 }
 
 extension SettingsTable {
-    public static var otherVariables: Set<String> {
-        ["CARREL_HOME", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ"]
-    }
+    public static var otherVariables: Set<String> { [] }
     public var contradictions: [(setting: String, problem: String)] { [] }
 
     /// What is wrong with the table itself; a test expects nothing.

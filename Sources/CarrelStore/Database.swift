@@ -19,9 +19,24 @@ public protocol Database: Sendable {
     /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
+    /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
+    /// when ``lookForOthers()`` finds them.
+    ///
+    /// - Returns: false where the engine cannot tell; then nothing that it holds may be remembered.
+    func watch(_ watch: ChangeWatch) async throws -> Bool
+
+    /// Tells those who watch that anything may have changed, if another process has changed anything since this was asked last.
+    func lookForOthers() async throws
+
     /// Throws unless the engine accepts the statement as it is; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
     /// Answers what was already asked, then closes. Later calls throw `store.closed`.
     func close() async
+}
+
+extension Database {
+    public func watch(_ watch: ChangeWatch) async throws -> Bool { false }
+
+    public func lookForOthers() async throws {}
 }

@@ -54,7 +54,7 @@ package struct MigrationPlan: Sendable {
     package static func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
         for statement in migration.statements { try transaction.run(statement, []) }
         let values: [SQLValue] = [
-            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), SQLValue(now),
+            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), .instant(now),
         ]
         try transaction.run(insert, values)
     }

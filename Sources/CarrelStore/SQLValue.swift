@@ -41,10 +41,11 @@ extension SQLValue {
         self = value.map { .blob($0) } ?? .null
     }
 
+    /// The instant as milliseconds since 1970-01-01 UTC.
+    public static func instant(_ value: Instant) -> SQLValue { .integer(value.milliseconds) }
+
     /// The instant as milliseconds since 1970-01-01 UTC, or `null` when there is none.
-    public init(_ value: Instant?) {
-        self = value.map { .integer($0.milliseconds) } ?? .null
-    }
+    public static func instant(_ value: Instant?) -> SQLValue { value.map { .integer($0.milliseconds) } ?? .null }
 
     /// The name of the value's type, for errors; never the value.
     package var typeName: String {

@@ -6,7 +6,8 @@ enum XMLCallbacks {
     static var handler: xmlSAXHandler {
         var handler = unsafe xmlSAXHandler()
         unsafe handler.initialized = UInt32(XML_SAX2_MAGIC)
-        unsafe handler.internalSubset = refuseDocumentType
+        unsafe handler.internalSubset = meetDocumentType
+        unsafe handler.reference = addEntity
         unsafe handler.startElementNs = startElement
         unsafe handler.endElementNs = endElement
         unsafe handler.characters = addCharacters
@@ -26,17 +27,25 @@ private func text(_ characters: UnsafePointer<xmlChar>?) -> String? {
     return unsafe String(decodingCString: characters, as: UTF8.self)
 }
 
-private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?) -> XMLName {
-    unsafe XMLName(text(local) ?? "", namespace: text(uri))
+private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ collector: XMLEventCollector) -> XMLName {
+    unsafe XMLName(text(local) ?? "", namespace: collector.namespace(uri))
 }
 
-private func refuseDocumentType(
+private func meetDocumentType(
     _ context: UnsafeMutableRawPointer?,
     _ name: UnsafePointer<xmlChar>?,
     _ externalID: UnsafePointer<xmlChar>?,
     _ systemID: UnsafePointer<xmlChar>?
 ) {
-    unsafe collector(context)?.fail("the XML has a DOCTYPE, which is not taken")
+    unsafe collector(context)?.meetDocumentType()
+}
+
+/// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
+private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
+    guard let collector = unsafe collector(context), let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
+        let scalar = unsafe Unicode.Scalar(entity.pointee.value)
+    else { return }
+    unsafe Array(String(Character(scalar)).utf8).withUnsafeBufferPointer { unsafe collector.add($0) }
 }
 
 private func startElement(
@@ -53,6 +62,13 @@ private func startElement(
     guard let collector = unsafe collector(context),
         collector.allows(attributes: Int(attributeCount) + Int(namespaceCount))
     else { return }
+    if let namespaces = unsafe namespaces {
+        // two pointers each: prefix and URI
+        for index in 0..<Int(namespaceCount) {
+            guard let uri = unsafe namespaces[index * 2 + 1] else { continue }
+            guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
+        }
+    }
     var found: [XMLAttribute] = []
     if let attributes = unsafe attributes {
         // five pointers each: local name, prefix, name space, the value's first byte and the one behind its last
@@ -60,11 +76,11 @@ private func startElement(
             guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }
             let value = unsafe UnsafeBufferPointer(start: first, count: end - first)
             guard collector.allows(valueBytes: value.count) else { return }
-            let name = unsafe name(attributes[start], attributes[start + 2])
+            let name = unsafe name(attributes[start], attributes[start + 2], collector)
             found.append(XMLAttribute(name, unsafe String(decoding: value, as: UTF8.self)))
         }
     }
-    collector.start(unsafe name(local, uri), attributes: found)
+    collector.start(unsafe name(local, uri, collector), attributes: found)
 }
 
 private func endElement(
@@ -73,7 +89,8 @@ private func endElement(
     _ prefix: UnsafePointer<xmlChar>?,
     _ uri: UnsafePointer<xmlChar>?
 ) {
-    unsafe collector(context)?.end(name(local, uri))
+    guard let collector = unsafe collector(context) else { return }
+    collector.end(unsafe name(local, uri, collector))
 }
 
 private func addCharacters(

@@ -26,8 +26,12 @@ public struct XMLElement: Sendable, Equatable {
     }
 
     /// The root of a document, as ``XMLReader`` reads it.
-    public static func parse(_ bytes: RawSpan, limits: XMLLimits = XMLLimits()) throws(Malformed) -> XMLElement {
-        var reader = XMLReader(limits: limits)
+    public static func parse(
+        _ bytes: RawSpan,
+        limits: XMLLimits = XMLLimits(),
+        documentType: XMLDocumentType = .refused
+    ) throws(Malformed) -> XMLElement {
+        var reader = XMLReader(limits: limits, documentType: documentType)
         var tree = XMLTree()
         tree.add(try reader.read(bytes))
         tree.add(try reader.finish())

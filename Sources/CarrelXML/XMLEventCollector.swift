@@ -7,13 +7,24 @@ final class XMLEventCollector {
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
     private let limits: XMLLimits
+    private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
     private var text: [UInt8] = []
     private var depth = 0
     private var elements = 0
+    /// The URIs of name spaces by where libxml2 keeps them, each once: so that a name in the document costs no copy of its URI.
+    private var namespaces: [UInt: String] = [:]
 
-    init(_ limits: XMLLimits) {
+    /// Bytes of a name space's URI, at most.
+    private static let uriLimit = 2048
+
+    init(_ limits: XMLLimits, _ documentType: XMLDocumentType) {
         self.limits = limits
+        self.documentType = documentType
+    }
+
+    func meetDocumentType() {
+        if documentType == .refused { fail("the XML has a DOCTYPE, which is not taken") }
     }
 
     func take() -> [XMLEvent] {
@@ -47,6 +58,22 @@ final class XMLEventCollector {
     func allows(valueBytes: Int) -> Bool {
         if valueBytes > limits.text { fail("an attribute of the XML is longer than \(limits.text) bytes") }
         return failure == nil
+    }
+
+    /// Whether a name space's URI may have so many bytes.
+    func allows(uriBytes: Int) -> Bool {
+        if uriBytes > Self.uriLimit { fail("a name space of the XML is longer than \(Self.uriLimit) bytes") }
+        return failure == nil
+    }
+
+    /// The URI at an address of libxml2's dictionary, where it stays as long as the parser.
+    func namespace(_ uri: UnsafePointer<xmlChar>?) -> String? {
+        guard let uri = unsafe uri else { return nil }
+        let place = UInt(bitPattern: uri)
+        if let known = namespaces[place] { return known }
+        let text = unsafe String(decodingCString: uri, as: UTF8.self)
+        namespaces[place] = text
+        return text
     }
 
     func end(_ name: XMLName) {

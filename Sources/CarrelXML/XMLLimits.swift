@@ -1,4 +1,4 @@
-/// How much of an XML document is taken.
+/// How much of an XML document is taken. The URI of a name space may have 2,048 bytes, whatever the limits.
 public struct XMLLimits: Sendable, Equatable {
     /// Bytes of the whole document.
     public var bytes: Int

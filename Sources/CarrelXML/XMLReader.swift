@@ -3,8 +3,8 @@ public import CarrelBytes
 
 /// Reads XML 1.0 in UTF-8, event by event, from bytes as they come.
 ///
-/// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE at all, so that
-/// there are no entities but the five of XML itself and nothing to load from elsewhere. The bytes are UTF-8 whatever the document
+/// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE unless told to, and
+/// even then nothing is loaded from elsewhere and no declared entity is expanded. The bytes are UTF-8 whatever the document
 /// declares. Every size has a limit, and memory for what was not taken yet is bounded by them.
 @safe
 public struct XMLReader: ~Copyable {
@@ -26,9 +26,12 @@ public struct XMLReader: ~Copyable {
         return true
     }()
 
-    public init(limits: XMLLimits = XMLLimits()) {
+    /// - Parameters:
+    ///   - limits: how much is taken.
+    ///   - documentType: what happens to a DOCTYPE.
+    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
         precondition(Self.isReady)
-        let collector = XMLEventCollector(limits)
+        let collector = XMLEventCollector(limits, documentType)
         self.limits = limits
         self.collector = collector
         let user = unsafe Unmanaged.passUnretained(collector).toOpaque()

@@ -11,6 +11,8 @@ public struct XMLWriter: Sendable {
 
     /// A document with its declaration: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
     public init() {
+        bytes.reserveCapacity(512)
+        open.reserveCapacity(4)
         bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n".utf8
     }
 
@@ -27,7 +29,8 @@ public struct XMLWriter: Sendable {
             guard let value else { continue }
             bytes.append(UInt8(ascii: " "))
             append(name)
-            bytes += "=\"".utf8
+            bytes.append(UInt8(ascii: "="))
+            bytes.append(UInt8(ascii: "\""))
             escape(value, inAttribute: true)
             bytes.append(UInt8(ascii: "\""))
         }
@@ -105,14 +108,17 @@ public struct XMLWriter: Sendable {
     }
 
     private mutating func append(_ name: StaticString) {
-        name.withUTF8Buffer { name in bytes += unsafe Array(name) }
+        name.withUTF8Buffer { name in unsafe bytes.append(contentsOf: name) }
     }
 
     private mutating func escape(_ text: String, inAttribute: Bool) {
-        guard !text.utf8.allSatisfy(Self.isPlain) else {
-            bytes += text.utf8
-            return
+        var text = text
+        let isPlain = text.withUTF8 { utf8 in
+            guard unsafe utf8.allSatisfy(Self.isPlain) else { return false }
+            unsafe bytes.append(contentsOf: utf8)
+            return true
         }
+        if isPlain { return }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": bytes += "&amp;".utf8

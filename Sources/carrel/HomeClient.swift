@@ -49,9 +49,15 @@ struct HomeClient {
     ///
     /// - Throws: ``ServiceProblem`` with what the service said.
     func call(_ method: HTTPMethod, _ target: String, _ body: JSON? = nil) async throws -> JSON {
-        let bytes = body?.write() ?? []
-        let headers: HTTPFields = body == nil ? [:] : ["Content-Type": "application/json"]
-        let (status, answer) = try await send(method, target, headers, bytes)
+        try await call(method, target, contentType: body == nil ? nil : "application/json", body?.write() ?? [])
+    }
+
+    /// The same with a body of any type.
+    ///
+    /// - Throws: ``ServiceProblem`` with what the service said.
+    func call(_ method: HTTPMethod, _ target: String, contentType: String?, _ body: [UInt8]) async throws -> JSON {
+        let headers: HTTPFields = contentType.map { ["Content-Type": $0] } ?? [:]
+        let (status, answer) = try await send(method, target, headers, body)
         let value = answer.isEmpty ? JSON.null : try JSON.parse(answer.rawSpan)
         guard (200..<300).contains(status) else { throw ServiceProblem(status: status, problem: value) }
         return value
@@ -63,8 +69,7 @@ struct HomeClient {
     func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
         switch way {
         case .socket(let client, let path):
-            var request = ClientRequest(.get, "http://localhost\(target)")
-            request.unixSocketPath = path
+            let request = Self.request(.get, target, to: path)
             let stream = try await client.open(request)
             var refusal: [UInt8] = []
             let status = stream.response.status.rawValue
@@ -84,6 +89,22 @@ struct HomeClient {
         }
     }
 
+    /// A request on the home's socket. It may take as long as the server lets an exchange take: a long log is read, or many keys
+    /// are wrapped, before there is a word of an answer.
+    static func request(
+        _ method: HTTPMethod,
+        _ target: String,
+        _ headers: HTTPFields = [:],
+        _ body: [UInt8] = [],
+        to path: String
+    ) -> ClientRequest {
+        var request = ClientRequest(method, "http://localhost\(target)", headers: headers, body: .bytes(body))
+        request.unixSocketPath = path
+        request.timeouts.total = .seconds(4 * 3600)
+        request.timeouts.stall = request.timeouts.total
+        return request
+    }
+
     private func send(
         _ method: HTTPMethod,
         _ target: String,
@@ -92,8 +113,7 @@ struct HomeClient {
     ) async throws -> (Int, [UInt8]) {
         switch way {
         case .socket(let client, let path):
-            var request = ClientRequest(method, "http://localhost\(target)", headers: headers, body: .bytes(body))
-            request.unixSocketPath = path
+            let request = Self.request(method, target, headers, body, to: path)
             let response = try await client.send(request)
             return (response.status.rawValue, response.body)
         case .here(let service):

@@ -4,6 +4,7 @@ import CarrelCommandLine
 import CarrelIngest
 import CarrelJSON
 import CarrelServer
+import CarrelStore
 
 struct IngestCommand: Command {
     var options = HomeOptions()
@@ -66,19 +67,16 @@ struct IngestCommand: Command {
     }
 
     func run(_ console: Console) async throws {
-        if let terms = edition.terms { return try await ingestEdition(terms, console) }
-        let service = try await options.openService()
+        let work = try ingestWork()
+        let catalog = try await HomeCatalog(options)
+        if let terms = edition.terms { return try await ingestEdition(terms, work, catalog, console) }
         var titles: [JSON] = []
         var failures = 0
         for path in paths {
             do {
-                let outcome = try await ingest(path, service, console)
-                for warning in outcome.warnings { console.warning(warning) }
-                titles.append(.object(outcome.title.json))
-                if !options.json {
-                    let state = outcome.created ? "" : " (in the catalog already)"
-                    console.print("\(outcome.title.id)  \(outcome.title.metadata.title)\(state)")
-                }
+                let outcome = try await ingest(path, work, catalog, console)
+                titles.append(outcome.entry)
+                tell(outcome, as: outcome.entry["id"], console)
             } catch let error as IngestError where paths.count > 1 {
                 failures += 1
                 console.error(error.description, hint: error.hint)
@@ -88,7 +86,26 @@ struct IngestCommand: Command {
         if failures > 0 { throw IngestFailures(count: failures, of: paths.count) }
     }
 
-    private func ingest(_ path: String, _ service: CarrelService, _ console: Console) async throws -> Ingesting.Outcome {
+    /// The blobs are made here, where the file is, and only then is the catalog told: a server that runs on the home goes on as it
+    /// was, and stays the one that writes its database.
+    private func ingestWork() throws -> IngestWork {
+        let home = try options.open()
+        return IngestWork(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))
+    }
+
+    private func tell(_ outcome: IngestWork.Outcome<JSON>, as id: JSON?, _ console: Console) {
+        for warning in outcome.warnings { console.warning(warning) }
+        guard !options.json else { return }
+        let state = outcome.created ? "" : " (in the catalog already)"
+        console.print("\(id?.string ?? "")  \(outcome.entry["title"]?.string ?? "")\(state)")
+    }
+
+    private func ingest(
+        _ path: String,
+        _ work: IngestWork,
+        _ catalog: HomeCatalog,
+        _ console: Console
+    ) async throws -> IngestWork.Outcome<JSON> {
         let bar = IngestProgressBar(path, console)
         defer { bar.finish() }
         if let kind = try? EditionIngest.kind(of: path), kind != .edition {
@@ -99,11 +116,15 @@ struct IngestCommand: Command {
                 hint: "--product-id takes it under the id that apps and plans call it"
             )
         }
-        return try await service.ingesting.ingest(path, ingestOptions) { bar.show($0) }
+        return try await work.take(path, ingestOptions, into: HomeRegister(catalog, ingestOptions)) { bar.show($0) }
     }
 
-    private func ingestEdition(_ terms: Edition.Terms, _ console: Console) async throws {
-        let service = try await options.openService()
+    private func ingestEdition(
+        _ terms: Edition.Terms,
+        _ work: IngestWork,
+        _ catalog: HomeCatalog,
+        _ console: Console
+    ) async throws {
         let path = paths[0]
         var taken = EditionOptions(productID: terms.productID)
         taken.overrides = overrides
@@ -111,18 +132,10 @@ struct IngestCommand: Command {
         taken.allowTruncated = allowTruncated
         let bar = IngestProgressBar(path, console)
         defer { bar.finish() }
-        let outcome = try await service.ingesting.ingest(
-            path,
-            taken,
-            terms,
-            into: service.editions,
-            by: Actor("operator")
-        ) { bar.show($0) }
+        let outcome = try await work.take(path, taken, into: HomeRegister(catalog, taken, terms)) { bar.show($0) }
         bar.finish()
-        for warning in outcome.warnings { console.warning(warning) }
-        if options.json { return console.print(["titles": [.object(outcome.edition.json)]]) }
-        let state = outcome.created ? "" : " (in the catalog already)"
-        console.print("\(outcome.edition.productID)  \(outcome.edition.title.metadata.title)\(state)")
+        tell(outcome, as: .string(terms.productID), console)
+        if options.json { console.print(["titles": [outcome.entry]]) }
     }
 
     private var overrides: IngestOptions.Overrides {
@@ -163,7 +176,7 @@ extension IngestError: ReportableError {
     var exitStatus: ExitStatus {
         switch code {
         case .unreadable: .noInput
-        case .full: .cannotCreate
+        case .full, .scratch: .cannotCreate
         case .transcoder: .unavailable
         default: .badInput
         }

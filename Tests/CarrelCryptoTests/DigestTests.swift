@@ -88,23 +88,18 @@ struct `HMAC-SHA-256` {
         for _ in 0..<3 {
             #expect(Hex.encode(mac.authenticate(message.rawSpan)).hasPrefix(digest))
         }
-        var whole = [32 of UInt8](repeating: 0)
-        mac.authenticate(message.rawSpan, into: &whole)
-        #expect(Hex.encode(whole.indices.map { whole[$0] }).hasPrefix(digest))
-        var half = [16 of UInt8](repeating: 0)
-        mac.authenticate(message.rawSpan, into: &half)
-        #expect(digest.hasPrefix(Hex.encode(half.indices.map { half[$0] })))
-        let valid = mac.isValid(hex(digest).rawSpan, for: message.rawSpan)
+        let tag = mac.authenticate(message.rawSpan)
+        let valid = mac.isValid(tag.rawSpan, for: message.rawSpan)
         #expect(valid)
     }
 
-    @Test func `refuses other tags and tags that are too short to mean anything`() {
+    @Test func `refuses other tags, and a tag of any other length`() {
         let mac = HMACSHA256(key: Secret(bytes(32)))
         let message = bytes(40)
         let tag = mac.authenticate(message.rawSpan)
         for length in 0...33 {
             let part = Array((tag + [0]).prefix(length))
-            #expect(mac.isValid(part.rawSpan, for: message.rawSpan) == (12...32 ~= length), "\(length) bytes")
+            #expect(mac.isValid(part.rawSpan, for: message.rawSpan) == (length == 32), "\(length) bytes")
         }
         for bit in 0..<256 {
             var other = tag

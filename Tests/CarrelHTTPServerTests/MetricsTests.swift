@@ -9,10 +9,8 @@ struct `Metrics` {
         registry.counter("a_total", "Counts a\\b\nc.", [("kind", "x\"y\\z\n")]).add(3)
         registry.counter("a_total", "", [("kind", "x\"y\\z\n")]).add(2)
         registry.counter("a_total", "", [("kind", "other")]).add()
-        let gauge = registry.gauge("b", "Goes up and down.")
-        gauge.set(1.5)
-        gauge.add(-2)
-        registry.gauge("c", "Is computed.") { 7 }
+        registry.gauge("b", "Goes up and down.") { -0.5 }
+        registry.counter("c_total", "Is counted elsewhere.") { 7 }
         let histogram = registry.histogram("d_seconds", "Takes time.", [("route", "/")], bounds: [0.1, 1])
         for duration in [Duration.milliseconds(50), .milliseconds(100), .milliseconds(500), .seconds(2)] {
             histogram.observe(duration)
@@ -26,9 +24,9 @@ struct `Metrics` {
                 # HELP b Goes up and down.
                 # TYPE b gauge
                 b -0.5
-                # HELP c Is computed.
-                # TYPE c gauge
-                c 7
+                # HELP c_total Is counted elsewhere.
+                # TYPE c_total counter
+                c_total 7
                 # HELP d_seconds Takes time.
                 # TYPE d_seconds histogram
                 d_seconds_bucket{route="/",le="0.1"} 2

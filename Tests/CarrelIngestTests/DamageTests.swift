@@ -50,6 +50,20 @@ struct `A file` {
         #expect(try await intake.decode(path, ["-ignore_editlist", "1"]).starts(with: samples))
     }
 
+    @Test func `of MP4 that is cut off right after its index is refused as that, told or not`() async throws {
+        let intake = try Intake()
+        let options = ["-c:a", "aac", "-b:a", "64k", "-movflags", "+faststart", "-f", "ipod"]
+        try await intake.tone("book.m4b", 5, options)
+        let whole = intake.directory.read("book.m4b") ?? []
+        let start = try #require(whole.indices.dropLast(4).first { Array(whole[$0..<$0 + 4]) == Array("mdat".utf8) })
+        let cut = intake.directory.write("cut.m4b", Array(whole.prefix(start + 4)))
+        for allowed in [false, true] {
+            let refusal = intake.refusal(of: cut) { $0.allowTruncated = allowed }
+            #expect(refusal?.code == .truncated, "\(String(describing: refusal))")
+            #expect(refusal?.detail.hasSuffix("nothing of it is usable") == true, "\(String(describing: refusal))")
+        }
+    }
+
     @Test func `of MP4 whose movie is behind the cut is refused, told or not`() async throws {
         let intake = try Intake()
         try await intake.tone("book.m4b", 20, ["-c:a", "aac", "-f", "ipod"])

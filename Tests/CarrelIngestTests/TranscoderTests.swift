@@ -13,6 +13,7 @@ struct `The transcoder's child` {
         let source = try SourceFile(path: directory.write("a.flac", "x"), name: "a.flac")
         var transcoder = Transcoder(source: source)
         transcoder.programs.prober = script
+        defer { withExtendedLifetime(directory) {} }
         return String(decoding: try transcoder.probe(), as: UTF8.self)
     }
 
@@ -22,26 +23,53 @@ struct `The transcoder's child` {
         let secret = unsafe open(directory.write("secret", "x"), O_RDONLY)
         defer { close(secret) }
         #expect(fcntl(secret, F_GETFD) == 0)
-        let inherited = try run("ls -l /proc/$$/fd")
+        let inherited = try run("for i in $(seq 0 999); do readlink /proc/$$/fd/$i && echo $i; done; :")
         // The shell reads its script from another one.
-        let lines = inherited.split(separator: "\n").filter { $0.contains(" -> ") && !$0.hasSuffix("/ffprobe") }
-        let numbers = lines.compactMap { line in line.firstRange(of: " -> ").map { line[..<$0.lowerBound].suffix(2) } }
-        #expect(numbers == [" 0", " 1", " 2"], "\(inherited)")
-        #expect(lines.first?.hasSuffix("0 -> /dev/null") == true)
+        let lines = inherited.split(separator: "\n").map(String.init)
+        let pairs = stride(from: 0, to: lines.count - 1, by: 2).map { (lines[$0], lines[$0 + 1]) }
+        let numbers = pairs.filter { !$0.0.hasSuffix("/ffprobe") }.map(\.1)
+        #expect(numbers == ["0", "1", "2"], "\(inherited)")
+        #expect(lines.first == "/dev/null")
         #expect(!inherited.contains(directory.path))
     }
 
     @Test func `is held to limits of time, memory, files and dumps`() throws {
-        let limits = try run("cat /proc/self/limits").split(separator: "\n").map { $0.split { $0 == " " }.map(String.init) }
-        func limit(_ name: String) -> [String] {
-            let words = name.split(separator: " ").map(String.init)
-            return limits.first { $0.starts(with: words) }.map { Array($0.dropFirst(words.count).prefix(2)) } ?? []
-        }
-        #expect(limit("Max cpu time") == ["14400", "14400"])
-        #expect(limit("Max address space") == ["2147483648", "2147483648"])
-        #expect(limit("Max file size") == ["16777216", "16777216"])
-        #expect(limit("Max open files") == ["64", "64"])
-        #expect(limit("Max core file size") == ["0", "0"])
+        // seconds; blocks of 1,024 bytes; blocks of 512
+        let limits = try run("for kind in t v f n c; do ulimit -S$kind; ulimit -H$kind; done").split(separator: "\n")
+        #expect(limits.map(String.init) == ["14400", "2097152", "32768", "64", "0"].flatMap { [$0, $0] })
+    }
+
+    @Test func `opens the one file, and no other of ours`() throws {
+        let directory = TemporaryDirectory()
+        let secret = directory.write("secret", "the master key")
+        unsafe chmod(secret, 0o644)
+        #expect(try run("for last; do :; done; cat \"${last#file:}\"") == "x")
+        let told = try run(
+            """
+            cat \(secret) && echo read it
+            ls \(directory.path) && echo listed it
+            cat /etc/passwd && echo read accounts
+            cat /proc/$PPID/environ && echo read the environment
+            echo "#!/bin/sh" >> \(secret) && echo wrote it
+            (: > \(directory.path)/new) && echo made it
+            rm -f \(secret) && echo removed it
+            echo done
+            """
+        )
+        #expect(told == "done\n")
+        #expect(directory.read("secret") == Array("the master key".utf8))
+    }
+
+    @Test func `reaches neither the network nor another process`() throws {
+        let told = try run(
+            """
+            kill -0 $PPID && echo signalled the server
+            bash -c ': < /dev/tcp/127.0.0.1/9' 2>&1 | grep -m1 -o 'Operation not permitted'
+            bash -c ': < /dev/udp/127.0.0.1/9' 2>&1 | grep -m1 -o 'Operation not permitted'
+            echo done
+            """
+        )
+        #expect(told == "Operation not permitted\nOperation not permitted\ndone\n")
     }
 
     @Test func `has nothing of our environment, and starts in no folder of ours`() throws {

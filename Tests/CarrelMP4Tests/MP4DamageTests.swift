@@ -104,6 +104,20 @@ struct `Damaged MP4 files` {
         #expect(readAll(file + fragment(1, of: 0))?.what == "more samples than the file can hold")
     }
 
+    @Test func `cannot fill memory with runs`() {
+        func fragment(track: Int, runs: Int, samples: Int) -> [UInt8] {
+            let run = B.box("trun", B.words(0, samples))
+            let all = Array(repeatElement(run, count: runs).joined())
+            return B.box("moof", B.box("traf", B.box("tfhd", B.words(0x2_0010, track, 1)), all))
+        }
+        let file = MP4Builder().file()
+        #expect(readAll(file + fragment(track: 1, runs: 16_384, samples: 1)) == nil)
+        #expect(readAll(file + fragment(track: 1, runs: 16_385, samples: 1))?.what == "fragment has too many runs")
+        // those that are empty, or of another track, are not kept
+        #expect(readAll(file + fragment(track: 1, runs: 20_000, samples: 0)) == nil)
+        #expect(readAll(file + fragment(track: 2, runs: 20_000, samples: 1)) == nil)
+    }
+
     @Test func `never trap`() {
         var random = Numbers(seed: 11)
         var builder = MP4Builder()

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import Testing
@@ -140,6 +141,21 @@ struct `The command` {
         #expect(refused.status == .exited(65))
         #expect(refused.errorText.contains("is not sound that can be read"), "\(refused.errorText)")
         #expect(try await DemoServer.json(["title", "list", "--home", home, "--json"])["titles"]?.array?.count == 1)
+    }
+
+    @Test func `takes a folder of more files than it may have open`() async throws {
+        let (home, _, _) = try await makeHome()
+        try await checkProcess([
+            "bash", "-c",
+            "mkdir \(directory.path)/book && for i in $(seq 300); do ln \(directory.file("tone.mp3")) \(directory.path)/book/$i.mp3; done",
+        ])
+        let taken = try await runProcess([
+            "bash", "-c",
+            "ulimit -n 100; exec \(DemoServer.program) ingest \(directory.path)/book --home \(home) --sample-seconds 0 --json",
+        ])
+        #expect(taken.status == .exited(0), "\(taken.errorText)")
+        let title = try #require(try JSON.parse(taken.output.rawSpan)["titles"]?.array?.first)
+        #expect(title["chapters"]?.array?.count == 300)
     }
 
     @Test func `takes the usable part of a truncated file only when told to`() async throws {

@@ -16,11 +16,25 @@ struct ListeningPage {
     let title: DemoServer.DemoTitle
     private let client = HTTPClient()
 
-    init(_ kind: BrowserKind, startScript: String? = nil) async throws {
+    /// - Parameters:
+    ///   - kind: the browser.
+    ///   - startScript: runs before the page's own scripts.
+    ///   - isSignedIn: whether the reader is signed in, not a visitor.
+    /// - Throws: when the server or the browser does not start.
+    init(_ kind: BrowserKind, startScript: String? = nil, isSignedIn: Bool = false) async throws {
         server = try await DemoServer([])
         browser = try await Browser.start(kind)
         if let startScript { try await browser.addStartScript(startScript) }
-        try await browser.open("\(server.url)/")
+        if isSignedIn {
+            let link = try await DemoServer.json([
+                "account", "sign-in-link", "--home", server.home, "--url", server.url, "demo", "--json",
+            ])
+            try await browser.open(try #require(link["url"]?.string))
+            try await browser.click("form button")
+            try await browser.wait(until: "document.getElementById('account')?.textContent.includes('demo')")
+        } else {
+            try await browser.open("\(server.url)/")
+        }
         // Without a sound card Firefox plays only what is silent.
         try await browser.script("localStorage.setItem('carrel.volume', '0')")
         title = try #require(server.titles.max { $0.chapters.count < $1.chapters.count })

@@ -8,7 +8,7 @@ struct `Opening a book` {
     /// Milliseconds from leaving for the page to the first moment of sound, for a page that begins to play by itself.
     private func start(_ browser: Browser, _ server: DemoServer, _ order: String) async throws -> Double {
         try await browser.open("about:blank")
-        try await browser.open("\(server.url)/listen/\(order)#play")
+        try await browser.open("\(server.url)/listen/\(order)#continue")
         let answer = try await browser.asyncScript(
             """
             const done = arguments[arguments.length - 1];

@@ -5,6 +5,8 @@ import CarrelJSON
 import CarrelServer
 import CarrelStore
 import CarrelTesting
+import CarrelThreads
+import Glibc
 import Testing
 
 /// Taking uploads, and covers, into the catalog.
@@ -74,6 +76,24 @@ struct `The catalog` {
         let refused = try await upload(Array("not a picture".utf8), to: path, by: .put, at: test)
         #expect(refused.status == 422)
         #expect(try await blobs(test).count == first.count)
+    }
+
+    @Test func `takes a cover while an ingest goes on`() async throws {
+        let test = try await TestService()
+        let path = test.directory.write("long.mp3", SilentMP3.frames(500))
+        let (isGoing, mayEnd) = (Locked(false), Locked(false))
+        let ingest = Task {
+            try await test.service.ingesting.ingest(path, IngestOptions()) { _ in
+                isGoing.withLock { $0 = true }
+                while !mayEnd.withLock({ $0 }) { usleep(1000) }
+            }
+        }
+        while !isGoing.withLock({ $0 }) { await Task.yield() }
+        let set = try await upload(Self.png, to: "/admin/v1/titles/\(test.title.id)/cover", by: .put, at: test)
+        #expect(set.status == 200)
+        #expect(try await test.service.blobSweep.run() == 0)
+        mayEnd.withLock { $0 = true }
+        #expect(try await ingest.value.created)
     }
 
     @Test func `sweeps what no title uses away, but nothing of the last day`() async throws {

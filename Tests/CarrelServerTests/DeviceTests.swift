@@ -52,6 +52,11 @@ struct `The slots of an account's devices` {
         let test = try await service(limit: 1)
         for _ in 1...10 { try await signOut(try #require(try await signIn("phone", test)), test) }
         #expect(try await signIn("tablet", test) == nil, "the slot is kept for a day")
+        let kept = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "tablet"])
+        #expect(kept.xml.contains("too often today"))
+        _ = try await signIn("phone", test)
+        let held = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "tablet"])
+        #expect(held.xml.contains("Sign out on one of them first"))
         let two = try await service(limit: 2)
         let (phone, tablet) = (try #require(try await signIn("phone", two)), try #require(try await signIn("tablet", two)))
         try await signOut(phone, two)
@@ -59,6 +64,20 @@ struct `The slots of an account's devices` {
         for device in ["tablet", "phone", "tablet", "phone"] {
             try await signOut(try #require(try await signIn(device, two)), two)
         }
+    }
+
+    @Test(
+        arguments: [
+            ("Anna's phone", "Anna's phone"), ("a\u{1}b\u{1f}c\u{7f}d e\u{80}", "abcd e\u{80}"), ("", "unnamed device"),
+            ("\u{2}\u{3}", "unnamed device"), (String(repeating: "x", count: 101), String(repeating: "x", count: 100)),
+        ]
+    )
+    func `are listed by names that are fit for lists`(told: String, listed: String) async throws {
+        let test = try await service(limit: 2)
+        let asked = ["username": "alice", "password": password, "uuid": "phone", "device_name": told]
+        for _ in 1...2 { #expect(try await test.ask("sign_in", asked).xml.hasPrefix("<token>")) }
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        #expect(try await test.service.devices.list(of: account).map(\.name) == [listed])
     }
 
     @Test func `are free when nobody has used them for as long as a session lasts`() async throws {

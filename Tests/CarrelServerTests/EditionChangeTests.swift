@@ -34,7 +34,7 @@ struct `An edition that changes` {
         options.samples = ["pages/*.html"]
         let terms = Edition.Terms(productID: product)
         test.clock.advance(by: .milliseconds(500))
-        let made = try await other.ingesting.ingest(folder, options, terms, into: other.editions, by: Actor("operator"))
+        let made = try await other.ingesting.ingest(folder, options, terms)
         #expect(!made.created)
         // this process believes what it read for a second, and has not read this page yet
         let answer = try await test.send(.get, "/editions/\(product)/pages/10.html")

@@ -62,6 +62,25 @@ struct `An edition's credentials` {
         #expect(throws: Never.self) { try both.verify(fresh, product: "issue-1", at: now) }
     }
 
+    @Test func `have a form that nobody's own name and password has`() throws {
+        let pair = pair()
+        let bytes = try #require(Base64URL.decode(pair.userID))
+        let made = EditionCredentials.Pair(userID: pair.userID, password: Base64URL.encode(bytes + [1, 2]))
+        #expect(EditionCredentials.hasForm(pair) && EditionCredentials.hasForm(made), "genuine or not")
+        let (long, odd) = (pair.userID + "A", String(repeating: "!", count: 43))
+        for (userID, password) in [
+            ("", ""), ("alice", "secret"), (String(pair.userID.dropLast()), pair.password), (long, pair.password),
+            (pair.userID, String(pair.password.dropLast())), (pair.userID, pair.password + "A"), (pair.password, pair.userID),
+            (Base64URL.encode([2] + bytes.dropFirst()), pair.password), (String(odd.prefix(40)), pair.password),
+            (pair.userID, odd),
+        ] {
+            let other = EditionCredentials.Pair(userID: userID, password: password)
+            #expect(!EditionCredentials.hasForm(other), "\(other)")
+            #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(other, product: "issue-1", at: now) }
+        }
+        #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(made, product: "issue-1", at: now) }
+    }
+
     @Test func `live no longer than a month`() throws {
         let long = pair(life: .seconds(400 * 24 * 3600))
         #expect(try credentials.verify(long, product: "issue-1", at: now).expiresAt == now + EditionCredentials.longestLife)

@@ -245,12 +245,12 @@ extension TestService {
         _ productID: String,
         samples: [String] = [],
         _ configure: (inout Edition.Terms) -> Void = { _ in }
-    ) async throws -> Ingesting.EditionOutcome {
+    ) async throws -> IngestWork.Outcome<Edition> {
         var terms = Edition.Terms(productID: productID)
         configure(&terms)
         var options = EditionOptions(productID: productID)
         options.samples = samples
-        return try await service.ingesting.ingest(path, options, terms, into: service.editions, by: Actor("operator"))
+        return try await service.ingesting.ingest(path, options, terms)
     }
 
     /// The content of an edition.

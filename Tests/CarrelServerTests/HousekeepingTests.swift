@@ -57,6 +57,54 @@ struct `What has expired` {
         #expect(try await count(test, Self.counters) == 1, "of the network; the account's went with the right password")
     }
 
+    /// What others than the reader of a request remember, with when it was written and what to call it: of each one row that is
+    /// over at the time of the test, one that is over a second later, and 1,100 that were over long ago.
+    private static let memories: [(name: String, insert: SQL, count: SQL, life: Duration)] = [
+        (
+            "used sign-ins", SQL("INSERT INTO used_sign_ons (id_hash, expires_at) VALUES ($1, $2)"),
+            SQL("SELECT count(*) FROM used_sign_ons"), .zero
+        ),
+        (
+            "setup links", SQL("INSERT INTO setup_links (token_hash, created_at, expires_at) VALUES ($1, 0, $2)"),
+            SQL("SELECT count(*) FROM setup_links"), .zero
+        ),
+        (
+            "tokens",
+            SQL(
+                "INSERT INTO upstream_tokens (token_hash, source, subject, state, confirmed_at) VALUES ($1, 's', 's', 'live', $2)"
+            ),
+            SQL("SELECT count(*) FROM upstream_tokens"), .seconds(60 * 86_400)
+        ),
+        (
+            "accounts", SQL("INSERT INTO upstream_accounts (subject, is_suspended, updated_at) VALUES ($1, 0, $2)"),
+            SQL("SELECT count(*) FROM upstream_accounts"), .seconds(60 * 86_400)
+        ),
+        (
+            "grants", SQL("INSERT INTO upstream_grants (subject, product_id, granted_at) VALUES ($1, 'p', $2)"),
+            SQL("SELECT count(*) FROM upstream_grants"), .seconds(7 * 86_400)
+        ),
+    ]
+
+    @Test func `is removed without anybody signing in, whatever remembered it`() async throws {
+        let test = try await TestService()
+        let now = test.clock.now
+        for memory in Self.memories {
+            try await test.service.database.write { transaction in
+                for number in 0..<1102 {
+                    let end = number == 0 ? now - .milliseconds(1) : number == 1 ? now + .seconds(1) : Instant(milliseconds: 5)
+                    let isText = memory.name == "accounts" || memory.name == "grants"
+                    let key: SQLValue = isText ? .text("\(number)") : .blob(Array("\(number)".utf8))
+                    try transaction.run(memory.insert, [key, .integer((end - memory.life).milliseconds)])
+                }
+            }
+        }
+        #expect(try await test.service.housekeeping.run() == 5 * 1101)
+        for memory in Self.memories { #expect(try await count(test, memory.count) == 1, "\(memory.name)") }
+        #expect(try await test.service.housekeeping.run() == 0)
+        test.clock.advance(by: .seconds(2))
+        #expect(try await test.service.housekeeping.run() == 5)
+    }
+
     @Test func `is a counter too, when there are too many: the oldest first`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         for number in 0..<10 {
@@ -86,6 +134,12 @@ struct `A table that grows` {
         SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM throttle WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM sign_in_networks WHERE seen_at <= $1 ORDER BY seen_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT id_hash FROM used_sign_ons WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM upstream_tokens WHERE confirmed_at < $1 ORDER BY confirmed_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT subject FROM upstream_accounts WHERE updated_at < $1 ORDER BY updated_at LIMIT 500"),
+        SQL(
+            "EXPLAIN QUERY PLAN SELECT subject, product_id FROM upstream_grants WHERE granted_at < $1 ORDER BY granted_at LIMIT 500"
+        ),
     ]
 
     @Test(arguments: questions)

@@ -19,6 +19,8 @@ struct `Leases on listening` {
         let leases = Leases(limit: 1)
         _ = leases.renew("order", "phone", at: now)
         #expect(leases.renew("order", "laptop", at: now + .milliseconds(359_999)) != .held)
+        #expect(leases.count(at: now + .milliseconds(359_999)) == 1)
+        #expect(leases.count(at: now + .milliseconds(360_000)) == 0)
         #expect(leases.renew("order", "laptop", at: now + .milliseconds(360_000)) == .held)
         #expect(leases.renew("order", "phone", at: now + .milliseconds(360_001)) != .held, "the place is taken now")
     }
@@ -32,10 +34,13 @@ struct `Leases on listening` {
         #expect(leases.renew("order", "laptop", at: now + .milliseconds(400_000)) != .held)
     }
 
-    @Test func `do not count where there is no limit`() {
+    @Test func `are counted where there is no limit, as far as a thousand of each`() {
         let leases = Leases(limit: 0)
         for listener in 0..<100 { #expect(leases.renew("order", "\(listener)", at: now) == .held) }
-        #expect(leases.count(at: now) == 0)
+        #expect(leases.count(at: now) == 100)
+        for listener in 0..<5000 { #expect(leases.renew("busy", "\(listener)", at: now) == .held) }
+        #expect(leases.count(at: now) == 1100)
+        #expect(leases.count(at: now + Leases.life) == 0)
     }
 
     @Test func `forget listeners that are gone`() {

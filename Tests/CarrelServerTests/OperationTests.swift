@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHTTPServer
 import CarrelJSON
 import CarrelServer
 import CarrelStore
@@ -43,7 +44,7 @@ struct `Metrics` {
     @Test func `are text for Prometheus, and count listeners`() async throws {
         let test = try await TestService()
         func listeners() async throws -> String? {
-            let answer = try await test.send(.get, "/metrics")
+            let answer = try await test.send(.get, "/metrics", peer: .local(userID: 0))
             #expect(answer.status == 200)
             #expect(answer.headers["Content-Type"]?.hasPrefix("text/plain; version=0.0.4") == true)
             let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
@@ -54,5 +55,37 @@ struct `Metrics` {
         let playlist = try await test.playlist(try await test.order())
         _ = try await test.key(of: playlist.key)
         #expect(try await listeners() == "carrel_listeners 1")
+    }
+
+    @Test func `count what the database's writer does`() async throws {
+        let test = try await TestService()
+        func value(_ name: String) -> Int? {
+            let lines = test.service.metrics.text().split(separator: "\n")
+            return lines.first { $0.hasPrefix("\(name) ") }.flatMap { Int($0.dropFirst(name.count + 1)) }
+        }
+        let names = ["carrel_store_writes_total", "carrel_store_commits_total"]
+        let before = try names.map { try #require(value($0)) }
+        _ = try await test.order()
+        for (name, before) in zip(names, before) { #expect(try #require(value(name)) > before) }
+        #expect(value("carrel_store_failures_total") == 0)
+        #expect(value("carrel_store_waiting_writes") == 0)
+    }
+
+    @Test func `are for this machine and for keys, and not for whom a proxy lets in`() async throws {
+        let test = try await TestService()
+        let (here, elsewhere) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))
+        func status(_ peer: Peer, _ headers: HTTPFields = [:], authority: String = "localhost:8080") async -> Int {
+            let request = HTTPRequest(.get, "/metrics", headers: headers, peer: peer, authority: authority)
+            return await test.service.router.respond(to: request).status.rawValue
+        }
+        #expect(await status(here) == 200)
+        #expect(await status(.network(address: "::1", port: 1), authority: "[::1]:8080") == 200)
+        #expect(await status(elsewhere) == 401)
+        #expect(await status(here, authority: "books.example.org") == 401, "a proxy on this machine")
+        for name in ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"] {
+            #expect(await status(here, [name: "1"]) == 401, "\(name)")
+        }
+        let key = try await test.service.accounts.createServiceKey(name: "prometheus", role: .service).text
+        #expect(await status(elsewhere, ["Authorization": "Bearer \(key)"]) == 200)
     }
 }

@@ -36,6 +36,16 @@ struct `Orders of a shop` {
                 ["account": "alice", "isbn": "9780306406157", "end": "2026-02-30T00:00:00Z"],
                 "end should be an instant such as 2026-01-31T18:00:00Z"
             ),
+            (
+                [
+                    "account": "alice", "isbn": "9780306406157", "start": "2027-01-01T00:00:00Z", "end": "2027-01-01T00:00:00Z",
+                ], "an order ends after it starts"
+            ),
+            (["account": "alice", "isbn": "9780306406157", "orderNumber": ""], "an order number has 1 to 128 bytes"),
+            (
+                ["account": "alice", "isbn": "9780306406157", "orderNumber": .string(String(repeating: "1", count: 129))],
+                "an order number has 1 to 128 bytes"
+            ),
             (["account": "", "isbn": "9780306406157"], "an account name has 1 to 256 bytes and no control characters"),
         ] as [(JSON, String)]
     )
@@ -65,6 +75,7 @@ struct `Orders of a shop` {
         let test = try await TestService()
         let unheard = try await test.order()
         #expect(try await test.call(.post, "/v1/orders/\(unheard.id)/cancel", peer: backOffice).json["state"] == "cancelled")
+        #expect(try await test.send(.get, "/v1/stream/hls/\(unheard.id)/playlist.m3u8").status == 403)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let key = try await test.send(.get, test.path(of: playlist.key))
@@ -74,6 +85,61 @@ struct `Orders of a shop` {
         #expect(try await test.service.orders.find(order.id).state == .active)
         #expect(try await test.call(.post, "/v1/orders/\(order.id)/cancel", peer: backOffice).status == 409)
         #expect(try await test.call(.post, "/v1/orders/\(order.id)/return", peer: backOffice).json["state"] == "returned")
+    }
+
+    @Test func `are taken at the limits of what is right`() async throws {
+        let test = try await TestService()
+        var request = Orders.Request(account: "alice", titleID: test.title.id, number: String(repeating: "1", count: 128))
+        (request.start, request.end) = (test.clock.now, test.clock.now + .milliseconds(1))
+        #expect(try await test.service.orders.place(request).created)
+    }
+
+    @Test func `that were given back and then revoked ended when they were given back`() async throws {
+        let test = try await TestService()
+        let (order, start) = (try await test.order(), test.clock.now)
+        #expect(try await test.service.orders.giveBack(order.id).endedAt == start)
+        test.clock.advance(by: .seconds(1))
+        let revoked = try await test.service.orders.revoke(order.id)
+        #expect(revoked.state == .revoked && revoked.endedAt == start)
+    }
+
+    @Test func `are live or not by what was done with them, and by the clock`() async throws {
+        let test = try await TestService()
+        let now = test.clock.now
+        var cases = 0
+        for (start, end) in [(nil, nil), (10, nil), (nil, 20), (10, 20)] as [(Int?, Int?)] {
+            var request = Orders.Request(account: "alice", titleID: test.title.id)
+            (request.start, request.end) = (start.map { now + .seconds($0) }, end.map { now + .seconds($0) })
+            var order = try await test.order(request)
+            for state in Order.State.allCases {
+                order.state = state
+                for time in [0, 9_999, 10_000, 19_999, 20_000] {
+                    let (isEarly, isLate) = (start.map { time < $0 * 1000 } ?? false, end.map { time >= $0 * 1000 } ?? false)
+                    let expected: Order.Standing =
+                        switch state {
+                        case .ready, .active: isEarly ? .notStarted : isLate ? .expired : .live
+                        case .returned: .returned
+                        case .revoked: .revoked
+                        case .cancelled: .cancelled
+                        }
+                    #expect(order.standing(at: now + .milliseconds(time)) == expected, "\(state) \(time)")
+                    let told = expected == .expired ? "expired" : state.rawValue
+                    #expect(order.publicState(at: now + .milliseconds(time)) == told)
+                    cases += 1
+                }
+            }
+        }
+        #expect(cases == 100)
+    }
+
+    @Test(arguments: [(nil, nil, nil), (5, nil, 5), (nil, 20, 20), (5, 20, 5), (30, 20, 20)] as [(Int?, Int?, Int?)])
+    func `end when they were ended, or at their end if that comes first`(ended: Int?, end: Int?, first: Int?) async throws {
+        let test = try await TestService()
+        let now = test.clock.now
+        func at(_ seconds: Int?) -> Instant? { seconds.map { now + .seconds($0) } }
+        var order = try await test.order(Orders.Request(account: "alice", titleID: test.title.id, end: at(end)))
+        order.endedAt = at(ended)
+        #expect(order.end == at(first))
     }
 
     @Test func `are listed in pages, oldest first`() async throws {

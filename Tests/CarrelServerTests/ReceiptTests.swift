@@ -87,11 +87,15 @@ struct `Purchases in an app store` {
 
         /// Asks the old validator.
         func validate(_ body: String, _ query: String = "productid=issue-1") async throws -> SubscriptionReply {
+            try await validate(Array(body.utf8), query)
+        }
+
+        func validate(_ body: [UInt8], _ query: String = "productid=issue-1") async throws -> SubscriptionReply {
             let request = HTTPRequest(
                 .post,
                 "/itunes_edition_credentials/?\(query)",
                 headers: ["Content-Type": "application/x-www-form-urlencoded"],
-                body: Array(body.utf8),
+                body: body,
                 peer: .network(address: "192.0.2.1", port: 1)
             )
             let response = await test.service.router.respond(to: request)
@@ -426,6 +430,53 @@ struct `Purchases in an app store` {
         }
         #expect(try await tests.validate(try await tests.month()).xml == refusal(21_008))
         #expect(try await tests.validate(try await tests.month(["environment": "Sandbox"])).pair != nil)
+    }
+
+    @Test func `of apps from before signed transactions are validated, as they are or in base 64`() async throws {
+        let shop = try await Shop()
+        let receipt = try await shop.store.receipt(TestReceipt(shop.now, [.month(shop.now), .single(shop.now)]).bytes)
+        let text = CarrelBytes.Base64.encode(receipt)
+        let lines = "\(text.prefix(64))\r\n\(text.dropFirst(64))\n"
+        for body in [receipt, Array(text.utf8), Array(lines.utf8)] {
+            let pair = try #require(try await shop.validate(body, "productid=issue-2").pair)
+            #expect(await shop.test.opening(pair, "issue-2") == .opens)
+        }
+        let single = try await shop.store.receipt(TestReceipt(shop.now, [.single(shop.now)]).bytes)
+        let own = try #require(try await shop.validate(single, "").pair)
+        #expect(await shop.test.opening(own, "issue-1") == .opens)
+        #expect(try await shop.validate(single, "productid=issue-2").xml.contains("status=\"notentitled\""))
+        // What the store said since counts, and the end.
+        #expect(try await shop.validate(single).pair != nil)
+        shop.test.clock.advance(by: .seconds(1))
+        let refund = try await shop.single(["revocationDate": .integer(Int(shop.now.milliseconds))])
+        #expect(try await shop.notify("REFUND", refund) == 204)
+        #expect(try await shop.validate(single).xml.contains("status=\"notentitled\""))
+        shop.test.clock.advance(by: day * 30)
+        #expect(try await shop.validate(receipt).xml.contains("status=\"21006\""))
+        #expect(try await shop.audited("edition.credentials").contains { $0.reason == "receipt: plan gold" })
+    }
+
+    @Test func `of apps from before signed transactions are refused by number, too`() async throws {
+        let shop = try await Shop()
+        let (now, month) = (shop.now, TestReceipt.month(shop.now))
+        let good = try await shop.store.receipt(TestReceipt(now, [month]).bytes)
+        func number(_ receipt: [UInt8]) async throws -> String {
+            let reply = try await shop.validate(receipt)
+            return String(reply.xml.split(separator: "\"").dropFirst().first ?? "")
+        }
+        func signed(_ receipt: TestReceipt) async throws -> [UInt8] { try await shop.store.receipt(receipt.bytes) }
+        #expect(try await number(Array(good.dropLast())) == "21002")
+        #expect(try await number([0x30]) == "21002")
+        #expect(try await number(try await signed(TestReceipt(now, [month.with(1702, nil)]))) == "21002")
+        #expect(try await number(try await TestStore().receipt(TestReceipt(now, [month]).bytes)) == "21003")
+        #expect(try await number(try await signed(TestReceipt(now, bundle: "com.example.other", [month]))) == "21003")
+        #expect(try await number(try await signed(TestReceipt(now, environment: "Xcode", [month]))) == "21003")
+        #expect(try await number(try await signed(TestReceipt(now, environment: "ProductionSandbox", [month]))) == "21007")
+        #expect(try await number(try await signed(TestReceipt(now, []))) == "21003", "nothing was bought")
+        let old = "{\n\t\"signature\" = \"A\";\n\t\"purchase-info\" = \"e30=\";\n}"
+        #expect(try await number(Array(CarrelBytes.Base64.encode(Array(old.utf8)).utf8)) == "21002", "of iOS 6")
+        #expect(try await number(good) != "21002")
+        #expect(try await shop.validate(good).pair != nil)
     }
 
     @Test func `count nowhere when no store is configured`() async throws {

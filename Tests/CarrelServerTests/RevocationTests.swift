@@ -208,6 +208,43 @@ struct `Credentials that were given out` {
         #expect(third.forgotten == 1 && third.id == 4)
     }
 
+    @Test func `are not voided for what cannot be`() async throws {
+        let keyring = try await newsstand().test.service.credentials
+        for revocation in [
+            Revocation.product(""), .product(String(repeating: "x", count: 257)), .account(""), .account("nobody"),
+        ] {
+            await #expect(throws: ServerError.self, "\(revocation)") { try await keyring.revoke(revocation, by: staff) }
+        }
+        try await keyring.revoke(.product(String(repeating: "x", count: 256)), by: staff)
+    }
+
+    @Test func `are in the audit log when their secret changes, and how`() async throws {
+        let test = try await TestService()
+        for atOnce in [false, true] { _ = try await test.service.credentials.rotate(atOnce: atOnce, by: staff) }
+        let entries = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "credentials.rotate" }
+        #expect(Set(entries.map(\.reason)) == ["", "at once"])
+    }
+
+    @Test func `are believed for a second without asking, and no longer`() async throws {
+        let stand = try await newsstand()
+        let pairs = try await stand.pairs()
+        #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
+        try await stand.test.service.credentials.revoke(.all, by: staff)
+        stand.test.clock.advance(by: .milliseconds(999))
+        #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
+        stand.test.clock.advance(by: .milliseconds(1))
+        #expect(await stand.openings(pairs, at: stand.other) == [.revoked, .revoked, .revoked])
+    }
+
+    @Test func `are not believed longer because the clock was set back`() async throws {
+        let stand = try await newsstand()
+        let pairs = try await stand.pairs()
+        #expect(await stand.openings(pairs, at: stand.other) == [.opens, .opens, .opens])
+        try await stand.test.service.credentials.revoke(.all, by: staff)
+        stand.test.clock.advance(by: .milliseconds(-1))
+        #expect(await stand.openings(pairs, at: stand.other) == [.revoked, .revoked, .revoked])
+    }
+
     @Test func `are an administrator's to void, but for one account's`() async throws {
         let stand = try await newsstand()
         let key = try await stand.test.service.accounts.createServiceKey(name: "shop", role: .service, by: staff).text

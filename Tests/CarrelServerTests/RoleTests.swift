@@ -13,7 +13,7 @@ struct `Roles` {
         (.readAccounts, "oasS-"), (.changeAccounts, "oasS-"), (.readPlans, "oasS-"), (.changePlans, "oa-S-"),
         (.changeHoldings, "oasS-"), (.personalData, "oa---"), (.readOrders, "oasS-"),
         (.changeOrders, "oasS-"), (.readCatalog, "oasS-"),
-        (.changeCatalog, "oa---"), (.readAudit, "oa---"), (.readHealth, "oas--"), (.runCannedUsers, "oas--"),
+        (.changeCatalog, "oa---"), (.readAudit, "oa---"), (.readHealth, "oasS-"), (.runCannedUsers, "oas--"),
         (.rotateKeys, "oa---"), (.manageKeys, "oa---"), (.manageStaff, "o----"),
     ]
     private static let order: [Role] = [.owner, .admin, .support, .service, .reader]

@@ -43,18 +43,24 @@ final class ScriptedUpstream: Sendable {
         var description: String { rawValue }
     }
 
-    /// Asked for by these tokens; `revoked` was once a token.
+    /// Asked for by these tokens, each of which many readers may have: what is behind a slash makes it another one.
     static let states: [String: SubscriptionAnswer] = [
         "T-reader": SubscriptionAnswer(.active, message: "Gold", categories: [.init(scheme: "tier", term: "gold")]),
         "T-reader+": SubscriptionAnswer(.active),
         "T-Zebedee Quux": SubscriptionAnswer(.active, categories: [.init(scheme: "family", term: "Zebedee of Quuxville")]),
         "T-lapsed": SubscriptionAnswer(.inactive, issues: ["p1"]),
+        "T-former": SubscriptionAnswer(.inactive),
     ]
+
+    private static func state(of token: String) -> SubscriptionAnswer? {
+        states[String(token.prefix { $0 != "/" }) + (token.hasSuffix("+") && token.contains("/") ? "+" : "")]
+    }
+
+    /// Whoever signs in by this name is told to come back later.
+    static let busy = "busy"
 
     /// One for tests that only ask.
     static let shared = ScriptedUpstream()
-    /// Whoever signs in by this name is told to come back later.
-    static let busy = "busy"
 
     let port: UInt16
     private let kind: Kind
@@ -137,13 +143,13 @@ final class ScriptedUpstream: Sendable {
         revoked: Set<String>
     ) -> JSON {
         let token = query["token"] ?? ""
-        let known = revoked.contains(token) ? nil : states[token]
+        let known = revoked.contains(token) ? nil : state(of: token)
         let notRecognised: JSON = ["error": ["status": "notrecognised", "message": "Not one of ours"]]
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
             if name == busy { return ["error": ["status": "throttled", "message": "Later"]] }
-            return states["T-\(name)"] != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
+            return state(of: "T-\(name)") != nil && query["password"] == "right" ? ["token": .string("T-\(name)")] : notRecognised
         case "renew_token": return known == nil ? notRecognised : ["token": .string("\(token)+")]
         case "verify_subscription":
             let answer = suspended.contains(token) ? SubscriptionAnswer(.suspended) : known ?? SubscriptionAnswer(.stale)
@@ -165,12 +171,12 @@ final class ScriptedUpstream: Sendable {
     private static func answer(_ call: String, _ query: [String: String], suspended: Set<String>, revoked: Set<String>) -> [UInt8]
     {
         let token = query["token"] ?? ""
-        let known = revoked.contains(token) ? nil : states[token]
+        let known = revoked.contains(token) ? nil : state(of: token)
         switch call {
         case "sign_in":
             let name = query["username"] ?? ""
             if name == busy { return SignInAnswer.refused(status: "throttled", message: "Later").write() }
-            guard states["T-\(name)"] != nil, query["password"] == "right" else {
+            guard state(of: "T-\(name)") != nil, query["password"] == "right" else {
                 return SignInAnswer.refused(status: "notrecognised", message: "Not one of ours").write()
             }
             return SignInAnswer.token("T-\(name)").write()

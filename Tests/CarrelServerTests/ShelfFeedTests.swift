@@ -169,6 +169,18 @@ struct `A reader's shelf` {
         }
         #expect(Set(ids).count == 123 && ids.count == 123)
         #expect(try await test.send(.get, "/v1/shelf/editions").status == 401)
+        for (words, found) in [("n11", ["n119", "n118"]), ("N7 n7%20", ["n79", "n78"]), ("n7%25", []), ("zzz", [])] {
+            let query = words.replacing(" ", with: "%20")
+            let reply = try await test.call(
+                .get,
+                "/v1/shelf/editions?q=\(query)",
+                headers: ["Cookie": "carrel_session=\(session)"]
+            )
+            let titles = (reply.json["editions"]?.array ?? []).compactMap { $0["id"]?.string }
+            #expect(titles.count == reply.json["total"]?.int)
+            #expect(Array(titles.prefix(2)) == found, "\(words)")
+            #expect(titles.isEmpty == found.isEmpty)
+        }
     }
 
     @Test func `and all other feeds are for those who sign in, where that is set`() async throws {

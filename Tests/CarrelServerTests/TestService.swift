@@ -117,3 +117,11 @@ enum SilentMP3 {
         return bytes
     }
 }
+
+extension IngestWork.Outcome where Entry == Title {
+    var title: Title { entry }
+}
+
+extension IngestWork.Outcome where Entry == Edition {
+    var edition: Edition { entry }
+}

@@ -93,6 +93,31 @@ struct `Whoever guesses passwords` {
         #expect(try await attempt(test, password) == .token)
     }
 
+    @Test func `over many names is forgotten by the network a minute after, and by no right password`() async throws {
+        for (pause, isForgotten) in [(Duration.milliseconds(59_999), false), (.seconds(60), true)] {
+            let test = try await service()
+            for number in 1...30 { #expect(try await attempt(test, "x", name: "name \(number)") == .wrong) }
+            test.clock.advance(by: pause)
+            #expect(try await attempt(test, "x", name: "later") == .wrong)
+            #expect(try await attempt(test, "x", name: "again") == (isForgotten ? .wrong : .throttled))
+        }
+        let test = try await service()
+        for number in 1...30 { #expect(try await attempt(test, "x", name: "name \(number)") == .wrong) }
+        test.clock.advance(by: .seconds(2))
+        #expect(try await attempt(test, password) == .token)
+        #expect(try await attempt(test, password) == .throttled)
+    }
+
+    @Test func `does not count where the account signed in within ninety days`() async throws {
+        for (pause, answer) in [(Duration.milliseconds(-1), Answer.token), (.zero, .throttled)] {
+            let test = try await service()
+            #expect(try await attempt(test, password, from: "198.51.100.9") == .token)
+            test.clock.advance(by: .seconds(90 * 24 * 3600) + pause)
+            for number in 1...20 { #expect(try await attempt(test, "wrong \(number)", from: "10.0.0.\(number)") == .wrong) }
+            #expect(try await attempt(test, password, from: "198.51.100.9") == answer)
+        }
+    }
+
     @Test func `over many names is slowed down as the operator says: a school may share an address`() async throws {
         let test = try await TestService {
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -125,6 +150,8 @@ struct `Whoever guesses passwords` {
         }
         #expect(try await attempt(test, password, from: "2001:db8:0:1:ffff::1") == .throttled)
         #expect(try await attempt(test, password, from: "2001:db8:0:2::1") == .token)
+        for number in 1...5 { #expect(try await attempt(test, "wrong \(number)", from: "::7:0:0:0:\(number)") == .wrong) }
+        #expect(try await attempt(test, password, from: "7::1") == .token)
     }
 
     @Test func `with a whole 48 of IPv6 is slowed down, and leaves no more rows`() async throws {
@@ -207,7 +234,36 @@ struct `Whoever guesses passwords` {
         for number in 1...10 { #expect(try await attempt(test, "worse \(number)") == .throttled) }
         let entries = try await refusals(test, "throttled")
         #expect(entries.map(\.subject) == [account.id])
-        #expect(try await refusals(test, "password").count == 5)
+        #expect(try await refusals(test, "password").map(\.subject) == Array(repeating: account.id, count: 5))
+        #expect(try await attempt(test, "x", name: "nobody", from: "198.51.100.7") == .wrong)
+        #expect(try await refusals(test, "password").count { $0.subject.isEmpty } == 1)
+        test.clock.advance(by: .seconds(15 * 60))
+        #expect(try await attempt(test, "worst 1") == .wrong)
+        #expect(try await attempt(test, "worst 2") == .throttled)
+        #expect(try await refusals(test, "throttled").count == 2)
+    }
+
+    @Test func `is told how long to wait, in seconds or minutes`() async throws {
+        let test = try await service()
+        func wait() async throws -> String {
+            let reply = try await test.ask("sign_in", ["username": "alice", "password": "guess"])
+            return String(reply.xml.split(separator: "Try again in ").last?.prefix { $0 != "." } ?? "")
+        }
+        for number in 1...5 { #expect(try await attempt(test, "wrong \(number)") == .wrong) }
+        #expect(try await wait() == "1 seconds")
+        test.clock.advance(by: .milliseconds(600))
+        #expect(try await wait() == "1 seconds", "never none")
+        // Each further one doubles it: 2, 4, …, 128 seconds.
+        test.clock.advance(by: .milliseconds(400))
+        for power in 1...7 {
+            #expect(try await attempt(test, "worse \(power)") == .wrong)
+            if power < 7 { test.clock.advance(by: .seconds(1 << power)) }
+        }
+        #expect(try await wait() == "3 minutes")
+        test.clock.advance(by: .seconds(28))
+        #expect(try await wait() == "2 minutes")
+        test.clock.advance(by: .seconds(1))
+        #expect(try await wait() == "99 seconds")
     }
 
     // MARK: Devices

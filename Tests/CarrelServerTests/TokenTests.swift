@@ -71,4 +71,63 @@ struct `A session's token` {
         test.clock.advance(by: .seconds(1))
         #expect(try await status(test, token) == 401)
     }
+
+    @Test func `is to be renewed in its last thirty days, and when it has been`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: operatorActor)
+        func state(_ token: String) async throws -> String {
+            let reply = try await test.ask("verify_subscription", ["token": token])
+            return String(reply.xml.split(separator: "state=\"").last?.prefix { $0 != "\"" } ?? "")
+        }
+        func token(_ reply: SubscriptionReply) -> String {
+            String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        }
+        let first = token(try await test.ask("sign_in", ["username": "alice", "password": "correct horse battery"]))
+        for _ in 0..<2 {
+            test.clock.advance(by: day * 179)
+            #expect(try await state(first) == "inactive")
+        }
+        test.clock.advance(by: day * 12 + .milliseconds(-1))
+        #expect(try await state(first) == "inactive")
+        test.clock.advance(by: .milliseconds(1))
+        #expect(try await state(first) == "stale")
+        let second = token(try await test.ask("renew_token", ["token": first]))
+        test.clock.advance(by: .milliseconds(599_999))
+        let states = [try await state(first), try await state(second)]
+        #expect(states == ["stale", "inactive"])
+        // The old one is used once more after its grace: whoever has it may be a thief, so both end.
+        test.clock.advance(by: .milliseconds(1))
+        #expect(try await state(first) == "stale")
+        #expect(try await state(second) == "stale")
+        #expect(try await test.ask("renew_token", ["token": second]).xml.contains("notrecognised"))
+    }
+
+    @Test func `is noted to have been used once a day`() async throws {
+        let (test, account, token) = try await service()
+        let start = test.clock.now
+        func seen() async throws -> [Instant] { try await test.service.accounts.sessions.list(of: account).map(\.seenAt) }
+        test.clock.advance(by: day + .milliseconds(-1))
+        #expect(try await status(test, token) == 200)
+        #expect(try await seen() == [start])
+        test.clock.advance(by: .milliseconds(1))
+        #expect(try await status(test, token) == 200)
+        #expect(try await seen() == [start + day])
+    }
+
+    @Test func `ends with its session, by whoever has the account, and no other's does`() async throws {
+        let (test, account, token) = try await service()
+        let (other, theirs) = (try await test.service.accounts.issueSession(for: account), test.service.accounts.sessions)
+        let bob = try await test.service.desk.create("bob", by: operatorActor)
+        let bobs = try await test.service.accounts.issueSession(for: bob)
+        let family = try #require(try await theirs.list(of: bob).first?.family)
+        for (wrong, whose) in [("", account), ("nobody's", account), (family, account)] {
+            await #expect(throws: ServerError.self) { try await theirs.end(wrong, of: whose, by: operatorActor) }
+        }
+        try await theirs.end(family, of: bob, by: operatorActor)
+        let statuses = [try await status(test, token), try await status(test, other), try await status(test, bobs)]
+        #expect(statuses == [200, 200, 401])
+        let ends = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "session.end" }
+        #expect(ends.map(\.subject) == [family])
+        await #expect(throws: ServerError.self) { try await theirs.end(family, of: bob, by: operatorActor) }
+    }
 }

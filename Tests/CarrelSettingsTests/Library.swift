@@ -36,6 +36,8 @@ struct Library: SettingsTable {
         .init(\.password, "database.password", isSecret: true, help: "The database's password."),
     ]
 
+    static let otherVariables: Set<String> = ["CARREL_HOME", "CARREL_FIXTURES"]
+
     var contradictions: [(setting: String, problem: String)] {
         grace > lease ? [("lease.grace", "is longer than the lease")] : []
     }

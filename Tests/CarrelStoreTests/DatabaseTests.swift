@@ -47,6 +47,24 @@ struct `A database` {
     }
 
     @Test(arguments: TestEngine.allCases)
+    func `goes on in a transaction in which somebody stopped reading rows`(engine: TestEngine) async throws {
+        try await engine.withDatabase { database in
+            try await database.write { transaction in
+                for i in 1...3 { try transaction.run(Shelf.add, [.text("\(i)"), 1, nil, nil]) }
+            }
+            let count = try await database.read { transaction in
+                for _ in 0..<2 {
+                    #expect(throws: Refused.self) { try transaction.each(Shelf.ids, []) { _ in throw Refused() } }
+                }
+                var count = 0
+                try transaction.each(Shelf.ids, []) { _ in count += 1 }
+                return count
+            }
+            #expect(count == 3)
+        }
+    }
+
+    @Test(arguments: TestEngine.allCases)
     func `counts changed rows and returns them`(engine: TestEngine) async throws {
         try await engine.withDatabase { database in
             let answers = try await database.write { transaction in

@@ -66,6 +66,7 @@ final class `A circuit breaker` {
             now += .seconds(60)
             #expect(ask(.failed))
             #expect(breaker.state == .open(until: now + .seconds(pause)))
+            #expect(admit() == nil)
         }
         now += .seconds(60)
         #expect(ask(.answered))

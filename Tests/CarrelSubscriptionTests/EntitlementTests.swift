@@ -127,4 +127,20 @@ struct `What an account may read` {
         #expect(entitlement.coversEverything(at: at(day)) == hasAll)
         #expect(entitlement.isByIssue(at: at(day)) == isListed)
     }
+
+    @Test func `is explained in words`() {
+        func reasons(_ entitlement: Entitlement, _ product: String, _ day: Int64) -> [String] {
+            products[product].map { entitlement.findings(on: $0, of: products, at: at(day)).map(\.reason) } ?? []
+        }
+        #expect(reasons(Self.bought, "issue-1", 50) == ["the account has the product itself"])
+        #expect(reasons(Self.bought, "issue-2", 49) == ["the account has the product itself"])
+        #expect(reasons(Self.bought, "issue-2", 50) == ["it ended at \(at(50))"])
+        #expect(
+            reasons(Self.everything, "free", 100) == [
+                "the product is free", "it granted everything until it ended at \(at(100))",
+            ]
+        )
+        #expect(reasons(Self.issues, "issue-5", 90) == ["the issue came out after it ended at \(at(90))"])
+        #expect(reasons(Self.issues, "issue-5", 89) == ["the issue comes out after its end at \(at(90))"])
+    }
 }

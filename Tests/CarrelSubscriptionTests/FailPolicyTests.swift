@@ -87,4 +87,8 @@ struct `What is said without the system upstream` {
         let isTaken = none.take(at: Self.now)
         #expect(!isTaken)
     }
+
+    @Test func `is called what the configuration calls it`() {
+        #expect(Self.policies.map(\.word) == ["closed", "last-known-good", "open"])
+    }
 }

@@ -126,4 +126,66 @@ let placeScripts: [(name: String, source: String)] = [
         equal(stretches([]), []);
         """
     ),
+    (
+        "earlier places go back behind a long night",
+        """
+        const { EarlierPlaces } = await import('/assets/history.js');
+        document.body.innerHTML = '<div id="panel-places"></div>';
+        const utc = (second) => new Date(Date.UTC(2026, 0, 2) + second * 1000).toISOString();
+        const interval = (from, start) => ({ startUtc: utc(from), endUtc: utc(from + 10), startPosition: start, endPosition: start + 10 });
+        const night = Array.from({ length: 3000 }, (_, n) => interval(n * 10, n * 10)).reverse();
+        const all = [...night, interval(-50_000, 5000)];
+        const real = window.fetch;
+        const asked = [];
+        window.fetch = async (path) => {
+          asked.push(path);
+          const at = Number(new URL(path, location.href).searchParams.get('after') ?? 0);
+          const page = { intervals: all.slice(at, at + 1000), ...(at + 1000 < all.length ? { next: `${at + 1000}` } : {}) };
+          return new Response(JSON.stringify(page), { headers: { 'Content-Type': 'application/json' } });
+        };
+        try {
+          const player = { chapters: [], chapterAt: () => -1 };
+          await new EarlierPlaces(player, 'o').load();
+          equal(asked.length, 4);
+          const rows = [...document.querySelectorAll('#panel-places li .row-title')].map((row) => row.textContent);
+          equal(rows, ['8:20:00', '1:23:30']);
+        } finally {
+          window.fetch = real;
+          document.body.innerHTML = '';
+        }
+        """
+    ),
+    (
+        "a visitor's bookmarks stay in the browser",
+        """
+        const { visitorBookmarks } = await import('/assets/bookmarks.js');
+        localStorage.clear();
+        const shelf = visitorBookmarks('title');
+        equal(await shelf.list(), []);
+        const first = await shelf.add(12.5, 'here');
+        await shelf.add(99, null);
+        equal((await visitorBookmarks('title').list()).map(({ seconds, note }) => [seconds, note]), [[12.5, 'here'], [99, null]]);
+        equal(await visitorBookmarks('another').list(), []);
+        await shelf.remove(first.id);
+        equal((await shelf.list()).map(({ seconds }) => seconds), [99]);
+        const { forgetReader } = await import('/assets/store.js');
+        forgetReader();
+        equal(await shelf.list(), []);
+        """
+    ),
+    (
+        "a browser without a way to play is told so, however often it tries again",
+        """
+        const { Player } = await import('/assets/player.js');
+        const { noticeForError } = await import('/assets/refusals.js');
+        const player = new Player(new Audio());
+        const errors = [];
+        player.addEventListener('stopped', (event) => errors.push(event.detail));
+        player.load([]);
+        player.retry();
+        player.play();
+        equal([player.state, errors.length], ['stopped', 2]);
+        equal(noticeForError(errors[0], null).retry ?? false, false);
+        """
+    ),
 ]

@@ -150,6 +150,30 @@ struct `An XML reader` {
         #expect(refusal("<a b='" + String(repeating: "x", count: 1 << 19) + "'/>") != nil)
     }
 
+    @Test func `keeps a name space once, however many names are in it`() throws {
+        let uri = "http://" + String(repeating: "a", count: 2041)
+        #expect(refusal("<a xmlns='\(uri)'/>") == nil)
+        for document in ["<a xmlns='\(uri)a'/>", "<b><a xmlns='' xmlns:p='\(uri)a'/></b>"] {
+            #expect(refusal(document)?.what == "a name space of the XML is longer than 2048 bytes")
+        }
+        let document = "<a xmlns='\(uri)' xmlns:p='\(uri)'>" + String(repeating: "<b p:c=''/>", count: 1000) + "</a>"
+        var names: [XMLName] = []
+        for event in try events(Array(document.utf8)) {
+            switch event {
+            case .start(let name, let attributes): names += [name] + attributes.map(\.name)
+            case .end(let name): names.append(name)
+            case .text: break
+            }
+        }
+        #expect(names.count == 3002)
+        #expect(names.allSatisfy { $0.namespace == uri })
+        // The same bytes in memory, not a copy for each.
+        let places = names.map { name in
+            unsafe name.namespace?.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(Set(places).count == 1 && places[0] != nil)
+    }
+
     @Test func `reads back what the writer wrote`() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {

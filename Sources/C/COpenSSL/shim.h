@@ -2,6 +2,7 @@
 #ifndef COPENSSL_SHIM_H
 #define COPENSSL_SHIM_H
 
+#include <openssl/cms.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -17,6 +18,10 @@
 
 static inline OSSL_PARAM copenssl_digest_sha256(void) {
     return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA256", 0);
+}
+
+static inline OSSL_PARAM copenssl_digest_sha1(void) {
+    return OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, (char *)"SHA1", 0);
 }
 
 static inline OSSL_PARAM copenssl_hkdf_key(const void *_Nullable bytes, size_t count) {
@@ -52,6 +57,32 @@ static inline X509 *_Nullable copenssl_certificates_at(const STACK_OF(X509) *_Nu
 /// Frees the stack, not what is in it.
 static inline void copenssl_certificates_free(STACK_OF(X509) *_Nullable stack) {
     sk_X509_free(stack);
+}
+
+/// Frees the stack and what is in it.
+static inline void copenssl_certificates_free_all(STACK_OF(X509) *_Nullable stack) {
+    sk_X509_pop_free(stack, X509_free);
+}
+
+/// How a message is signed that has one signature; 0 where it is no signed message, or has none or several.
+static inline int copenssl_message_algorithms(CMS_ContentInfo *_Nonnull message, int *_Nonnull digest, int *_Nonnull signature) {
+    if (OBJ_obj2nid(CMS_get0_type(message)) != NID_pkcs7_signed) return 0;
+    STACK_OF(CMS_SignerInfo) *signers = CMS_get0_SignerInfos(message);
+    if (sk_CMS_SignerInfo_num(signers) != 1) return 0;
+    X509_ALGOR *of_digest = NULL, *of_signature = NULL;
+    CMS_SignerInfo_get0_algs(sk_CMS_SignerInfo_value(signers, 0), NULL, NULL, &of_digest, &of_signature);
+    if (of_digest == NULL || of_signature == NULL) return 0;
+    const ASN1_OBJECT *name = NULL;
+    X509_ALGOR_get0(&name, NULL, NULL, of_digest);
+    *digest = OBJ_obj2nid(name);
+    X509_ALGOR_get0(&name, NULL, NULL, of_signature);
+    *signature = OBJ_obj2nid(name);
+    return 1;
+}
+
+/// What was written into memory; the pointer lives as long as nothing more is.
+static inline long copenssl_memory(BIO *_Nonnull memory, char *_Nullable *_Nonnull start) {
+    return BIO_get_mem_data(memory, start);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef CARREL_CXML_H
 #define CARREL_CXML_H
 
+#include <libxml/HTMLparser.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/xmlerror.h>

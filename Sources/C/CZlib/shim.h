@@ -1,4 +1,4 @@
-// zlib's initialiser is a macro.
+// zlib's initialisers are macros.
 #ifndef CZLIB_SHIM_H
 #define CZLIB_SHIM_H
 
@@ -17,6 +17,11 @@ static inline unsigned long czlib_gzip(
     unsigned long written = stream.total_out;
     deflateEnd(&stream);
     return status == Z_STREAM_END ? written : 0;
+}
+
+/// Makes a stream ready to unpack raw deflate (RFC 1951). Returns zlib's status.
+static inline int czlib_inflate_start(z_stream *_Nonnull stream) {
+    return inflateInit2(stream, -15);
 }
 
 #endif

@@ -143,13 +143,13 @@ extension MP3Scanner {
             return MP3Step(framesEnd: start, next: start + 8)
         }
         if span.matches("fmt ", at: start) {
-            let codec = span.u16(at: start + 8).byteSwapped
+            let codec = span.u16le(at: start + 8)
             if codec != 0x55, codec != 0x50 {
                 failure = Malformed("RIFF wave holds another codec than MP3", at: Int(offset) + start)
                 state = .done
             }
         }
-        let length = Int64(span.u32(at: start + 4).byteSwapped)
+        let length = Int64(span.u32le(at: start + 4))
         skipping = 8 + length + length % 2
         return MP3Step(framesEnd: start, next: start)
     }

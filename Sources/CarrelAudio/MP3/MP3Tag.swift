@@ -94,8 +94,8 @@ extension MP3Mark {
 
     private static func ape(_ start: Int, _ span: RawSpan, _ last: Bool) -> MP3Mark {
         begins("APETAGEX", start, span, last, need: APETag.headerLength) {
-            let size = Int64(span.u32(at: start + 12).byteSwapped)
-            let isHeader = span.u32(at: start + 20).byteSwapped & 0x2000_0000 != 0
+            let size = Int64(span.u32le(at: start + 12))
+            let isHeader = span.u32le(at: start + 20) & 0x2000_0000 != 0
             return isHeader ? .tag(.ape, size + 32) : .apeFooter(max(size, 32))
         }
     }

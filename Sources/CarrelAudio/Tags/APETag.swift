@@ -31,8 +31,8 @@ public enum APETag {
     private static func items(_ cursor: ByteCursor, into tags: inout AudioTags) throws(Malformed) {
         var cursor = cursor
         while cursor.remaining >= 11 {
-            let size = Int(try cursor.u32().byteSwapped)
-            let kind = try cursor.u32().byteSwapped >> 1 & 3
+            let size = Int(try cursor.u32le())
+            let kind = try cursor.u32le() >> 1 & 3
             var key = ""
             while true {
                 let byte = try cursor.u8()

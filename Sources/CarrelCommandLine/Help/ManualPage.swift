@@ -23,12 +23,7 @@ struct ManualPage {
             for command in about.flattened.dropFirst() where command.subcommands.isEmpty { lines += describe(command) }
         }
         lines += section("EXAMPLES", examples(about))
-        let statuses: [(String, String)] = [
-            ("0", "Done."), ("1", "It failed; standard error says why."), ("64", "The command line was wrong."),
-            ("65", "What was to be read is not what it should be."), ("66", "What was to be read is not there."),
-            ("78", "The settings are wrong."),
-        ]
-        lines += section("EXIT STATUS", statuses.flatMap { [".TP", ".B \($0.0)", roff($0.1)] })
+        lines += section("EXIT STATUS", ExitStatus.all.flatMap { [".TP", ".B \($0.0.rawValue)", roff($0.1)] })
         let variables = about.flattened.flatMap(\.parameters).compactMap(\.environment)
         let unique = variables.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } } + ["NO_COLOR"]
         lines += section("ENVIRONMENT", unique.flatMap { [".TP", ".B \(roff($0))", roff(explain(variable: $0))] })

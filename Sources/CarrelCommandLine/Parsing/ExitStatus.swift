@@ -31,4 +31,15 @@ public struct ExitStatus: RawRepresentable, Hashable, Sendable {
     public static let interrupted = ExitStatus(rawValue: 130)
     /// Whoever read the results stopped reading: 128 + SIGPIPE.
     public static let outputClosed = ExitStatus(rawValue: 141)
+
+    /// Each with what it says, in order: the manual page prints them.
+    static let all: [(ExitStatus, String)] = [
+        (.success, "Done."), (.failure, "It failed; standard error says why."), (.usage, "The command line was wrong."),
+        (.badInput, "What was to be read is not what it should be."), (.noInput, "What was to be read is not there."),
+        (.unavailable, "Something needed, such as a server or a program, is not there."),
+        (.cannotCreate, "A result could not be written."), (.inputOutput, "Reading or writing failed."),
+        (.tryAgain, "It may succeed later."), (.noPermission, "The rights for it are missing."),
+        (.badSettings, "The settings are wrong."), (.interrupted, "It was interrupted from the keyboard."),
+        (.outputClosed, "Whoever read the results stopped reading."),
+    ]
 }

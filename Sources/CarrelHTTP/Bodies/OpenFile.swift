@@ -70,18 +70,6 @@ public final class OpenFile: Sendable {
 
     /// Reads a range into memory; throws when the file has become shorter.
     public func read(_ range: Range<Int64>) throws(HTTPError) -> [UInt8] {
-        var failure: HTTPError?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            let raw = UnsafeMutableRawBufferPointer(buffer)
-            var span = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
-            do throws(HTTPError) {
-                try read(range, into: &span)
-            } catch {
-                failure = error
-            }
-            count = unsafe span.finalize(for: raw)
-        }
-        if let failure { throw failure }
-        return bytes
+        try [UInt8](rawCapacity: range.count) { (out) throws(HTTPError) in try read(range, into: &out) }
     }
 }

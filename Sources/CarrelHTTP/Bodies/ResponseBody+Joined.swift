@@ -1,3 +1,4 @@
+import CarrelBytes
 internal import CarrelThreads
 import Glibc
 
@@ -27,12 +28,7 @@ extension ResponseBody {
 extension BodySource {
     /// The next block as an array, nil at the end.
     func block(of size: Int) throws -> [UInt8]? {
-        let block = unsafe try [UInt8](unsafeUninitializedCapacity: size) { (buffer, count) throws in
-            let raw = UnsafeMutableRawBufferPointer(buffer)
-            var span = unsafe OutputRawSpan(buffer: raw, initializedCount: 0)
-            try read(into: &span)
-            count = unsafe span.finalize(for: raw)
-        }
+        let block = try [UInt8](rawCapacity: size) { (out) throws in try read(into: &out) }
         return block.isEmpty ? nil : block
     }
 }

@@ -47,11 +47,14 @@ extension HTTPResponse {
     ) -> HTTPResponse {
         var fields = headers
         let length = representation.length
-        let parts = ranges.specs.count > representation.maximumParts ? [] : ranges.resolve(length: length)
+        let isTooMuch = ranges.specs.count > representation.maximumParts
+        let parts = isTooMuch ? [] : ranges.resolve(length: length)
         switch parts.count {
         case 0:
             fields = ["Content-Range": "bytes */\(length)"]
-            return HTTPError(.rangeNotSatisfiable, "http.range", "there is nothing in that range", headers: fields)
+            let problem =
+                isTooMuch ? "there are more than \(representation.maximumParts) ranges" : "there is nothing in that range"
+            return HTTPError(.rangeNotSatisfiable, "http.range", problem, headers: fields)
                 .response(requestID: request.id)
         case 1:
             fields["Content-Type"] = representation.contentType

@@ -79,10 +79,10 @@ public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral, RandomAccess
 
     /// Whether two ASCII names differ at most in case.
     static func same(_ a: String, _ b: String) -> Bool {
+        guard a.utf8.count == b.utf8.count else { return false }
         if a == b { return true }
         var left = a.utf8.makeIterator()
         var right = b.utf8.makeIterator()
-        guard a.utf8.count == b.utf8.count else { return false }
         while let x = left.next(), let y = right.next() {
             if x != y, lowered(x) != lowered(y) { return false }
         }

@@ -22,16 +22,28 @@ public struct Query: Sendable, Hashable {
     /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         var pairs: [Pair] = []
-        for part in raw.utf8.split(separator: UInt8(ascii: "&")) {
-            let equals = part.firstIndex(of: UInt8(ascii: "="))
-            let name = PercentEncoding.decode(Substring(part[..<(equals ?? part.endIndex)]), plusIsSpace: true)
-            let value = equals.map { PercentEncoding.decode(Substring(part[part.index(after: $0)...]), plusIsSpace: true) } ?? ""
+        let bytes = Array(raw.utf8)
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: UInt8(ascii: "&")) ?? bytes.count
+            defer { start = end + 1 }
+            guard end > start else { continue }
+            let equals = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
+            let name = Self.decode(bytes[start..<(equals ?? end)])
+            let value = equals.map { Self.decode(bytes[($0 + 1)..<end]) } ?? ""
             guard let name, let value else { throw HTTPError(.badRequest, "http.query", "the query has a broken escape") }
             guard pairs.count < limit else { throw HTTPError(.badRequest, "http.query", "the query has too many fields") }
             pairs.append(Pair(name: name, value: value))
         }
         self.raw = raw
         self.pairs = pairs
+    }
+
+    /// The text of a name or value; most have nothing to undo. What was cut out of text at ASCII characters is text.
+    private static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return text }
+        return PercentEncoding.decode(text, plusIsSpace: true)
     }
 
     /// The first value of that name (names are case-sensitive), or nil when the name is not there.

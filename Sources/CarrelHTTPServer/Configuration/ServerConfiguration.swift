@@ -26,23 +26,23 @@ public struct ServerConfiguration: Sendable {
     /// For listeners with TLS.
     public var tls: TLSFiles?
     /// From the first byte of a request (or the connection's start) to the end of its header.
-    public var headerDeadline: Duration = .seconds(10)
+    package var headerDeadline: Duration = .seconds(10)
     /// A body may take this long and then one second more for each `minimumBodyRate` bytes.
-    public var bodyDeadline: Duration = .seconds(30)
+    package var bodyDeadline: Duration = .seconds(30)
     /// Bytes in a second.
-    public var minimumBodyRate = 4096
+    package var minimumBodyRate = 4096
     /// How long a client may take no bytes of a response, as a paused player does.
-    public var stalledWriter: Duration = .seconds(120)
+    package var stalledWriter: Duration = .seconds(120)
     /// How long a connection may wait for its next request.
-    public var keepAlive: Duration = .seconds(75)
+    package var keepAlive: Duration = .seconds(75)
     /// The longest exchange, from the first byte of the request to the last of the response.
-    public var exchangeDeadline: Duration = .seconds(4 * 3600)
+    package var exchangeDeadline: Duration = .seconds(4 * 3600)
     /// More connections than this are closed as they come.
     public var maximumConnections = 20000
     /// Bytes that a connection keeps for a request's line and header fields (and while it is idle).
-    public var maximumHeaderBytes = 12 * 1024
+    static let headerBytes = 12 * 1024
     /// How much of a body that nobody wants is read, so that the client sees the answer, before the connection is cut.
-    public var discardedBody = 1 << 20
+    static let discardedBody = 1 << 20
 
     /// The defaults: any free port of 127.0.0.1.
     public init() {}

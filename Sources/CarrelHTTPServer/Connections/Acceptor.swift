@@ -9,7 +9,14 @@ final class Acceptor: Sendable {
     private let epoll: Int32
     private let wake: Int32
     private let isStopped = Atomic(false)
-    private let ended = Atomic(false)
+    private let progress = Locked(Progress.running)
+
+    private enum Progress: Sendable {
+        case running
+        /// ``stop()`` waits for the thread.
+        case awaited(CheckedContinuation<Void, Never>)
+        case ended
+    }
 
     init(_ sockets: [ListeningSocket]) throws(HTTPServerError) {
         self.sockets = Locked(sockets)
@@ -38,7 +45,12 @@ final class Acceptor: Sendable {
                     accept(from: sockets[Int(tag)], take)
                 }
             }
-            ended.store(true, ordering: .sequentiallyConsistent)
+            let waiting = progress.withLock { progress -> CheckedContinuation<Void, Never>? in
+                defer { progress = .ended }
+                if case .awaited(let waiting) = progress { return waiting }
+                return nil
+            }
+            waiting?.resume()
         }
     }
 
@@ -64,9 +76,13 @@ final class Acceptor: Sendable {
     func stop() async {
         isStopped.store(true, ordering: .sequentiallyConsistent)
         clinux_eventfd_signal(wake)
-        while !ended.load(ordering: .sequentiallyConsistent) {
-            try? await Task.sleep(for: .milliseconds(1))
-            if Task.isCancelled { await Task.yield() }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isOver = progress.withLock { progress in
+                if case .ended = progress { return true }
+                progress = .awaited(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
         }
         sockets.withLock { $0 = [] }
     }

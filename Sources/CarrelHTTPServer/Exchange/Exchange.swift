@@ -129,7 +129,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return RequestBody(length: length, source: upload)
     }
 
-    private func start(_ request: HTTPRequest, _ match: RouteMatch, _ framing: RequestHead.Framing) -> MHD_Result {
+    private func start(_ request: HTTPRequest, _ match: RouteMatch, _ framing: RequestGuard.Framing) -> MHD_Result {
         let limits = worker.core.limits
         if upload == nil {
             stage = .waiting

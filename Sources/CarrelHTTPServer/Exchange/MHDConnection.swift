@@ -21,8 +21,8 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
     }
 
     /// The header fields as sent.
-    func head() -> RequestHead {
-        var head = RequestHead()
+    func head() -> RequestGuard {
+        var head = RequestGuard()
         unsafe withUnsafeMutablePointer(to: &head) { head in
             _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, head)
         }
@@ -41,7 +41,7 @@ private func collectField(
     guard let context = unsafe context else { return .NO }
     let name = unsafe UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount)
     let value = unsafe UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount)
-    let head = unsafe context.assumingMemoryBound(to: RequestHead.self)
+    let head = unsafe context.assumingMemoryBound(to: RequestGuard.self)
     unsafe head.pointee.add(name: name.bytes, value: value.bytes)
     return .YES
 }

@@ -7,14 +7,13 @@ public final class MetricsRegistry: Sendable {
 
     private enum Series: Sendable {
         case counter(Counter)
-        case gauge(Gauge)
-        case computed(@Sendable () -> Double)
+        case computed(kind: String, @Sendable () -> Double)
         case histogram(Histogram)
 
         var kind: String {
             switch self {
             case .counter: "counter"
-            case .gauge, .computed: "gauge"
+            case .computed(let kind, _): kind
             case .histogram: "histogram"
             }
         }
@@ -41,15 +40,14 @@ public final class MetricsRegistry: Sendable {
         return counter
     }
 
-    /// The gauge of that name and those labels, made when it is not there.
-    public func gauge(_ name: String, _ help: String, _ labels: Labels = []) -> Gauge {
-        guard case .gauge(let gauge) = find(name, help, labels, { .gauge(Gauge()) }) else { preconditionFailure(name) }
-        return gauge
+    /// A counter that somebody else keeps, asked for when it is read. By custom the name ends in `_total`.
+    public func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
+        _ = find(name, help, labels, replacing: true) { .computed(kind: "counter", { Double(read()) }) }
     }
 
-    /// A gauge that is computed when it is read.
+    /// A gauge, computed when it is read.
     public func gauge(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Double) {
-        _ = find(name, help, labels, replacing: true) { .computed(read) }
+        _ = find(name, help, labels, replacing: true) { .computed(kind: "gauge", read) }
     }
 
     /// The histogram of that name and those labels, made when it is not there. By custom the name ends in `_seconds`.
@@ -74,8 +72,7 @@ public final class MetricsRegistry: Sendable {
             for (labels, series) in family.series {
                 switch series {
                 case .counter(let counter): out += "\(name)\(Self.braced(labels)) \(counter.value)\n"
-                case .gauge(let gauge): out += "\(name)\(Self.braced(labels)) \(Self.number(gauge.value))\n"
-                case .computed(let read): out += "\(name)\(Self.braced(labels)) \(Self.number(read()))\n"
+                case .computed(_, let read): out += "\(name)\(Self.braced(labels)) \(Self.number(read()))\n"
                 case .histogram(let histogram):
                     let (counts, sum) = histogram.snapshot
                     let comma = labels.isEmpty ? "" : ","

@@ -18,15 +18,17 @@ final class RequestMetrics {
     }
 
     func record(route: String?, method: String, status: Int, _ nanoseconds: Int64, _ bytes: Int) {
-        let key = Key(route: route ?? "-", method: Self.methods.contains(method) ? method : "-", status: status)
-        let (count, time) = find(key)
+        let (count, time) = find(route ?? "-", method, status)
         count.add(1)
         time.observe(nanoseconds: nanoseconds)
         metrics.sent.add(UInt64(max(0, bytes)))
     }
 
-    private func find(_ key: Key) -> (Counter, Histogram) {
-        if let last, last.key == key { return (last.count, last.time) }
+    private func find(_ route: String, _ method: String, _ status: Int) -> (Counter, Histogram) {
+        if let last, last.key.status == status, last.key.method == method, last.key.route == route {
+            return (last.count, last.time)
+        }
+        let key = Key(route: route, method: Self.methods.contains(method) ? method : "-", status: status)
         let found =
             known[key]
             ?? (

@@ -1,5 +1,5 @@
-import CZlib
 import CarrelHTTP
+import CarrelZlib
 
 /// Compresses what may be compressed for clients that take it (RFC 9110 §8.4).
 enum Compression {
@@ -17,24 +17,13 @@ enum Compression {
         }
         guard case .bytes(let bytes) = response.body, bytes.count > smallest else { return response }
         response.addVary()
-        guard QualityList.takesGzip(request.headers.list("Accept-Encoding")), let small = gzip(bytes) else { return response }
+        guard QualityList.takesGzip(request.headers.list("Accept-Encoding")), let small = Gzip.compress(bytes) else { return response }
         response.body = .bytes(small)
         response.headers["Content-Encoding"] = "gzip"
         // These bytes are not those that the tag and the ranges are about.
         response.headers["Accept-Ranges"] = nil
         if let tag = response.headers["ETag"], !tag.hasPrefix("W/") { response.headers["ETag"] = "W/" + tag }
         return response
-    }
-
-    /// The bytes as one gzip member (RFC 1952); nil when that is not smaller.
-    static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
-        let out = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { out, count in
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                guard let from = bytes.baseAddress, let to = out.baseAddress else { return }
-                count = Int(unsafe czlib_gzip(from, UInt(bytes.count), to, UInt(bytes.count), 4))
-            }
-        }
-        return out.isEmpty ? nil : out
     }
 }
 

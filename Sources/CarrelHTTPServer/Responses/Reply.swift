@@ -155,7 +155,9 @@ final class Reply {
         sent = length
         let held = unsafe Unmanaged.passRetained(buffer).toOpaque()
         let start = unsafe buffer.bytes.baseAddress
-        return unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
+        let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(length, start, giveBufferBack, held)
+        if unsafe made == nil { unsafe giveBufferBack(held) }
+        return unsafe made
     }
 
     private func make(_ member: Gathering.Member) -> OpaquePointer? {
@@ -193,15 +195,22 @@ final class Reply {
             case 22: if field.name.lowercased() == "x-content-type-options" { hasOptions = true }
             default: break
             }
-            guard unsafe MHD_add_response_header(made, field.name, field.value) == .YES else {
+            guard unsafe Self.add(field.name, field.value, to: made) else {
                 exchange.worker.core.refusedField(field.name, exchange.request)
                 return false
             }
         }
-        if !hasOptions { unsafe MHD_add_response_header(made, "X-Content-Type-Options", "nosniff") }
-        if !hasPolicy { unsafe MHD_add_response_header(made, "Referrer-Policy", "no-referrer") }
-        unsafe MHD_add_response_header(made, "X-Request-Id", exchange.id)
-        if closing { unsafe MHD_add_response_header(made, "Connection", "close") }
+        if !hasOptions { _ = unsafe Self.add("X-Content-Type-Options", "nosniff", to: made) }
+        if !hasPolicy { _ = unsafe Self.add("Referrer-Policy", "no-referrer", to: made) }
+        _ = unsafe Self.add("X-Request-Id", exchange.id, to: made)
+        if closing { _ = unsafe Self.add("Connection", "close", to: made) }
         return true
+    }
+
+    /// False when the field cannot be sent. What Swift passes to C by itself it copies into memory that it asks for.
+    private static func add(_ name: String, _ value: String, to made: OpaquePointer) -> Bool {
+        unsafe name.withCString { name in
+            unsafe value.withCString { value in unsafe MHD_add_response_header(made, name, value) == .YES }
+        }
     }
 }

@@ -19,15 +19,11 @@ struct EPUBFile {
         try archive.verify(ingest.progress)
         var metadata = package.metadata
         metadata.apply(ingest.options.overrides)
-        let (blob, resource) = try ingest.takeWhole(try SourceFile(path: path, name: path), as: .ebook, suffix: "epub")
         return IngestedEdition(
             kind: .ebook,
             metadata: metadata,
             sourceHash: sourceHash,
-            media: blob,
-            byteCount: resource.byteCount,
-            entry: resource.path,
-            resources: [resource],
+            whole: try ingest.takeWhole(try SourceFile(path: path, name: path), suffix: "epub"),
             cover: try ingest.cover {
                 try package.coverName.flatMap { try archive.content(of: $0, limit: AudioTags.Cover.limit) }
             },

@@ -23,16 +23,19 @@ struct EPUBPackage {
         guard let name = container.child("rootfiles")?.child("rootfile")?["full-path"] else {
             throw IngestError(.malformed, path, "is an EPUB whose \(Self.container) names no package document")
         }
+        let package: XMLElement?
         do {
-            guard let package = try Self.document(name, of: archive, path) else {
-                throw IngestError(.malformed, path, "is an EPUB without its package document \"\(name)\"")
-            }
-            read(package)
-            coverName = Self.cover(package, in: name)
-        } catch let error as IngestError where error.detail.hasPrefix("entry") {
+            package = try Self.document(name, of: archive, path)
+        } catch let error as IngestError {
             // The book may be good all the same: readers are more lenient, and the operator can say what it is called.
             warnings.append("\(path): \(error.detail); its title is taken from its name")
+            return
         }
+        guard let package else {
+            throw IngestError(.malformed, path, "is an EPUB without its package document \"\(name)\"")
+        }
+        read(package)
+        coverName = Self.cover(package, in: name)
         if let name = coverName, !archive.archive.entries.contains(where: { $0.name == name }) { coverName = nil }
     }
 

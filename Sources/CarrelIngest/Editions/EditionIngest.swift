@@ -2,7 +2,6 @@ import CarrelAudio
 import CarrelBytes
 import CarrelCrypto
 package import CarrelStore
-import Glibc
 
 /// Takes an edition into the store: an EPUB or PDF file, or pages of HTML in a folder or a ZIP archive.
 ///
@@ -34,7 +33,7 @@ package struct EditionIngest {
 
     /// What a path holds by its content; nil when it is no edition.
     package static func kind(of path: String) throws -> EditionKind? {
-        if isFolder(path) {
+        if SourceFile.isFolder(path) {
             return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil
         }
         let file = try SourceFile(path: path, name: path)
@@ -49,23 +48,14 @@ package struct EditionIngest {
 
     /// SHA-256 over a file, or over the names and contents of a folder's files in order.
     package func sourceHash(_ path: String) throws -> [UInt8] {
-        guard Self.isFolder(path) else { return try digest(of: try SourceFile(path: path, name: path)) }
-        let folder = try EditionFolder(path, source: path)
-        var hashes: [UInt8] = []
-        for file in folder.files {
-            hashes += "\(file.path)\n".utf8
-            hashes += try digest(of: try SourceFile(path: file.location, name: file.path, followsLinks: false))
+        guard SourceFile.isFolder(path) else {
+            return try SourceHash.of(try SourceFile(path: path, name: path), progress: progress)
         }
-        return SHA256.hash(hashes.rawSpan)
-    }
-
-    private func digest(of file: SourceFile) throws -> [UInt8] {
-        var hash = SHA256.Stream()
-        var done: Int64 = 0
-        try file.forEachWindow { window in
-            hash.update(window)
-            done += Int64(window.byteCount)
-            try progress(IngestProgress(phase: .hashing, done: done, total: file.size))
+        let folder = try EditionFolder(path, source: path)
+        var hash = SourceHash(total: 0, progress: progress)
+        // One open at a time: there may be more than a process may have open.
+        for file in folder.files {
+            try hash.add(try SourceFile(path: file.location, name: file.path, followsLinks: false))
         }
         return hash.finish()
     }
@@ -79,7 +69,7 @@ package struct EditionIngest {
         case .ebook: return try EPUBFile(self, path).take(sourceHash)
         case .pdf: return try PDFFile(self, path).take(sourceHash)
         case .edition:
-            if Self.isFolder(path) {
+            if SourceFile.isFolder(path) {
                 return try PageEdition(self, try EditionFolder(path, source: path), source: path).take(sourceHash)
             }
             let archive = try EditionArchive(path: path, limit: options.archiveLimit)
@@ -97,13 +87,8 @@ package struct EditionIngest {
         }
     }
 
-    static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
     /// Takes a file as it is, with its one resource.
-    func takeWhole(_ file: SourceFile, as kind: EditionKind, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
+    func takeWhole(_ file: SourceFile, suffix: String) throws -> (blob: BlobID, resource: EditionResource) {
         let writer = try blobs.writer()
         var hash = SHA256.Stream()
         try file.forEachWindow { window in

@@ -27,4 +27,7 @@ package struct EditionResource: Sendable, Equatable {
         self.digest = digest
         self.isSample = isSample
     }
+
+    /// Why a path cannot be that of a resource; nil when it can.
+    package static func fault(inPath path: String) -> String? { ResourceName.fault(path) }
 }

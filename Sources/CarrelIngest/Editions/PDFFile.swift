@@ -32,15 +32,11 @@ struct PDFFile {
         var metadata = TitleMetadata(title: try information.title ?? ingest.options.untitled.title(of: path))
         metadata.authors = information.author.map { [$0] } ?? []
         metadata.apply(ingest.options.overrides)
-        let (blob, resource) = try ingest.takeWhole(file, as: .pdf, suffix: "pdf")
         return IngestedEdition(
             kind: .pdf,
             metadata: metadata,
             sourceHash: sourceHash,
-            media: blob,
-            byteCount: resource.byteCount,
-            entry: resource.path,
-            resources: [resource],
+            whole: try ingest.takeWhole(file, suffix: "pdf"),
             cover: try ingest.cover { nil },
             warnings: warnings
         )

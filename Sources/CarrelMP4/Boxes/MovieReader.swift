@@ -44,16 +44,8 @@ struct MovieReader {
         in range: Range<Int64>,
         _ visit: (inout MovieReader, MP4Box) throws -> Void
     ) throws {
-        var at = range.lowerBound
-        var count = 0
-        while range.upperBound - at >= 8 {
-            let box = try MP4Box(&window, at: at, in: range)
-            if box.isCut { throw Malformed("box \(box.type) reaches past its parent", at: Int(at)) }
-            count += 1
-            if count > MP4Box.limit { throw Malformed("too many boxes", at: Int(at)) }
-            try visit(&self, box)
-            at = box.content.upperBound
-        }
+        var headers = window
+        try MP4Box.forEach(in: range, &headers) { box, _ in try visit(&self, box) }
     }
 
     private mutating func readHeader(_ box: MP4Box) throws {

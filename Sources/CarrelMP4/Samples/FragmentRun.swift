@@ -2,6 +2,9 @@ import CarrelBytes
 
 /// Samples of one track run (`trun`, ISO/IEC 14496-12 §8.8.8).
 struct FragmentRun {
+    /// No fragment has more runs of one track than this: a run takes memory, and an empty one would take little of the file.
+    private static let limit = 16_384
+
     /// Where the first sample's bytes lie.
     var dataStart: Int64
     /// Where the first entry lies.
@@ -69,7 +72,6 @@ struct FragmentRun {
         var base = previousEnd
         var isWanted = false
         var end = previousEnd
-        var found: [FragmentRun] = []
         try MP4Box.forEach(in: content, &window) { box, window in
             let at = box.content.lowerBound
             if box.type == "tfhd" {
@@ -93,11 +95,12 @@ struct FragmentRun {
             } else if box.type == "trun" {
                 let run = try FragmentRun(box, base: base, previousEnd: end, defaults, &window)
                 end = try run.dataEnd(&window)
-                found.append(run)
+                guard isWanted, run.count > 0 else { return }
+                guard runs.count < limit else { throw Malformed("fragment has too many runs", at: Int(box.start)) }
+                runs.append(run)
             }
         }
         previousEnd = end
-        if isWanted { runs += found }
     }
 
     private init(

@@ -2,7 +2,8 @@ import CarrelBytes
 
 /// The samples of one track in decode order: those the movie lists, then those of its fragments.
 ///
-/// Holds windows of the tables, 100 KiB in all, whatever the length of the track.
+/// Holds windows of the tables, 100 KiB in all, whatever the length of the track, and of one fragment the headers of its runs,
+/// which are limited.
 public struct MP4Samples {
     private var listed: TableSamples
     private var fragmented: FragmentSamples

@@ -7,6 +7,7 @@ package struct AccountDesk: Sendable {
     let database: any Database
     let clock: any WallClock
     let passwords: PasswordHashing
+    let orders: Orders
 
     /// Creates an account; one without a password signs in by link or elsewhere.
     ///
@@ -35,7 +36,7 @@ package struct AccountDesk: Sendable {
     package struct Change: Sendable {
         /// A new password: all sessions and app passwords end, and the credentials of editions.
         package var password: String?
-        /// Closes the account for the time being, and voids its editions' credentials; or opens it again.
+        /// Closes the account for the time being: its orders stop, and its editions' credentials are void; or opens it again.
         package var isSuspended: Bool?
         /// How many devices it may use; the inner nil leaves it to its plans and the configuration.
         package var deviceLimit: Int??
@@ -61,7 +62,7 @@ package struct AccountDesk: Sendable {
             actor.entry("account.password", on: id, at: now), actor.entry(suspension, on: id, at: now),
             actor.entry("account.device-limit", on: id, at: now)
         )
-        try await database.write { transaction in
+        let changed = try await database.write { transaction -> [String] in
             guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
             if let hash {
                 try Self.replacePassword(hash, of: id, by: actor, at: now, in: transaction)
@@ -75,7 +76,9 @@ package struct AccountDesk: Sendable {
                 try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
                 try AuditStore.append(limited, in: transaction)
             }
+            return change.isSuspended == nil ? [] : try OrderStore.live(ofAccount: id, at: now, in: transaction)
         }
+        for order in changed { orders.noteChange(of: order) }
     }
 
     private static func setSuspended(_ isSuspended: Bool, _ id: String, at now: Instant, in transaction: any Transaction) throws {

@@ -135,7 +135,7 @@ package enum AccountStore {
     }
 
     static func setPassword(_ hash: String?, of account: String, in transaction: any Transaction) throws {
-        _ = try transaction.run(updatePassword, [.text(account), .text(ifPresent: hash)])
+        _ = try transaction.run(updatePassword, [.text(account), SQLValue(hash)])
     }
 
     static func setSuspended(at instant: Instant?, _ account: String, in transaction: any Transaction) throws {

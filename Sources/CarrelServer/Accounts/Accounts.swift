@@ -157,7 +157,7 @@ package struct Accounts: Sendable {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
         if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody, requestID: requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
-        try await sessions.touch(session, token)
+        try await sessions.touch(session, token.hash)
         return session
     }
 

@@ -20,15 +20,24 @@ struct OpaqueToken: Sendable {
 
     /// A token as it came from outside; nil when it cannot be one of ours.
     init?(_ text: String, prefix: String) {
-        guard text.hasPrefix(prefix), let bytes = Base64URL.decode(text.dropFirst(prefix.count)), bytes.count == 36 else {
-            return nil
-        }
-        guard Array(SHA256.hash(Array(bytes.prefix(32)).rawSpan).prefix(4)) == Array(bytes.suffix(4)) else { return nil }
+        guard Self.isWellFormed(text, prefix: prefix) else { return nil }
         self.init(text: text)
     }
 
     private init(text: String) {
         self.text = text
-        hash = SHA256.hash(Array(text.utf8).rawSpan)
+        hash = Self.hash(of: text)
     }
+
+    /// Whether a text can be one of our tokens.
+    static func isWellFormed(_ text: String, prefix: String) -> Bool {
+        let (text, prefix) = (text.utf8, prefix.utf8)
+        guard text.count == prefix.count + 48, text.starts(with: prefix) else { return false }
+        guard let bytes = Base64URL.decode(characters: Array(text.dropFirst(prefix.count))) else { return false }
+        let checksum = SHA256.hash(bytes.rawSpan.extracting(first: 32))
+        return (0..<4).allSatisfy { checksum[$0] == bytes[32 + $0] }
+    }
+
+    /// What a token is stored as.
+    static func hash(of text: String) -> [UInt8] { SHA256.hash(Array(text.utf8).rawSpan) }
 }

@@ -77,7 +77,7 @@ package enum SessionStore {
     ) throws -> Bool {
         let values: [SQLValue] = [
             .blob(hash), .text(account), .instant(created), .instant(created + Session.life), .text(family),
-            .text(ifPresent: device), .instant(created),
+            SQLValue(device), .instant(created),
         ]
         return try transaction.run(insert, values) == 1
     }

@@ -23,6 +23,9 @@ package struct Sessions: Sendable {
     /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
     static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
 
+    /// Whether a token that came from outside can be one of ours.
+    static func couldBe(_ text: String) -> Bool { OpaqueToken.isWellFormed(text, prefix: prefix) }
+
     /// Stores a session in the transaction of whatever signed the account in. Token and family are fresh, and made outside,
     /// because transactions may run again.
     func insert(
@@ -74,11 +77,12 @@ package struct Sessions: Sendable {
         try RevocationStore.revoke(.account(session.account.id), at: entry.at, in: transaction)
     }
 
-    /// Notes that a session was used; at most once a day.
-    func touch(_ session: Session, _ token: OpaqueToken) async throws {
+    /// Notes that the session of a token's hash was used; at most once a day.
+    func touch(_ session: Session, _ hash: @autoclosure () -> [UInt8]) async throws {
         let now = clock.now
         guard now - session.seenAt >= Session.seenStep else { return }
-        try await database.write { try SessionStore.markSeen(token.hash, at: now, in: $0) }
+        let hash = hash()
+        try await database.write { try SessionStore.markSeen(hash, at: now, in: $0) }
     }
 
     /// Hands out the successor of a session; the same one however often it is asked for within the grace.

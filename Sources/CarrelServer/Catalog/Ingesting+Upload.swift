@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelHTTP
 import CarrelIngest
 import CarrelThreads
@@ -8,27 +9,23 @@ extension Ingesting {
     static let uploadLimit: Int64 = 8 << 30
 
     /// Writing waits for the disk when much is written.
-    private static let uploads = BlockingThreads(name: "upload", count: 2)
+    static let uploads = BlockingThreads(name: "upload", count: 2)
 
     /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
     func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
         if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
-        let path = try scratch.newName()
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.home, "the upload cannot be kept: \(reason(errno))") }
-        defer { close(descriptor) }
+        let path = try work.scratch.newName()
         var received: Int64 = 0
         do {
+            let file = try UploadFile(at: path)
             while let chunk = try await request.body.next() {
                 received += Int64(chunk.count)
                 guard received <= limit else { throw Self.tooLarge(limit) }
-                let written = try await Self.uploads.run {
-                    unsafe chunk.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-                }
-                guard written == chunk.count else {
-                    throw HTTPError(.insufficientStorage, "ingest.full", "there is no room for the upload")
-                }
+                try await Self.uploads.run { try file.append(chunk) }
             }
+        } catch let error as IngestError {
+            unsafe unlink(path)
+            throw HTTPError(upload: error)
         } catch {
             unsafe unlink(path)
             throw error
@@ -41,11 +38,29 @@ extension Ingesting {
     }
 }
 
+/// A scratch file for the threads that wait for the disk.
+private final class UploadFile: Sendable {
+    private let file: ScratchFile
+
+    init(at path: String) throws(IngestError) {
+        file = try ScratchFile(at: path, name: "the upload")
+    }
+
+    func append(_ chunk: [UInt8]) throws(IngestError) {
+        try file.append(chunk.rawSpan)
+    }
+}
+
 extension HTTPError {
     /// What an uploader is told of a source that was not taken.
     init(upload error: IngestError) {
         // Words for the command line name the home and its options, which are not a client's.
-        let hint = error.code == .truncated ? "allowTruncated=true takes what is usable" : error.hint
+        let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true takes what is usable" : error.hint
+        // What the server's own disk has is nobody else's matter.
+        if error.code == .scratch {
+            self.init(.internalServerError, error.code.rawValue, "the server cannot keep the upload")
+            return
+        }
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
             error.code.rawValue,

@@ -1,29 +1,11 @@
 package import CarrelIngest
-import CarrelPackager
 import CarrelStore
-import CarrelThreads
 
-/// Takes sources into the catalog: the work of ``Ingest`` on a thread of its own, then the title.
-package final class Ingesting: Sendable {
+/// Takes sources into the catalog of this process's database.
+package struct Ingesting: Sendable {
+    let work: IngestWork
     let titles: Titles
-    private let home: Home
-    let scratch: Scratch
-    /// One at a time: an ingest fills the disk's and a core's time anyway.
-    let thread = BlockingThreads(name: "ingest", count: 1)
-
-    package init(titles: Titles, home: Home) {
-        self.titles = titles
-        self.home = home
-        scratch = Scratch("\(home.directory)/scratch")
-    }
-
-    /// What became of one source.
-    package struct Outcome: Sendable {
-        package let title: Title
-        /// False when the source was in the catalog already.
-        package let created: Bool
-        package let warnings: [String]
-    }
+    let editions: Editions
 
     /// Takes one file, folder or archive. A source that is in the catalog already is recognised by its contents; metadata given
     /// in the options are then written to its title.
@@ -32,74 +14,40 @@ package final class Ingesting: Sendable {
         _ options: IngestOptions,
         by actor: Actor = .operator,
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
-    ) async throws -> Outcome {
-        let (scratch, blobs) = (scratch, titles.blobs)
-        let hash = try await thread.run {
-            try Ingest(blobs: blobs, scratch: scratch, options: options, progress: progress).sourceHash(path)
-        }
-        if let known = try await titles.find(sourceHash: hash) {
-            var metadata = known.metadata
-            metadata.apply(options.overrides)
-            var title = try await titles.update(metadata, of: known, by: actor)
-            if let path = options.overrides.coverPath { title = try await replaceCover(of: title, with: path, by: actor) }
-            return Outcome(title: title, created: false, warnings: options.cutsOtherwise ? [Self.cutStays] : [])
-        }
-        let trail = BlobTrail(blobs)
-        do {
-            let made = try await thread.run {
-                try Ingest(blobs: trail, scratch: scratch, options: options, progress: progress).run(path, sourceHash: hash)
-            }
-            let (title, created) = try await titles.add(made, by: actor)
-            return Outcome(title: title, created: created, warnings: made.warnings)
-        } catch {
-            await takeBack(trail.made)
-            throw Self.isFull(error) ? diskIsFull(path) : error
-        }
+    ) async throws -> IngestWork.Outcome<Title> {
+        try await work.take(path, options, into: register(options.overrides, actor), progress: progress)
     }
 
-    private static let cutStays = "the title is in the catalog already: its segments and its sample stay as they are"
-
-    /// Gives a title the picture in a file as its cover.
-    func replaceCover(of title: Title, with path: String, by actor: Actor) async throws -> Title {
-        try await keepingCover(path) { try await titles.setCover($0, of: title, by: actor) }
-    }
-
-    /// Keeps the picture in a file and enters it. The one before it goes with the next ``BlobSweep``.
-    func keepingCover<Entered: Sendable>(
+    /// Takes an edition. Content that the product has already is recognised, and what the options say is written to it; other
+    /// content takes the place of what the product has.
+    package func ingest(
         _ path: String,
-        _ enter: (_ cover: (blob: BlobID, mediaType: String)) async throws -> Entered
-    ) async throws -> Entered {
-        let trail = BlobTrail(titles.blobs)
-        do {
-            return try await enter(try await thread.run { try Ingest.keepCover(path, in: trail) })
-        } catch {
-            await takeBack(trail.made)
-            throw Self.isFull(error) ? diskIsFull(path) : error
-        }
-    }
-
-    /// Removes what a failed ingest made, where no title uses it. Another ingest of the very same source may lose what it has not
-    /// entered yet.
-    func takeBack(_ made: Set<BlobID>) async {
-        let blobs = titles.blobs
-        for blob in made {
-            guard let isUsed = try? await titles.database.read({ try TitleStore.uses(blob: blob.text, in: $0) }), !isUsed else {
-                continue  // in doubt it stays
-            }
-            _ = try? await thread.run { try blobs.delete(blob) }
-        }
-    }
-
-    static func isFull(_ error: any Error) -> Bool {
-        (error as? StoreError)?.code == .full || (error as? IngestError)?.code == .full
-    }
-
-    func diskIsFull(_ path: String) -> IngestError {
-        IngestError(
-            .full,
-            path,
-            "cannot be taken: the disk of \(home.directory) is full",
-            hint: "make room there and ingest it again; nothing of it was kept"
+        _ options: EditionOptions,
+        _ terms: Edition.Terms,
+        by actor: Actor = .operator,
+        progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
+    ) async throws -> IngestWork.Outcome<Edition> {
+        let register = try EditionRegister(
+            editions: editions,
+            titles: titles,
+            options: options,
+            terms: terms,
+            actor: actor,
+            thread: work.disk
         )
+        return try await work.take(path, options, into: register, progress: progress)
+    }
+
+    /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
+    func replaceCover(of title: Title, by path: String, _ actor: Actor) async throws -> Title {
+        let edition = try await editions.find(title: title.id)
+        return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), actor)) { cover in
+            guard let edition else { return try await titles.setCover(cover, of: title, by: actor) }
+            return try await editions.setCover(cover, of: edition.productID, by: actor).title
+        }
+    }
+
+    private func register(_ overrides: IngestOptions.Overrides, _ actor: Actor) -> TitleRegister {
+        TitleRegister(titles: titles, overrides: overrides, actor: actor, thread: work.disk)
     }
 }

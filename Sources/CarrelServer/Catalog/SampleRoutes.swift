@@ -12,7 +12,7 @@ struct SampleRoutes {
             guard let isbn = request.query["isbn"] else { throw ServerError(.invalid, "isbn is missing") }
             let title = try await titles.find(isbn: isbn)
             guard let sample = title.sample else { throw Self.none }
-            return try titles.blobResponse(
+            return try await titles.blobResponse(
                 sample.blob,
                 mediaType: "audio/mpeg",
                 request: request,

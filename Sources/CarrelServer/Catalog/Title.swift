@@ -68,8 +68,10 @@ extension TitleMetadata {
         published = try object.string("published")
         isbn = try object.string("isbn").flatMap { ISBN($0) }
         chapters = (object["chapters"]?.array ?? []).compactMap {
-            guard let title = $0["title"]?.string, let start = $0["start"]?.double else { return nil }
-            return Chapter(title: title, startMS: Int64((start * 1000).rounded()))
+            guard let title = $0["title"]?.string, let start = $0["start"]?.double,
+                let startMS = Int64(exactly: (start * 1000).rounded())
+            else { return nil }
+            return Chapter(title: title, startMS: startMS)
         }
     }
 }

@@ -9,7 +9,6 @@ import Glibc
 struct TitleRoutes {
     let titles: Titles
     let ingesting: Ingesting
-    let editions: Editions
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -33,7 +32,7 @@ struct TitleRoutes {
             defer { unsafe unlink(path) }
             let actor = try await callers.actor(request)
             do {
-                return .json(.object(try await ingesting.replaceCover(of: title, by: path, editions, actor).json))
+                return .json(.object(try await ingesting.replaceCover(of: title, by: path, actor).json))
             } catch let error as IngestError {
                 throw HTTPError(upload: error)
             }
@@ -51,7 +50,7 @@ struct TitleRoutes {
         options.untitled = .refused
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
-        let outcome: Ingesting.Outcome
+        let outcome: IngestWork.Outcome<Title>
         do {
             outcome = try await ingesting.ingest(path, options, by: actor)
         } catch let error as IngestError {
@@ -59,7 +58,7 @@ struct TitleRoutes {
         }
         return .json(
             [
-                "titles": [.object(outcome.title.json)], "created": .bool(outcome.created),
+                "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
                 "warnings": .array(outcome.warnings.map { .string($0) }),
             ],
             status: outcome.created ? .created : .ok

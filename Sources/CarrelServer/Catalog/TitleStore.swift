@@ -62,10 +62,10 @@ package enum TitleStore {
         in transaction: any Transaction
     ) throws -> Bool {
         let values: [SQLValue] = [
-            .text(title.id), .text(title.kind.rawValue), .text(ifPresent: title.metadata.isbn?.description), .blob(sourceHash),
+            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description), .blob(sourceHash),
             .text(title.metadata.title), .text(metadataText(title.metadata)), .integer(title.durationMS), .text(mediaBlob),
-            .blob(segmentIndex), .text(ifPresent: title.cover?.blob), .text(ifPresent: title.cover?.mediaType),
-            .text(ifPresent: title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
+            .blob(segmentIndex), SQLValue(title.cover?.blob), SQLValue(title.cover?.mediaType),
+            SQLValue(title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
             .instant(title.createdAt),
         ]
         return try transaction.run(insert, values) == 1
@@ -73,7 +73,7 @@ package enum TitleStore {
 
     static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .text(id), .text(metadata.title), .text(ifPresent: metadata.isbn?.description), .text(metadataText(metadata)),
+            .text(id), .text(metadata.title), SQLValue(metadata.isbn?.description), .text(metadataText(metadata)),
         ]
         _ = try transaction.run(updateMetadata, values)
     }
@@ -87,23 +87,23 @@ package enum TitleStore {
     }
 
     static func title(id: String, in transaction: any Transaction) throws -> Title? {
-        try transaction.row(byID, [.text(id)]).map(title)
+        try transaction.row(byID, [.text(id)]).map { try title($0) }
     }
 
     static func title(sourceHash: [UInt8], in transaction: any Transaction) throws -> Title? {
-        try transaction.row(bySource, [.blob(sourceHash)]).map(title)
+        try transaction.row(bySource, [.blob(sourceHash)]).map { try title($0) }
     }
 
     /// The audiobooks of an ISBN, the newest first.
     static func titles(isbn: ISBN, in transaction: any Transaction) throws -> [Title] {
-        try transaction.rows(byISBN, [.text(isbn.description)]).map(title)
+        try transaction.rows(byISBN, [.text(isbn.description)]).map { try title($0) }
     }
 
     static func list(after: (Instant, String)?, limit: Int, in transaction: any Transaction) throws -> [Title] {
         let values: [SQLValue] = [
             .integer(after?.0.milliseconds ?? Int64.min), .text(after?.1 ?? ""), .integer(Int64(limit)),
         ]
-        return try transaction.rows(list, values).map(title)
+        return try transaction.rows(list, values).map { try title($0) }
     }
 
     /// What a title is; nil when there is no such title.
@@ -142,29 +142,32 @@ package enum TitleStore {
         try transaction.row(blobUsers, [.text(blob)]).map { try $0.integer(0) > 0 } ?? false
     }
 
-    static func title(_ row: Row) throws -> Title {
-        guard let kind = Title.Kind(rawValue: try row.text(1)) else {
+    /// The title whose columns begin with column `first`.
+    static func title(_ row: Row, from first: Int = 0) throws -> Title {
+        guard let kind = Title.Kind(rawValue: try row.text(first + 1)) else {
             throw ServerError(.home, "a title has a kind that this version does not know")
         }
         let metadata: TitleMetadata
         do {
-            let text = Array(try row.text(2).utf8)
+            let text = Array(try row.text(first + 2).utf8)
             metadata = try TitleMetadata(json: try JSON.parse(text.rawSpan).object ?? [:])
         } catch let error as Malformed {
-            throw ServerError(.home, "the metadata of title \(try row.text(0)) cannot be read: \(error)")
+            throw ServerError(.home, "the metadata of title \(try row.text(first)) cannot be read: \(error)")
         }
         var cover: (blob: String, mediaType: String)?
-        if let blob = try row.textIfPresent(4), let type = try row.textIfPresent(5) { cover = (blob, type) }
+        if let blob = try row.textIfPresent(first + 4), let type = try row.textIfPresent(first + 5) { cover = (blob, type) }
         var sample: (blob: String, durationMS: Int64)?
-        if let blob = try row.textIfPresent(6), let duration = try row.integerIfPresent(7) { sample = (blob, duration) }
+        if let blob = try row.textIfPresent(first + 6), let duration = try row.integerIfPresent(first + 7) {
+            sample = (blob, duration)
+        }
         return Title(
-            id: try row.text(0),
+            id: try row.text(first),
             kind: kind,
             metadata: metadata,
-            durationMS: try row.integer(3),
+            durationMS: try row.integer(first + 3),
             cover: cover,
             sample: sample,
-            createdAt: try row.instant(8)
+            createdAt: try row.instant(first + 8)
         )
     }
 }

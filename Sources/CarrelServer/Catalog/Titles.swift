@@ -4,19 +4,14 @@ import CarrelCrypto
 import CarrelHTTP
 package import CarrelIngest
 import CarrelPackager
-package import CarrelStore
+import CarrelStore
 
 /// The catalog: titles with their media, covers and samples.
 package struct Titles: Sendable {
     let database: any Database
     let blobs: any BlobStore
+    let coldBlobs: ColdBlobs
     let clock: any WallClock
-
-    package init(database: any Database, blobs: any BlobStore, clock: any WallClock) {
-        self.database = database
-        self.blobs = blobs
-        self.clock = clock
-    }
 
     package func find(_ id: String) async throws -> Title {
         guard let title = try await database.read({ try TitleStore.title(id: id, in: $0) }) else {
@@ -101,7 +96,7 @@ package struct Titles: Sendable {
     func coverResponse(of id: String, for request: HTTPRequest) async throws -> HTTPResponse {
         let title = try await find(id)
         guard let cover = title.cover else { throw ServerError(.notFound, "this title has no cover") }
-        return try blobResponse(
+        return try await blobResponse(
             cover.blob,
             mediaType: cover.mediaType,
             request: request,
@@ -115,9 +110,8 @@ package struct Titles: Sendable {
         mediaType: String,
         request: HTTPRequest,
         cacheControl: String
-    ) throws -> HTTPResponse {
-        let blob = try blobs.open(try BlobID(stored: id))
-        let file = try OpenFile(duplicating: blob.descriptor)
+    ) async throws -> HTTPResponse {
+        let file = try await coldBlobs.file(id)
         return HTTPResponse.serving(
             Representation(length: file.size, contentType: mediaType, etag: "\"\(id.prefix(32))\"") { .file(file, $0) },
             for: request,

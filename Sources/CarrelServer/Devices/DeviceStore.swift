@@ -78,7 +78,7 @@ package enum DeviceStore {
 
     /// Calls a device what people call it; nil for what its app says.
     static func rename(_ id: String, to name: String?, in transaction: any Transaction) throws {
-        _ = try transaction.run(rename, [.text(id), .text(ifPresent: name)])
+        _ = try transaction.run(rename, [.text(id), SQLValue(name)])
     }
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {

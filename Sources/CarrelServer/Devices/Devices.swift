@@ -42,14 +42,20 @@ package struct Devices: Sendable {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> String? {
-        if policy.limit != nil { try DeviceStore.freeUnused(of: account, at: now, in: transaction) }
         let known = try DeviceStore.device(keyHash: claim.keyHash, of: account, in: transaction)
         if let known, known.freedAt == nil {
             try DeviceStore.take(known, name: claim.name, at: now, in: transaction)
             return known.id
         }
-        let others =
-            policy.limit == nil ? [] : try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
+        func allButThis() throws -> [Device] {
+            try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
+        }
+        var others = policy.limit == nil ? [] : try allButThis()
+        if !policy.allowsOneMore(beside: others, at: now) {
+            // Those whose sessions ended by themselves hold their slots still.
+            try DeviceStore.freeUnused(of: account, at: now, in: transaction)
+            others = try allButThis()
+        }
         guard policy.allowsOneMore(beside: others, at: now) else { return nil }
         if let known {
             let returned = known.returned(at: now, beside: others, coolDown: policy.coolDown)

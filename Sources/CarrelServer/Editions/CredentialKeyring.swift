@@ -21,6 +21,8 @@ package final class CredentialKeyring: Sendable {
         var secrets: [UInt8]
         var revocations: Revocations
         var readAt: Instant
+        /// The number at which the secrets were read: another one for other secrets.
+        var generation: UInt32 = 0
     }
 
     private let database: any Database
@@ -29,6 +31,7 @@ package final class CredentialKeyring: Sendable {
     private let sha1: SHA1Credentials?
     private let known: Locked<Known>
     private let counters: CredentialCounters
+    private let verified = VerifiedCredentials()
 
     /// Reads the secrets and revocations of a database; the first secret is made at first use.
     package init(
@@ -91,12 +94,17 @@ package final class CredentialKeyring: Sendable {
     /// - Parameters:
     ///   - pair: what the client sent.
     ///   - product: what the route says is asked for.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
     /// - Returns: what is known of the pair; nil for one of the old scheme, of which nothing is.
     /// - Throws: ``EditionCredentials/Refusal``; what the database throws, when it cannot say what was revoked.
     @discardableResult
-    package func verify(_ pair: EditionCredentials.Pair, product: String) async throws -> EditionCredentials.Verified? {
+    package func verify(
+        _ pair: EditionCredentials.Pair,
+        product: String,
+        from authorization: String? = nil
+    ) async throws -> EditionCredentials.Verified? {
         do {
-            let verified = try await check(pair, product)
+            let verified = try await check(pair, product, authorization)
             counters.count(verified == nil ? .sha1 : .hmac, nil)
             return verified
         } catch let refusal as EditionCredentials.Refusal {
@@ -105,11 +113,31 @@ package final class CredentialKeyring: Sendable {
         }
     }
 
-    private func check(_ pair: EditionCredentials.Pair, _ product: String) async throws -> EditionCredentials.Verified? {
+    /// Whether a field is known to carry a pair that opens a product. False where that has to be found out by
+    /// ``verify(_:product:from:)``.
+    package func opens(_ authorization: String, product: String) -> Bool {
+        let now = clock.now
+        guard let found = verified[VerifiedCredentials.Key(authorization: authorization, product: product)],
+            now < found.verified.expiresAt
+        else { return false }
+        let opens = known.withLock { known in
+            found.generation == known.generation && now >= known.readAt && now - known.readAt < Self.life
+                && !known.revocations.revokes(found.verified, for: product)
+        }
+        if opens { counters.count(.hmac, nil) }
+        return opens
+    }
+
+    private func check(
+        _ pair: EditionCredentials.Pair,
+        _ product: String,
+        _ authorization: String?
+    ) async throws -> EditionCredentials.Verified? {
         let now = clock.now
         let verified: EditionCredentials.Verified
+        let (credentials, generation) = known.withLock { ($0.credentials, $0.generation) }
         do {
-            verified = try known.withLock { $0.credentials }.verify(pair, product: product, at: now)
+            verified = try credentials.verify(pair, product: product, at: now)
         } catch {
             guard error == .invalid, let sha1, sha1.accepts(pair, product: product, at: now) else { throw error }
             let revocations = try await current(at: now).revocations
@@ -120,6 +148,10 @@ package final class CredentialKeyring: Sendable {
         // Another process may have given it out a moment ago, after a revocation that is not known here yet.
         if verified.serial > revocations.serial { revocations = try await reread(at: now).revocations }
         guard !revocations.revokes(verified, for: product) else { throw EditionCredentials.Refusal.revoked }
+        if let authorization {
+            let found = VerifiedCredentials.Found(verified: verified, generation: generation)
+            self.verified.insert(found, for: VerifiedCredentials.Key(authorization: authorization, product: product))
+        }
         return verified
     }
 
@@ -144,16 +176,6 @@ package final class CredentialKeyring: Sendable {
 
     // MARK: Secrets
 
-    /// What came of a rotation.
-    package struct Rotation: Sendable, Equatable {
-        /// The id of the new secret.
-        package let id: UInt8
-        /// When it begins to sign.
-        package let signsFrom: Instant
-        /// How many secrets were forgotten.
-        package let forgotten: Int
-    }
-
     /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
     ///
     /// - Parameters:
@@ -162,25 +184,26 @@ package final class CredentialKeyring: Sendable {
     ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool, by actor: Actor) async throws -> Rotation {
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
         let master = master
         let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
-        let made = try await database.write { transaction -> Rotation in
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
             let known = try Self.secrets(master, in: transaction)
             let dead = atOnce ? known : Self.dead(known, at: now)
-            let taken = Set(known.map(\.id)).subtracting(atOnce ? [] : dead.map(\.id))
-            let newest = known.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
-            guard let id = SigningSecret.freeID(beside: atOnce ? [] : taken, after: newest?.id ?? 0) else {
-                throw ServerError(.conflict, "255 credential secrets are in use: one may die within a month, or rotate at once")
-            }
-            for old in dead { try SecretStore.delete(SecretStore.name(.credential, old.id), in: transaction) }
-            try SecretStore.insert(SecretStore.name(.credential, id), wrapped, in: transaction)
             _ = try RevocationStore.advance(in: transaction)
             try AuditStore.append(entry, in: transaction)
-            return Rotation(id: id, signsFrom: from, forgotten: dead.count)
+            return try SigningSecret.replace(
+                with: wrapped,
+                signsFrom: from,
+                .credential,
+                known: known,
+                dead: dead,
+                full: "255 credential secrets are in use: one may die within a month, or rotate at once",
+                in: transaction
+            )
         }
         try await refresh()
         return made
@@ -220,6 +243,7 @@ package final class CredentialKeyring: Sendable {
             if secrets.map(\.id) != before.secrets {
                 fresh.credentials = EditionCredentials(secrets: secrets)
                 fresh.secrets = secrets.map(\.id)
+                fresh.generation = change.serial
                 fresh.revocations.useKeys(of: fresh.credentials)
             }
             fresh.revocations.add(change.revocations, upTo: change.serial, fresh.credentials)

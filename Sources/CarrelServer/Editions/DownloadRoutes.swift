@@ -34,12 +34,12 @@ struct DownloadRoutes {
         switch found.access {
         case .missing: throw EditionDownloads.missing
         case .gone: throw EditionDownloads.gone
-        case .open: return try downloads.response(found, base: document.base(of: request), to: request)
+        case .open: return try await downloads.response(found, base: document.base(of: request), to: request)
         case .credentials:
             guard try await gate.refusal(of: request, to: found.edition.productID, style) == nil else {
                 return refusal(request, found.edition.productID, style)
             }
-            var response = try downloads.response(found, base: document.base(of: request), to: request)
+            var response = try await downloads.response(found, base: document.base(of: request), to: request)
             say(found.edition.productID, in: &response)
             return response
         }

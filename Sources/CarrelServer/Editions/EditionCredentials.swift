@@ -53,8 +53,8 @@ package struct EditionCredentials: Sendable {
     private let keys: [UInt8: Keys]
 
     private static let version: UInt8 = 1
-    /// Version, key id, end in seconds, serial, tag, random bytes.
-    private static let byteCount = 1 + 1 + 4 + 4 + 8 + 12
+    /// In base 64: version, key id, end in seconds, serial, tag, random bytes (1 + 1 + 4 + 4 + 8 + 12); a SHA-256.
+    private static let (userIDLength, passwordLength) = (40, 43)
 
     /// - Parameter secrets: all verify; the last whose time has come makes new pairs.
     package init(secrets: [SigningSecret]) {
@@ -97,11 +97,14 @@ package struct EditionCredentials: Sendable {
     }
 
     /// Whether a pair has the form of those made here, genuine or not: nobody's own name and password do.
-    package static func hasForm(_ pair: Pair) -> Bool {
-        guard pair.userID.utf8.count <= 64, pair.password.utf8.count <= 64, let bytes = Base64URL.decode(pair.userID),
-            bytes.count == byteCount, bytes[0] == version
-        else { return false }
-        return Base64URL.decode(pair.password)?.count == 32
+    package static func hasForm(_ pair: Pair) -> Bool { bytes(of: pair) != nil }
+
+    /// What is in the two texts of a pair; nil for those that are of another form.
+    private static func bytes(of pair: Pair) -> (userID: [UInt8], password: [UInt8])? {
+        guard pair.userID.utf8.count == userIDLength, pair.password.utf8.count == passwordLength,
+            let userID = Base64URL.decode(pair.userID), let password = Base64URL.decode(pair.password), userID[0] == version
+        else { return nil }
+        return (userID, password)
     }
 
     /// Checks a pair, but for revocation. Asks nobody, and takes as long for a wrong password as for a right one.
@@ -112,11 +115,7 @@ package struct EditionCredentials: Sendable {
         product: String,
         at now: Instant
     ) throws(Refusal) -> Verified {
-        guard pair.userID.utf8.count <= 64, pair.password.utf8.count <= 64,
-            let bytes = Base64URL.decode(pair.userID), bytes.count == Self.byteCount, bytes[0] == Self.version,
-            let keys = keys[bytes[1]],
-            let given = Base64URL.decode(pair.password)
-        else { throw .invalid }
+        guard let (bytes, given) = Self.bytes(of: pair), let keys = keys[bytes[1]] else { throw .invalid }
         let expected = password(pair.userID, product, keys)
         guard constantTimeEqual(given.rawSpan, expected.rawSpan) else { throw .invalid }
         let expires = Instant(milliseconds: Int64(UInt64(bigEndian: bytes[2..<6])) * 1000)

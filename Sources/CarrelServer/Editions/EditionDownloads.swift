@@ -73,7 +73,7 @@ struct EditionDownloads: Sendable {
     }
 
     /// The item as a response.
-    func response(_ found: Found, base: String, to request: HTTPRequest) throws -> HTTPResponse {
+    func response(_ found: Found, base: String, to request: HTTPRequest) async throws -> HTTPResponse {
         let (edition, file) = (found.edition, found.opened.file)
         let caching = found.access == .open ? "public, max-age=300" : "private, no-cache"
         switch found.item {
@@ -108,7 +108,7 @@ struct EditionDownloads: Sendable {
             )
         case .cover:
             guard let cover = edition.title.cover else { throw Self.missing }
-            return try titles.blobResponse(
+            return try await titles.blobResponse(
                 cover.blob,
                 mediaType: cover.mediaType,
                 request: request,

@@ -46,12 +46,14 @@ struct EditionGate: Sendable {
         to productID: String,
         _ style: RefusalStyle
     ) async throws -> EditionCredentials.Refusal? {
+        let authorization = request.headers["Authorization"]
+        if let authorization, credentials.opens(authorization, product: productID) { return nil }
         guard let (user, password) = request.basicCredentials else {
             return try await readers.mayRead(productID, session: request) ? nil : .invalid
         }
         let pair = EditionCredentials.Pair(userID: user, password: password)
         do {
-            try await credentials.verify(pair, product: productID)
+            try await credentials.verify(pair, product: productID, from: authorization)
             return nil
         } catch let error as EditionCredentials.Refusal {
             // What is forged, or signed by a key that is gone, is refused without asking anybody; a reader's own password is not.

@@ -63,15 +63,15 @@ struct EditionRoutes {
         terms.publishedAt = try Self.date(query["published"], "published")
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
-        let outcome: Ingesting.EditionOutcome
+        let outcome: IngestWork.Outcome<Edition>
         do {
-            outcome = try await ingesting.ingest(path, options, terms, into: editions, by: actor)
+            outcome = try await ingesting.ingest(path, options, terms, by: actor)
         } catch let error as IngestError {
             throw HTTPError(upload: error)
         }
         return .json(
             [
-                "titles": [.object(outcome.edition.json)], "created": .bool(outcome.created),
+                "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
                 "warnings": .array(outcome.warnings.map { .string($0) }),
             ],
             status: outcome.created ? .created : .ok
@@ -96,7 +96,7 @@ struct EditionRoutes {
         return change
     }
 
-    private static func price(_ text: String?) throws -> Edition.Price? {
+    static func price(_ text: String?) throws -> Edition.Price? {
         guard let text else { return nil }
         guard let price = Edition.Price(rawValue: text) else { throw ServerError(.invalid, "price is \"free\" or \"paid\"") }
         return price

@@ -24,10 +24,20 @@ struct EditionShelf: Sendable {
     ///   - reader: who reads.
     ///   - number: the page, from 1 on; it is empty behind the last one.
     ///   - size: editions on a page.
+    ///   - words: leaves out what does not have them all; nil leaves out nothing.
     /// - Returns: nil when nobody knows the reader any more.
     /// - Throws: what the database throws, and a source that cannot tell.
-    func page(of reader: ReaderEntitlement.Reader, _ number: Int, size: Int) async throws -> Page? {
-        guard let products = try await readers.products(for: reader) else { return nil }
+    func page(
+        of reader: ReaderEntitlement.Reader,
+        _ number: Int,
+        size: Int,
+        words: String? = nil
+    ) async throws -> Page? {
+        guard var products = try await readers.products(for: reader) else { return nil }
+        if let words {
+            let found = try await database.read { try EditionStore.products(withWords: words, in: $0) }
+            products = products.filter { found.contains($0.id) }
+        }
         let wanted = products.dropFirst((number - 1) * size).prefix(size).map(\.id)
         let editions = try await database.read { transaction in
             try wanted.compactMap { try EditionStore.edition(product: $0, in: transaction) }

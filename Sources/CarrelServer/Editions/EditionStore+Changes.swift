@@ -35,9 +35,9 @@ extension EditionStore {
     /// Puts other content into the title's row.
     static func setContent(_ title: Title, sourceHash: [UInt8], mediaBlob: String, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .text(title.id), .text(title.kind.rawValue), .text(ifPresent: title.metadata.isbn?.description), .blob(sourceHash),
+            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description), .blob(sourceHash),
             .text(title.metadata.title), .text(TitleStore.metadataText(title.metadata)), .text(mediaBlob),
-            .text(ifPresent: title.cover?.blob), .text(ifPresent: title.cover?.mediaType),
+            SQLValue(title.cover?.blob), SQLValue(title.cover?.mediaType),
         ]
         _ = try transaction.run(setContent, values)
     }

@@ -69,6 +69,14 @@ package enum EditionStore {
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $10 OFFSET $11
         """
     )
+    /// The products of what is published and has these words.
+    static let productsWithWords = SQL(
+        """
+        SELECT product_id FROM editions
+        WHERE state = 'published' AND search_text LIKE $1 ESCAPE '!' AND search_text LIKE $2 ESCAPE '!'
+            AND search_text LIKE $3 ESCAPE '!' AND search_text LIKE $4 ESCAPE '!'
+        """
+    )
     /// How many there are of each kind, price and language.
     static let counts = SQL(
         """
@@ -102,7 +110,8 @@ package enum EditionStore {
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, mark, insert, update, setContent, byProduct, byTitle, list, search, counts, insertResource, deleteResources,
+        products, mark, insert, update, setContent, byProduct, byTitle, list, search, productsWithWords, counts, insertResource,
+        deleteResources,
         resource, resources, setSample,
     ]
 

@@ -6,10 +6,17 @@ import CarrelThreads
 
 /// Editions that are being downloaded, with their files open. What is known of one is believed for a second.
 final class OpenEditions: Sendable {
-    struct Opened: Sendable {
+    /// Shared by requests: a copy of so many fields for each would cost.
+    final class Opened: Sendable {
         let edition: Edition
         let file: OpenFile
         fileprivate let readAt: Instant
+
+        fileprivate init(edition: Edition, file: OpenFile, readAt: Instant) {
+            self.edition = edition
+            self.file = file
+            self.readAt = readAt
+        }
     }
 
     private struct ResourceKey: Hashable, Sendable {
@@ -32,10 +39,10 @@ final class OpenEditions: Sendable {
     private static let resourceLimit = 20_000
 
     private let database: any Database
-    private let blobs: any BlobStore
+    private let blobs: ColdBlobs
     private let state = Locked(State())
 
-    init(database: any Database, blobs: any BlobStore) {
+    init(database: any Database, blobs: ColdBlobs) {
         self.database = database
         self.blobs = blobs
     }
@@ -51,8 +58,7 @@ final class OpenEditions: Sendable {
         if let known, known.edition.mediaBlob == edition.mediaBlob {
             file = known.file
         } else {
-            let blob = try blobs.open(try BlobID(stored: edition.mediaBlob))
-            file = try withExtendedLifetime(blob) { try OpenFile(duplicating: blob.descriptor) }
+            file = try await blobs.file(edition.mediaBlob)
         }
         let opened = Opened(edition: edition, file: file, readAt: now)
         state.withLock { if $0.changes == changes { $0.editions.insert(opened, for: productID, cost: 1) } }

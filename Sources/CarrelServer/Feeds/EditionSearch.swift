@@ -18,12 +18,17 @@ struct EditionSearch: Sendable, Equatable {
 
     /// The first nine parameters of the statements.
     fileprivate var values: [SQLValue] {
-        var patterns = words.split(whereSeparator: \.isWhitespace).prefix(Self.wordLimit).map { SearchText.pattern(String($0)) }
-        while patterns.count < Self.wordLimit { patterns.append("%") }
-        return [
+        [
             .text(kind?.rawValue ?? ""), .text(price?.rawValue ?? ""), .text(language ?? ""),
             .text(SearchText.pattern(title)), .text(SearchText.pattern(author)),
-        ] + patterns.map { .text($0) }
+        ] + Self.patterns(of: words)
+    }
+
+    /// The words as four parameters of a statement.
+    fileprivate static func patterns(of words: String) -> [SQLValue] {
+        var patterns = words.split(whereSeparator: \.isWhitespace).prefix(wordLimit).map { SearchText.pattern(String($0)) }
+        while patterns.count < wordLimit { patterns.append("%") }
+        return patterns.map { .text($0) }
     }
 
     /// How many editions there are of one kind, price and language.
@@ -36,6 +41,11 @@ struct EditionSearch: Sendable, Equatable {
 }
 
 extension EditionStore {
+    /// The products of all published editions that have these words somewhere.
+    static func products(withWords words: String, in transaction: any Transaction) throws -> Set<String> {
+        Set(try transaction.rows(productsWithWords, EditionSearch.patterns(of: words)).map { try $0.text(0) })
+    }
+
     /// A page of what was found, the newest issue first.
     static func editions(
         _ search: EditionSearch,

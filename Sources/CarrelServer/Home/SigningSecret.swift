@@ -1,5 +1,6 @@
 package import CarrelBytes
 package import CarrelCrypto
+import CarrelStore
 
 /// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
 package struct SigningSecret: Sendable {
@@ -42,6 +43,45 @@ package struct SigningSecret: Sendable {
     /// others, and never with a forgotten secret.
     static func freeID(beside taken: Set<UInt8>, after newest: UInt8) -> UInt8? {
         (1...255).map { UInt8((Int(newest) + $0 - 1) % 255 + 1) }.first { !taken.contains($0) }
+    }
+
+    /// What came of a rotation.
+    package struct Rotation: Sendable, Equatable {
+        /// The id of the new secret.
+        package let id: UInt8
+        /// When it begins to sign.
+        package let signsFrom: Instant
+        /// How many secrets were forgotten.
+        package let forgotten: Int
+    }
+
+    /// Puts a new secret beside those of its purpose, and forgets the dead among them.
+    ///
+    /// - Parameters:
+    ///   - wrapped: what the database keeps of the new one.
+    ///   - signsFrom: when it begins to sign.
+    ///   - purpose: what it signs.
+    ///   - known: all that there are.
+    ///   - dead: those of them that nothing needs any more.
+    ///   - full: what to say when every id is taken by one that may still be needed.
+    ///   - transaction: in which it is done.
+    /// - Returns: its id, and how many were forgotten.
+    /// - Throws: ``ServerError`` `conflict` with `full`.
+    static func replace(
+        with wrapped: MasterKeyring.Wrapped,
+        signsFrom: Instant,
+        _ purpose: SecretStore.Signing,
+        known: [SigningSecret],
+        dead: [SigningSecret],
+        full: String,
+        in transaction: any Transaction
+    ) throws -> Rotation {
+        let newest = known.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        let taken = Set(known.map(\.id)).subtracting(dead.map(\.id))
+        guard let id = freeID(beside: taken, after: newest?.id ?? 0) else { throw ServerError(.conflict, full) }
+        for old in dead { try SecretStore.delete(SecretStore.name(purpose, old.id), in: transaction) }
+        try SecretStore.insert(SecretStore.name(purpose, id), wrapped, in: transaction)
+        return Rotation(id: id, signsFrom: signsFrom, forgotten: dead.count)
     }
 
     /// What the database keeps of a new secret, before it is wrapped.

@@ -10,10 +10,13 @@ package import CarrelStore
 package struct Listening: Sendable {
     let database: any Database
     let clock: any WallClock
+    /// How many intervals of an order are kept: the newest. 100,000 are 270 hours in pieces of ten seconds.
+    private let kept: Int
 
-    package init(database: any Database, clock: any WallClock) {
+    package init(database: any Database, clock: any WallClock, kept: Int = 100_000) {
         self.database = database
         self.clock = clock
+        self.kept = kept
     }
 
     /// What became of a report.
@@ -32,14 +35,20 @@ package struct Listening: Sendable {
 
     /// Takes a report: good elements are kept, each bad one is named. All in one transaction, durable when it returns.
     ///
-    /// - Parameter elements: the report's elements in order: an interval, or why it could not be read.
+    /// - Parameters:
+    ///   - elements: the report's elements in order: an interval, or why it could not be read.
+    ///   - account: whose orders it may be of, those of others being as good as unknown; nil where an order's id is enough.
     /// - Returns: what was taken and what was not.
     /// - Throws: when the database does not take the report; nothing of it is kept then.
-    package func record(_ elements: [Result<ListeningInterval, ListeningInterval.Refusal>]) async throws -> Outcome {
+    package func record(
+        _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
+        of account: String? = nil
+    ) async throws -> Outcome {
         let now = clock.now
         return try await database.write { transaction in
             var outcome = Outcome()
             var known: [String: (Order, Int64)?] = [:]
+            var fresh: [String: Int] = [:]
             for (index, element) in elements.enumerated() {
                 do {
                     let interval = try element.get()
@@ -47,12 +56,12 @@ package struct Listening: Sendable {
                     if known[interval.orderID] == nil {
                         known[interval.orderID] = try ListeningStore.order(interval.orderID, in: transaction)
                     }
-                    guard case (let order, let duration)?? = known[interval.orderID] else {
-                        throw ListeningInterval.Refusal.unknownOrder
-                    }
-                    try interval.validate(against: order, durationMS: duration)
+                    guard case (let order, let duration)?? = known[interval.orderID], account == nil || account == order.accountID
+                    else { throw ListeningInterval.Refusal.unknownOrder }
+                    try interval.validate(against: order, durationMS: duration, at: now)
                     if try ListeningStore.insert(interval, receivedAt: now, in: transaction) {
                         outcome.accepted += 1
+                        fresh[order.id, default: 0] += 1
                     } else {
                         outcome.duplicates += 1
                     }
@@ -60,6 +69,10 @@ package struct Listening: Sendable {
                 } catch let refusal as ListeningInterval.Refusal {
                     outcome.rejected.append(.init(index: index, code: refusal))
                 }
+            }
+            // Counting takes as long as there are intervals, so one report in many does it, the more likely the more it brought.
+            for (order, count) in fresh where Int.random(in: 0..<max(1, kept / 100)) < count {
+                try ListeningStore.trim(order: order, to: kept, in: transaction)
             }
             return outcome
         }
@@ -93,11 +106,16 @@ package struct Listening: Sendable {
         try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
     }
 
-    /// The intervals of an order, newest first.
-    package func history(_ orderID: String, limit: Int) async throws -> [ListeningInterval] {
+    /// A page of the intervals of an order, newest first, and where the next one begins; nil after the last.
+    func history(
+        _ orderID: String,
+        after mark: IntervalMark? = nil,
+        limit: Int
+    ) async throws -> (intervals: [ListeningInterval], next: IntervalMark?) {
         try await database.read { transaction in
             guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
-            return try ListeningStore.history(order: orderID, limit: limit, in: transaction)
+            let page = try ListeningStore.history(order: orderID, after: mark, limit: limit, in: transaction)
+            return (page.map(\.interval), page.count == limit ? page.last?.mark : nil)
         }
     }
 }

@@ -40,6 +40,8 @@ package struct ListeningInterval: Sendable, Hashable {
     static let longest = Duration.seconds(24 * 3600)
     /// Seconds by which a position may pass the end of the title: players round, and files differ by a little.
     static let positionSlack: Int64 = 60
+    /// For how long after an order's end its intervals are taken.
+    static let lateness = Duration.seconds(90 * 24 * 3600)
     /// By how much a device's clock may be ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
 
@@ -87,11 +89,11 @@ package struct ListeningInterval: Sendable, Hashable {
 
     /// Checks against the order and its title.
     ///
-    /// An order that has ended still takes what began before its end: apps report late.
-    func validate(against order: Order, durationMS: Int64) throws(Refusal) {
+    /// An order that has ended still takes what began before its end, for a while: apps report late.
+    func validate(against order: Order, durationMS: Int64, at now: Instant) throws(Refusal) {
         let last = (durationMS + 999) / 1000 + Self.positionSlack
         guard startPosition <= last, endPosition <= last else { throw .positionOutOfRange }
-        if let end = order.end, startUTC >= end { throw .orderEnded }
+        if let end = order.end, startUTC >= end || now - end > Self.lateness { throw .orderEnded }
     }
 
     /// When the interval ended for the purpose of ordering: a device's clock cannot pin the position in the future.

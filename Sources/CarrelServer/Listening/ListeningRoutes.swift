@@ -22,8 +22,10 @@ struct ListeningRoutes {
         router.on(.get, "v2/states/history/{order}{/}", secret: ["order"]) { request, parameters in
             let id = try await admitted(request, parameters)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 50
-            let intervals = try await listening.history(id, limit: limit).map(Self.json)
-            return .json(["intervals": .array(intervals)])
+            let page = try await listening.history(id, after: try IntervalMark(request.query["after"]), limit: limit)
+            var answer: JSONObject = ["intervals": .array(page.intervals.map(Self.json))]
+            if let next = page.next { answer["next"] = .string(next.text) }
+            return .json(JSON.object(answer))
         }
     }
 
@@ -44,14 +46,18 @@ struct ListeningRoutes {
         guard report.count <= Self.elementLimit else {
             throw HTTPError(.contentTooLarge, "request.too-large", "a report holds at most \(Self.elementLimit) intervals")
         }
-        var elements = report.map { element in
+        let elements = report.map { element in
             Result { () throws(ListeningInterval.Refusal) in try ListeningInterval(json: element) }
         }
-        if streaming.settings.access == .session { elements = try await owned(elements, request) }
-        let outcome = try await listening.record(elements)
+        let account = streaming.settings.access == .session ? try await callers.reader(request, scope: .sync).id : nil
+        let outcome = try await listening.record(elements, of: account)
         if outcome.accepted > 0 { activity.count(.positions, outcome.accepted) }
         let now = streaming.clock.now
-        for order in outcome.orders { streaming.leases.touch(order, request.listener, at: now) }
+        if let account {
+            streaming.leases.touch(account, request.sessionDigest ?? request.listener, at: now)
+        } else {
+            for order in outcome.orders { streaming.leases.touch(order, request.listener, at: now) }
+        }
         return .json([
             "accepted": .integer(outcome.accepted),
             "duplicates": .integer(outcome.duplicates),
@@ -61,26 +67,6 @@ struct ListeningRoutes {
                 }
             ),
         ])
-    }
-
-    /// Where orders are not capabilities, those of other accounts are as good as unknown.
-    private func owned(
-        _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
-        _ request: HTTPRequest
-    ) async throws -> [Result<ListeningInterval, ListeningInterval.Refusal>] {
-        let account = try await callers.reader(request, scope: .sync)
-        let now = streaming.clock.now
-        var owned: [Result<ListeningInterval, ListeningInterval.Refusal>] = []
-        for element in elements {
-            if case .success(let interval) = element {
-                let order = try await streaming.grants.grant(interval.orderID, at: now)?.order
-                owned.append(order?.accountID == account.id ? element : .failure(.unknownOrder))
-            } else {
-                owned.append(element)
-            }
-        }
-        if let session = request.sessionDigest { streaming.leases.touch(account.id, session, at: now) }
-        return owned
     }
 
     private func latest(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
@@ -94,8 +80,8 @@ struct ListeningRoutes {
         }
         var response = HTTPResponse.json([
             "LastUpdated": .string(position.lastUpdated.description),
-            "Position": .number(JSONNumber(position.seconds)),
-            "PositionMs": .number(JSONNumber(position.exactMilliseconds)),
+            "Position": .integer(position.seconds),
+            "PositionMs": .integer(position.exactMilliseconds),
             "DeviceId": .init(position.deviceID),
             "DeviceName": .init(position.deviceName),
         ])
@@ -108,12 +94,12 @@ struct ListeningRoutes {
         [
             "startUtc": .string(interval.startUTC.description),
             "endUtc": .string(interval.endUTC.description),
-            "startPosition": .number(JSONNumber(interval.startPosition)),
-            "endPosition": .number(JSONNumber(interval.endPosition)),
-            "positionMs": interval.endPositionMS.map { .number(JSONNumber($0)) } ?? .null,
+            "startPosition": .integer(interval.startPosition),
+            "endPosition": .integer(interval.endPosition),
+            "positionMs": interval.endPositionMS.map { JSON.integer($0) } ?? .null,
             "deviceId": .init(interval.deviceID),
             "deviceName": .init(interval.deviceName),
-            "speed": interval.speed.map { .number(JSONNumber($0)) } ?? .null,
+            "speed": interval.speed.map { JSON.real($0) } ?? .null,
         ]
     }
 }

@@ -37,9 +37,19 @@ package enum ListeningStore {
     )
     static let history = SQL(
         """
-        SELECT order_id, start_utc, end_utc, start_position, end_position, end_position_ms, device_id, device_name, speed
-        FROM intervals WHERE order_id = $1
+        SELECT order_id, start_utc, end_utc, start_position, end_position, end_position_ms, device_id, device_name, speed,
+            effective_end
+        FROM intervals
+        WHERE order_id = $1 AND (effective_end, start_utc, end_position, end_utc, start_position) < ($3, $4, $5, $6, $7)
         ORDER BY effective_end DESC, start_utc DESC, end_position DESC, end_utc DESC, start_position DESC LIMIT $2
+        """
+    )
+    static let count = SQL("SELECT count(*) FROM intervals WHERE order_id = $1")
+    static let deleteOldest = SQL(
+        """
+        DELETE FROM intervals WHERE order_id = $1 AND (start_utc, end_utc, start_position, end_position) IN (
+            SELECT start_utc, end_utc, start_position, end_position FROM intervals WHERE order_id = $1
+            ORDER BY effective_end, start_utc, end_position, end_utc, start_position LIMIT $2)
         """
     )
 
@@ -50,7 +60,7 @@ package enum ListeningStore {
         """
     )
 
-    package static let statements = [titlesHeard, orderAndDuration, insert, latest, latestOfTitle, history]
+    package static let statements = [titlesHeard, orderAndDuration, insert, latest, latestOfTitle, history, count, deleteOldest]
 
     /// The order and the duration of its title in milliseconds; nil also where its reader was erased, of whom nothing is kept.
     static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {
@@ -62,8 +72,8 @@ package enum ListeningStore {
         let values: [SQLValue] = [
             .text(interval.orderID), .instant(interval.startUTC), .instant(interval.endUTC), .integer(interval.startPosition),
             .integer(interval.endPosition), .instant(interval.effectiveEnd(received: receivedAt)), .instant(receivedAt),
-            interval.endPositionMS.map { .integer($0) } ?? .null, .text(ifPresent: interval.deviceID),
-            .text(ifPresent: interval.deviceName), interval.speed.map { .real($0) } ?? .null,
+            interval.endPositionMS.map { .integer($0) } ?? .null, SQLValue(interval.deviceID),
+            SQLValue(interval.deviceName), interval.speed.map { .real($0) } ?? .null,
         ]
         return try transaction.run(insert, values) == 1
     }
@@ -92,8 +102,20 @@ package enum ListeningStore {
         )
     }
 
-    static func history(order: String, limit: Int, in transaction: any Transaction) throws -> [ListeningInterval] {
-        try transaction.rows(history, [.text(order), .integer(Int64(limit))]).map { row in
+    /// Deletes the oldest intervals of an order that has more than `limit`.
+    static func trim(order: String, to limit: Int, in transaction: any Transaction) throws {
+        let excess = try (transaction.row(count, [.text(order)])?.integer(0) ?? 0) - Int64(limit)
+        if excess > 0 { _ = try transaction.run(deleteOldest, [.text(order), .integer(excess)]) }
+    }
+
+    static func history(
+        order: String,
+        after mark: IntervalMark?,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> [(interval: ListeningInterval, mark: IntervalMark)] {
+        let values: [SQLValue] = [.text(order), .integer(Int64(limit))]
+        return try transaction.rows(history, values + (mark ?? .newest).columns.map { .integer($0) }).map { row in
             var interval = ListeningInterval(
                 orderID: try row.text(0),
                 startUTC: try row.instant(1),
@@ -105,7 +127,8 @@ package enum ListeningStore {
             interval.deviceID = try row.textIfPresent(6)
             interval.deviceName = try row.textIfPresent(7)
             interval.speed = try row.realIfPresent(8)
-            return interval
+            let columns = [try row.integer(9)] + (try [1, 4, 2, 3].map { try row.integer($0) })
+            return (interval, IntervalMark(columns: columns))
         }
     }
 }

@@ -42,11 +42,27 @@ package final class Activity: Sendable {
     private static let reasonLimit = 32
 
     private let clock: any WallClock
-    private let rings: Locked<[Step: [Slot?]]>
+    private let rings: Locked<Rings>
+
+    /// The slots of each step, changed in place.
+    private struct Rings {
+        var minutes = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.minute.kept)
+        var hours = Array(repeating: Slot(at: Instant(milliseconds: .min)), count: Step.hour.kept)
+
+        subscript(step: Step) -> [Slot] {
+            get { step == .minute ? minutes : hours }
+            _modify {
+                switch step {
+                case .minute: yield &minutes
+                case .hour: yield &hours
+                }
+            }
+        }
+    }
 
     package init(clock: any WallClock) {
         self.clock = clock
-        rings = Locked(Dictionary(uniqueKeysWithValues: Step.allCases.map { ($0, Array(repeating: nil, count: $0.kept)) }))
+        rings = Locked(Rings())
     }
 
     package func count(_ series: Series, _ amount: Int = 1) {
@@ -67,10 +83,8 @@ package final class Activity: Sendable {
                 let number = now / step.milliseconds
                 let place = Int(number % Int64(step.kept))
                 let at = Instant(milliseconds: number * step.milliseconds)
-                var slot = rings[step]?[place] ?? Slot(at: at)
-                if slot.at != at { slot = Slot(at: at) }
-                body(&slot)
-                rings[step]?[place] = slot
+                if rings[step][place].at != at { rings[step][place] = Slot(at: at) }
+                body(&rings[step][place])
             }
         }
     }
@@ -82,8 +96,8 @@ package final class Activity: Sendable {
         return (0..<Int64(min(max(1, count), step.kept))).reversed().map { back in
             let at = Instant(milliseconds: (current - back) * step.milliseconds)
             let place = Int((current - back) % Int64(step.kept))
-            guard let slot = rings[step]?[place], slot.at == at else { return Slot(at: at) }
-            return slot
+            let slot = rings[step][place]
+            return slot.at == at ? slot : Slot(at: at)
         }
     }
 }

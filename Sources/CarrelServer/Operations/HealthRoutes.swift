@@ -50,7 +50,7 @@ struct HealthRoutes {
             "now": .string(clock.now.description),
             "database": [
                 "engine": .string("\(database.engine)"), "answers": .bool(unsealed != nil),
-                "milliseconds": .number(JSONNumber((milliseconds * 100).rounded() / 100)),
+                "milliseconds": .real((milliseconds * 100).rounded() / 100),
                 "schema": .integer(Schema.migrations.count),
             ],
             "queues": [

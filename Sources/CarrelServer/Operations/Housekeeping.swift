@@ -2,7 +2,7 @@ package import CarrelBytes
 package import CarrelStore
 
 /// Removes what nothing asks for any more: sessions and links that have expired, counters of attempts to sign in, networks that
-/// nobody signs in from. No request waits for it: it runs on its own, a little at a time.
+/// nobody signs in from, sign-ins at a provider that were used up, what systems upstream said long ago. No request waits for it: it runs on its own, a little at a time.
 package struct Housekeeping: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -38,6 +38,11 @@ package struct Housekeeping: Sendable {
         count += try await inBatches {
             try ThrottleStore.removeNetworks(before: now - SignInThrottle.successMemory, limit: $0, in: $1)
         }
+        count += try await inBatches { try SignOnStore.removeUsed(at: now, limit: $0, in: $1) }
+        count += try await inBatches { try StaffStore.removeOldLinks(at: now, limit: $0, in: $1) }
+        count += try await inBatches { try UpstreamStore.removeOldTokens(at: now, limit: $0, in: $1) }
+        count += try await inBatches { try UpstreamStore.removeOldAccounts(at: now, limit: $0, in: $1) }
+        count += try await inBatches { try UpstreamStore.removeOldGrants(at: now, limit: $0, in: $1) }
         var surplus = try await database.read { try ThrottleStore.count(in: $0) } - counterLimit
         while surplus > 0 {
             let part = min(surplus, Self.batch)

@@ -24,30 +24,44 @@ package enum OrderStore {
     )
     static let withKey = SQL(
         """
-        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at,
-            master_version, wrapped_key
-        FROM orders WHERE id = $1
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.suspended_at,
+            orders.master_version, orders.wrapped_key
+        FROM orders JOIN accounts ON accounts.id = orders.account_id WHERE orders.id = $1
         """
+    )
+    static let live = SQL(
+        "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
     )
     static let update = SQL("UPDATE orders SET state = $2, ended_at = $3 WHERE id = $1")
     static let activate = SQL("UPDATE orders SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'ready'")
+    // Each kind of list has a statement of its own: with "$1 = '' OR …" no index is of use.
     static let list = SQL(
         """
         SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
             orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
         FROM orders JOIN accounts ON accounts.id = orders.account_id
-        WHERE ($1 = '' OR accounts.name = $1) AND ($2 = '' OR orders.title_id = $2) AND ($3 = '' OR orders.number = $3)
-            AND (orders.created_at, orders.id) > ($4, $5)
-        ORDER BY orders.created_at, orders.id LIMIT $6
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3)
+        ORDER BY orders.created_at, orders.id LIMIT $4
         """
     )
-    static let listNewest = SQL(
+    static let listOfAccount = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM accounts JOIN orders ON orders.account_id = accounts.id
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3) AND accounts.name = $5
+        ORDER BY orders.created_at, orders.id LIMIT $4
+        """
+    )
+    static let listOfNumber = SQL(
         """
         SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
             orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
         FROM orders JOIN accounts ON accounts.id = orders.account_id
-        WHERE ($1 = '' OR accounts.name = $1) AND ($2 = '' OR orders.title_id = $2) AND ($3 = '' OR orders.number = $3)
-        ORDER BY orders.created_at DESC, orders.id DESC LIMIT $4
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3) AND orders.number = $5
+            AND ($6 = '' OR accounts.name = $6)
+        LIMIT $4
         """
     )
     static let keysUnderOtherMaster = SQL(
@@ -56,13 +70,13 @@ package enum OrderStore {
     static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
 
     package static let statements = [
-        insert, byID, byNumber, withKey, update, activate, list, listNewest, keysUnderOtherMaster, rewrap,
+        insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, keysUnderOtherMaster, rewrap,
     ]
 
     /// Whether the order was inserted; false when its number is taken.
     static func insert(_ order: Order, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws -> Bool {
         let values: [SQLValue] = [
-            .text(order.id), .text(ifPresent: order.number), .text(order.accountID), .text(order.titleID),
+            .text(order.id), SQLValue(order.number), .text(order.accountID), .text(order.titleID),
             .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
             .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
         ]
@@ -77,9 +91,18 @@ package enum OrderStore {
         try transaction.row(byNumber, [.text(number)]).map(order)
     }
 
-    static func orderAndKey(id: String, in transaction: any Transaction) throws -> (Order, MasterKeyring.Wrapped)? {
+    /// What streaming needs of an order; nil when there is no such order.
+    static func grant(id: String, in transaction: any Transaction) throws -> (
+        order: Order, isSuspended: Bool, key: MasterKeyring.Wrapped
+    )? {
         guard let row = try transaction.row(withKey, [.text(id)]) else { return nil }
-        return (try order(row), MasterKeyring.Wrapped(masterVersion: try row.integer(11), bytes: try row.blob(12)))
+        let key = MasterKeyring.Wrapped(masterVersion: try row.integer(12), bytes: try row.blob(13))
+        return (try order(row), try row.instantIfPresent(11) != nil, key)
+    }
+
+    /// The orders of an account that can be listened to, now or later.
+    static func live(ofAccount account: String, at now: Instant, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(live, [.text(account), .instant(now)]).map { try $0.text(0) }
     }
 
     static func update(_ order: Order, in transaction: any Transaction) throws {
@@ -91,10 +114,20 @@ package enum OrderStore {
     }
 
     static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
-        let which: [SQLValue] = [.text(filter.account ?? ""), .text(filter.titleID ?? ""), .text(filter.number ?? "")]
-        let after: [SQLValue] = [.integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? "")]
-        let values = which + (filter.newestFirst ? [] : after) + [.integer(Int64(filter.limit))]
-        return try transaction.rows(filter.newestFirst ? listNewest : list, values).map { (try order($0), try $0.text(11)) }
+        let values: [SQLValue] = [
+            .text(filter.titleID ?? ""), .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
+            .integer(Int64(filter.limit)),
+        ]
+        let (number, account) = (filter.number ?? "", filter.account ?? "")
+        let rows =
+            if !number.isEmpty {
+                try transaction.rows(listOfNumber, values + [.text(number), .text(account)])
+            } else if !account.isEmpty {
+                try transaction.rows(listOfAccount, values + [.text(account)])
+            } else {
+                try transaction.rows(list, values)
+            }
+        return try rows.map { (try order($0), try $0.text(11)) }
     }
 
     /// Some of the wrapped keys that are not under the master key of `version`.

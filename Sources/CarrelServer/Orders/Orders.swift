@@ -142,8 +142,6 @@ package final class Orders: Sendable {
         /// The last order of the page before, by creation time and id.
         package var after: (Instant, String)?
         package var limit: Int
-        /// Newest first, from the newest on: `after` does not count then.
-        package var newestFirst = false
 
         package init(account: String? = nil, titleID: String? = nil, number: String? = nil, limit: Int = 100) {
             self.account = account
@@ -153,7 +151,7 @@ package final class Orders: Sendable {
         }
     }
 
-    /// The orders that pass the filter, oldest first unless it says otherwise, with the names of their accounts.
+    /// The orders that pass the filter, oldest first, with the names of their accounts.
     package func list(_ filter: Filter) async throws -> [(order: Order, account: String)] {
         try await database.read { try OrderStore.list(filter, in: $0) }
     }
@@ -210,10 +208,10 @@ package final class Orders: Sendable {
         return order
     }
 
-    /// The order with its content key, for the streaming routes.
-    package func grant(_ id: String) async throws -> (order: Order, key: Secret)? {
-        guard let found = try await database.read({ try OrderStore.orderAndKey(id: id, in: $0) }) else { return nil }
-        return (found.0, try master.unwrap(found.1))
+    /// The order with its content key, and whether its account is suspended, for the streaming routes.
+    package func grant(_ id: String) async throws -> (order: Order, isSuspended: Bool, key: Secret)? {
+        guard let found = try await database.read({ try OrderStore.grant(id: id, in: $0) }) else { return nil }
+        return (found.order, found.isSuspended, try master.unwrap(found.key))
     }
 
     static let unknown = ServerError(.notFound, "there is no such order")

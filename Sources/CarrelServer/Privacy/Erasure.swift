@@ -68,7 +68,7 @@ extension PersonalDataStore {
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [String] {
-        let ended = try transaction.rows(liveOrders, [.text(account), .instant(now)]).map { try $0.text(0) }
+        let ended = try OrderStore.live(ofAccount: account, at: now, in: transaction)
         for statement in [revokeOrders, endSubscriptions, endPurchases] {
             _ = try transaction.run(statement, [.text(account), .instant(now)])
         }

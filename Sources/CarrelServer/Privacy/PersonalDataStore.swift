@@ -73,7 +73,7 @@ package enum PersonalDataStore {
     static let auditOfThing = SQL(
         """
         SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
-        WHERE subject = $1 AND actor <> $2 AND (at, id) > ($3, $4) ORDER BY at, id LIMIT $5
+        WHERE subject = $1 AND action <> 'edition.credentials' AND actor <> $2 AND (at, id) > ($3, $4) ORDER BY at, id LIMIT $5
         """
     )
 
@@ -90,9 +90,6 @@ package enum PersonalDataStore {
     static let deleteStorePurchases = SQL("DELETE FROM store_purchases WHERE account_id = $1")
     static let deleteIdentities = SQL("DELETE FROM identities WHERE account_id = $1")
     static let deleteDevices = SQL("DELETE FROM devices WHERE account_id = $1")
-    static let liveOrders = SQL(
-        "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
-    )
     static let revokeOrders = SQL(
         """
         UPDATE orders SET state = 'revoked', ended_at = COALESCE(ended_at, $2)
@@ -119,7 +116,7 @@ package enum PersonalDataStore {
     package static let statements = [
         account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, auditOfThing, deleteIntervals,
         storePurchases, storeTransactions, deleteStoreTransactions, deleteStorePurchases, deleteBookmarks, deleteIdentities,
-        deleteDevices, liveOrders, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
+        deleteDevices, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
     ]
 
     /// How many rows are read at a time of what can be many.
@@ -213,7 +210,7 @@ package enum PersonalDataStore {
                 "receivedAt": .init(try row.instant(4)),
                 "positionMs": try row.integerIfPresent(5).map { .integer($0) } ?? .null,
                 "deviceId": .init(try row.textIfPresent(6)), "deviceName": .init(try row.textIfPresent(7)),
-                "speed": try row.realIfPresent(8).map { .number(JSONNumber($0)) } ?? .null,
+                "speed": try row.realIfPresent(8).map { .real($0) } ?? .null,
             ]
             return (item, try (0..<4).map { .integer(try row.integer($0)) })
         }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelHTTP
 import CarrelReceipts
 import CarrelSubscription
@@ -32,15 +33,13 @@ struct ReceiptValidator {
     private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard source.receipts.settings.verifier != nil else { throw Receipts.off }
         let bytes = try await request.body.collect(upTo: Self.bodyLimit)
-        let texts = String(validating: bytes, as: UTF8.self).map { ReceiptSource.texts(in: $0) } ?? []
-        guard !texts.isEmpty else { return refusal(.malformed) }
-        let checked = try await source.receipts.check(texts)
+        guard let checked = try await check(bytes) else { return refusal(.malformed) }
         guard checked.contains(where: { (try? $0.get()) != nil }) else { return refusal(Self.status(of: checked)) }
         guard let holdings = try await source.holdings(checked) else { return refusal(.notAuthenticated) }
         let asked = Self.parameters.lazy.compactMap { request.query[$0] }.first { !$0.isEmpty }
         let productID = asked ?? holdings.lazy.flatMap(\.purchases).first?.productID ?? ""
         let caller = Actor(Actor.nobody, requestID: request.id)
-        let answer = try await service.credentials(for: productID, caller: caller) {
+        let answer = try await service.credentials(for: productID, caller: caller) { _ in
             // As of now: the store may just have told us of a refund.
             guard let holdings = try await source.holdings(checked) else { return .notRecognised }
             return try await source.decision(on: productID, holdings)
@@ -48,6 +47,19 @@ struct ReceiptValidator {
         if case .refused("expired", _) = answer { return refusal(.expired) }
         return Self.xml(answer.write())
     }
+
+    /// What the store gave an app: signed transactions, or an app's receipt as it is or in base 64; nil for what is neither.
+    private func check(_ bytes: [UInt8]) async throws -> [Receipts.Checked]? {
+        if bytes.first == Self.sequence { return try await source.receipts.check(receipt: bytes) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        let texts = ReceiptSource.texts(in: text)
+        if !texts.isEmpty { return try await source.receipts.check(texts) }
+        guard let receipt = Base64.decode(text.filter { !$0.isWhitespace }), receipt.first == Self.sequence else { return nil }
+        return try await source.receipts.check(receipt: receipt)
+    }
+
+    /// What every receipt begins with (ITU-T X.690 §8.9).
+    private static let sequence: UInt8 = 0x30
 
     private static func status(of checked: [Receipts.Checked]) -> Status {
         guard case .failure(let error)? = checked.first else { return .notAuthenticated }

@@ -42,6 +42,19 @@ package struct Receipts: Sendable {
         }
     }
 
+    /// Checks an app's receipt (PKCS #7): what was bought in the app, or the one reason why none of it counts.
+    func check(receipt bytes: [UInt8]) async throws -> [Checked] {
+        guard let verifier = settings.verifier else { throw Self.off }
+        let now = clock.now
+        return try await threads.run {
+            do throws(ReceiptError) {
+                return try verifier.receipt(bytes, at: now).map { .success($0) }
+            } catch {
+                return [.failure(error)]
+            }
+        }
+    }
+
     /// Gives purchases to an account, one by one; each is refused or taken for itself.
     ///
     /// - Throws: ``ServerError`` `invalid` for too many of them, `notFound` where no store is configured.

@@ -135,8 +135,8 @@ struct Callers: Sendable {
     func readerIfAny(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account? {
         if let scope, request.basicCredentials != nil { return try await account(ofBasic: request, scope: scope) }
         if let account = try await signedIn(request) { return account }
-        guard let guestAccount else { return nil }
-        return try await accounts.find(named: guestAccount)
+        guard let guestAccount, let guest = try await accounts.find(named: guestAccount), !guest.isSuspended else { return nil }
+        return guest
     }
 
     /// The same, refusing a request that comes from nobody.

@@ -71,7 +71,7 @@ struct SignOn: Sendable {
         )
         let linking = Actor(Actor.nobody, requestID: requestID)
         return try await database.write { transaction in
-            guard try SignOnStore.useUp(hash, until: attempt.expiresAt, at: now, in: transaction) else {
+            guard try SignOnStore.useUp(hash, until: attempt.expiresAt, in: transaction) else {
                 return .refused("state")
             }
             guard let account = try Self.account(of: identity, fresh, at: now, in: transaction) else {

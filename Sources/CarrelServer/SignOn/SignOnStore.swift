@@ -24,10 +24,15 @@ package enum SignOnStore {
     static let useUp = SQL(
         "INSERT INTO used_sign_ons (id_hash, expires_at) VALUES ($1, $2) ON CONFLICT (id_hash) DO NOTHING"
     )
-    static let forgetUsed = SQL("DELETE FROM used_sign_ons WHERE expires_at <= $1")
+    static let removeUsed = SQL(
+        """
+        DELETE FROM used_sign_ons
+        WHERE id_hash IN (SELECT id_hash FROM used_sign_ons WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)
+        """
+    )
 
     package static let statements = [
-        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, useUp, forgetUsed,
+        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, useUp, removeUsed,
     ]
 
     /// Somebody at a provider who has an account here.
@@ -77,9 +82,13 @@ package enum SignOnStore {
     }
 
     /// Whether it was not used before.
-    static func useUp(_ hash: [UInt8], until end: Instant, at now: Instant, in transaction: any Transaction) throws -> Bool {
-        _ = try transaction.run(forgetUsed, [.instant(now)])
-        return try transaction.run(useUp, [.blob(hash), .instant(end)]) == 1
+    static func useUp(_ hash: [UInt8], until end: Instant, in transaction: any Transaction) throws -> Bool {
+        try transaction.run(useUp, [.blob(hash), .instant(end)]) == 1
+    }
+
+    /// Removes some of the sign-ins that could not be used any more anyway; returns how many.
+    static func removeUsed(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeUsed, [.instant(now), .integer(Int64(limit))])
     }
 
     /// What the subscriptions that groups give have before their ids.

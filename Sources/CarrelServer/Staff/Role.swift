@@ -24,7 +24,7 @@ package enum Role: String, Sendable, CaseIterable {
         case .service:
             [
                 .readAccounts, .changeAccounts, .readPlans, .changePlans, .changeHoldings, .readOrders, .changeOrders,
-                .readCatalog,
+                .readCatalog, .readHealth,
             ]
         case .reader: []
         }

@@ -29,11 +29,13 @@ package enum StaffStore {
     static let insertLink = SQL("INSERT INTO setup_links (token_hash, created_at, expires_at) VALUES ($1, $2, $3)")
     static let linkByHash = SQL("SELECT 1 FROM setup_links WHERE token_hash = $1 AND expires_at > $2")
     static let deleteLinks = SQL("DELETE FROM setup_links")
-    static let deleteOldLinks = SQL("DELETE FROM setup_links WHERE expires_at <= $1")
+    static let removeOldLinks = SQL(
+        "DELETE FROM setup_links WHERE token_hash IN (SELECT token_hash FROM setup_links WHERE expires_at <= $1 LIMIT $2)"
+    )
 
     package static let statements = [
         roleByID, updateRole, members, owners, insertSession, sessionByHash, deleteSessions, insertLink,
-        linkByHash, deleteLinks, deleteOldLinks,
+        linkByHash, deleteLinks, removeOldLinks,
     ]
 
     /// What an account is; nil when there is none.
@@ -83,8 +85,12 @@ package enum StaffStore {
     }
 
     static func insertLink(_ hash: [UInt8], created: Instant, expires: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(deleteOldLinks, [.instant(created)])
         _ = try transaction.run(insertLink, [.blob(hash), .instant(created), .instant(expires)])
+    }
+
+    /// Removes some of the links that open nothing any more; returns how many.
+    static func removeOldLinks(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOldLinks, [.instant(now), .integer(Int64(limit))])
     }
 
     static func hasLink(_ hash: [UInt8], at now: Instant, in transaction: any Transaction) throws -> Bool {

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelPackager
-package import CarrelStore
+import CarrelStore
 import CarrelThreads
 
 /// The media of a title, ready to be cut into segments.
@@ -17,10 +17,7 @@ final class StreamMedia: SegmentInput {
     }
 
     func read(at offset: Int64, into out: inout OutputRawSpan) throws {
-        let left = blob.byteCount - offset
-        if Int64(out.freeCapacity) <= left { return try blob.read(at: offset, into: &out) }
-        guard left > 0 else { return }
-        for byte in try blob.bytes(at: offset, count: Int(left)) { out.append(byte) }
+        try blob.read(at: offset, into: &out)
     }
 
     /// Whether the range is in memory, as far as its last byte tells: reading it will not wait for a disk.
@@ -48,6 +45,8 @@ final class StreamMedia: SegmentInput {
 package final class Grants: Sendable {
     struct Grant: Sendable {
         var order: Order
+        /// Whether the operator has closed the order's account for the time being.
+        let isSuspended: Bool
         let key: Secret
         let media: StreamMedia
         fileprivate var readAt: Instant
@@ -71,10 +70,10 @@ package final class Grants: Sendable {
 
     private let orders: Orders
     private let database: any Database
-    private let blobs: any BlobStore
+    private let blobs: ColdBlobs
     private let state = Locked(State())
 
-    package init(orders: Orders, database: any Database, blobs: any BlobStore) {
+    init(orders: Orders, database: any Database, blobs: ColdBlobs) {
         self.orders = orders
         self.database = database
         self.blobs = blobs
@@ -85,15 +84,9 @@ package final class Grants: Sendable {
     func grant(_ id: String, at now: Instant) async throws -> Grant? {
         let (known, changes) = state.withLock { ($0.grants[id], $0.changes) }
         if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
-        let grant: Grant
-        if var known {
-            known.order = try await orders.find(id)
-            known.readAt = now
-            grant = known
-        } else {
-            guard let (order, key) = try await orders.grant(id) else { return nil }
-            grant = Grant(order: order, key: key, media: try await media(of: order.titleID), readAt: now)
-        }
+        guard let (order, isSuspended, key) = try await orders.grant(id) else { return nil }
+        let media = if let known { known.media } else { try await media(of: order.titleID) }
+        let grant = Grant(order: order, isSuspended: isSuspended, key: key, media: media, readAt: now)
         state.withLock { if $0.changes == changes { $0.grants.insert(grant, for: id, cost: 1) } }
         return grant
     }
@@ -103,11 +96,13 @@ package final class Grants: Sendable {
         guard let found = try await database.read({ try TitleStore.media(id: titleID, in: $0) }) else {
             throw ServerError(.home, "the title of an order is missing")
         }
-        let media = StreamMedia(
-            titleID: titleID,
-            index: try SegmentIndex(serialized: found.index.rawSpan),
-            blob: try blobs.open(try BlobID(stored: found.blob))
-        )
+        let media = try await blobs.run { blobs in
+            StreamMedia(
+                titleID: titleID,
+                index: try SegmentIndex(serialized: found.index.rawSpan),
+                blob: try blobs.open(try BlobID(stored: found.blob))
+            )
+        }
         state.withLock {
             $0.media.insert(media, for: titleID, cost: max(Self.mediaLimit / Self.openMedia, 4096 + media.index.segmentCount * 8))
         }

@@ -15,6 +15,9 @@ package final class Leases: Sendable {
         var sweepAt = Instant(milliseconds: 0)
     }
 
+    /// Listeners of one subject that are counted where any number may listen.
+    private static let noted = 1000
+
     /// Listeners at once; 0 means any number.
     private let limit: Int
     private let state = Locked(State())
@@ -33,25 +36,23 @@ package final class Leases: Sendable {
 
     /// Takes or renews the lease of `listener` on `subject`.
     package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
-        guard limit > 0 else { return .held }
-        return state.withLock { state -> Outcome in
+        state.withLock { state -> Outcome in
             Self.sweep(&state, at: now)
-            var held = state.listeners[subject] ?? [:]
-            if held[listener] == nil {
-                held = held.filter { now - $0.value < Self.life }
-                if held.count >= limit, let oldest = held.values.min() {
+            if state.listeners[subject]?[listener] == nil, let others = state.listeners[subject] {
+                let live = others.filter { now - $0.value < Self.life }
+                state.listeners[subject] = live
+                if live.count >= (limit > 0 ? limit : Self.noted), let oldest = live.values.min() {
+                    guard limit > 0 else { return .held }
                     return .refused(retryAfter: max(1, ((oldest + Self.life).milliseconds - now.milliseconds + 999) / 1000))
                 }
             }
-            held[listener] = now
-            state.listeners[subject] = held
+            state.listeners[subject, default: [:]][listener] = now
             return .held
         }
     }
 
     /// Renews the lease of a listener that already has one; takes none.
     package func touch(_ subject: String, _ listener: String, at now: Instant) {
-        guard limit > 0 else { return }
         state.withLock { state in
             guard state.listeners[subject]?[listener] != nil else { return }
             state.listeners[subject]?[listener] = now

@@ -50,7 +50,7 @@ struct StreamRoutes {
     private func playlist(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
         let now = streaming.clock.now
         let (grant, _, _) = try await admitted(request, parameters, at: now)
-        try Streaming.requireLive(grant.order, at: now)
+        try Streaming.requireLive(grant, at: now)
         guard let form = SegmentForm(rawValue: request.query["format"] ?? SegmentForm.transportStream.rawValue) else {
             throw ServerError(.invalid, "format is \"ts\" or \"packed\"")
         }
@@ -87,7 +87,7 @@ struct StreamRoutes {
                 extra: [("reason", "ticket")]
             )
         }
-        try Streaming.requireLive(grant.order, at: now)
+        try Streaming.requireLive(grant, at: now)
         // who only asks what is there listens to nothing: no lease, and the order stays as it is
         let listens = request.method != .head
         if listens { try streaming.requireLease(subject, listener, at: now) }
@@ -112,7 +112,9 @@ struct StreamRoutes {
     private func key(_ grant: Grants.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
         if activates, grant.order.state == .ready {
-            try Streaming.requireLive(try await streaming.orders.activate(grant.order.id), at: streaming.clock.now)
+            var grant = grant
+            grant.order = try await streaming.orders.activate(grant.order.id)
+            try Streaming.requireLive(grant, at: streaming.clock.now)
         }
         return HTTPResponse(
             .ok,

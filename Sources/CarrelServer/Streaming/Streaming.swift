@@ -1,6 +1,6 @@
 import CarrelStore
 import CarrelAudio
-package import CarrelBytes
+import CarrelBytes
 import CarrelCrypto
 import CarrelHLS
 import CarrelHTTP
@@ -16,7 +16,7 @@ package final class Streaming: Sendable {
     let leases: Leases
     let tickets: TicketKeyring
     let clock: any WallClock
-    private let coldReads = BlockingThreads(name: "cold-read", count: 4)
+    private let blobs: ColdBlobs
     private let templates = Locked(RecentlyUsed<TemplateKey, PlaylistTemplate>(limit: 64 << 20))
 
     private struct TemplateKey: Hashable, Sendable {
@@ -24,24 +24,35 @@ package final class Streaming: Sendable {
         let form: SegmentForm
     }
 
-    package init(
+    init(
         settings: StreamSettings,
         orders: Orders,
         grants: Grants,
         tickets: TicketKeyring,
+        blobs: ColdBlobs,
         clock: any WallClock
     ) {
         self.settings = settings
         self.orders = orders
         self.grants = grants
         self.tickets = tickets
+        self.blobs = blobs
         self.clock = clock
         leases = Leases(limit: settings.concurrency)
     }
 
-    /// Refuses an order that is not live, with the reason.
-    static func requireLive(_ order: Order, at now: Instant) throws(HTTPError) {
+    /// Refuses an order that is not live, or whose account is suspended, with the reason.
+    static func requireLive(_ grant: Grants.Grant, at now: Instant) throws(HTTPError) {
+        let order = grant.order
         let standing = order.standing(at: now)
+        if standing == .live, grant.isSuspended {
+            throw HTTPError(
+                .forbidden,
+                "order.suspended",
+                "the account of this order is suspended",
+                extra: [("reason", "suspended")]
+            )
+        }
         let detail: String
         var extra: [(String, String)] = [("reason", standing.rawValue)]
         switch standing {
@@ -65,7 +76,7 @@ package final class Streaming: Sendable {
         throw HTTPError(
             .forbidden,
             "order.concurrency",
-            "too many listeners at once: this order allows \(settings.concurrency)",
+            "too many listeners at once: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
             extra: [("reason", "concurrency"), ("limit", String(settings.concurrency)), ("retryAfter", String(seconds))],
             headers: ["Retry-After": String(seconds)]
         )
@@ -147,7 +158,7 @@ package final class Streaming: Sendable {
         guard let key = key(grant, period: settings.keyRotation > 0 ? number / settings.keyRotation : 0) else { return nil }
         let media = grant.media
         let range = index.segment(number).byteRange
-        if !media.isWarm(range) { try await coldReads.run { try media.warm(range) } }
+        if !media.isWarm(range) { try await blobs.run { _ in try media.warm(range) } }
         return try SegmentStream(index: index, number: number, form: form, key: key, input: media)
     }
 }

@@ -52,16 +52,6 @@ package final class TicketKeyring: Sendable {
         return isFresh ? known : try await reload(at: now)
     }
 
-    /// What came of a rotation.
-    package struct Rotation: Sendable, Equatable {
-        /// The id of the new secret.
-        package let id: UInt8
-        /// When it begins to sign.
-        package let signsFrom: Instant
-        /// How many secrets were forgotten.
-        package let forgotten: Int
-    }
-
     /// Adds a secret that signs from now on.
     ///
     /// - Parameters:
@@ -70,25 +60,24 @@ package final class TicketKeyring: Sendable {
     ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool, by actor: Actor) async throws -> Rotation {
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
         let master = master
         let entry = actor.entry("ticket-key.rotate", on: "", at: now, reason: atOnce ? "at-once" : "")
-        let made = try await database.write { transaction -> Rotation in
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
             try AuditStore.append(entry, in: transaction)
-            let known = try SecretStore.signing(.ticket, in: transaction)
-            let newest = try known.map { try master.unwrap($0.id, $0.wrapped) }.max {
-                ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id)
-            }
-            let taken = Set(atOnce ? [] : known.map(\.id))
-            guard let id = SigningSecret.freeID(beside: taken, after: newest?.id ?? 0) else {
-                throw ServerError(.conflict, "255 ticket secrets are in use: restart the server, which forgets the dead ones")
-            }
-            if atOnce { for old in known { try SecretStore.delete(SecretStore.name(.ticket, old.id), in: transaction) } }
-            try SecretStore.insert(SecretStore.name(.ticket, id), wrapped, in: transaction)
-            return Rotation(id: id, signsFrom: from, forgotten: atOnce ? known.count : 0)
+            let known = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+            return try SigningSecret.replace(
+                with: wrapped,
+                signsFrom: from,
+                .ticket,
+                known: known,
+                dead: atOnce ? known : [],
+                full: "255 ticket secrets are in use: restart the server, which forgets the dead ones",
+                in: transaction
+            )
         }
         _ = try await reload(at: now, afterChange: true)
         return made

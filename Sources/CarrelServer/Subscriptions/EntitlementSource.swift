@@ -14,6 +14,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
     var countsAttempts: Bool { get }
 
+    /// Whether it tells by a token's form whether it is one of its own: whatever it answers about one, and however, settles that.
+    var knowsTokensByForm: Bool { get }
+
     /// Whether its grants say how many revocations there were when it looked.
     var countsRevocations: Bool { get }
 
@@ -38,6 +41,9 @@ package protocol EntitlementSource: Sendable {
     /// Whether the token's account may read a product; nil when the token is none of this source's.
     func decision(on productID: String, token: String) async throws -> SourceDecision?
 
+    /// Asks whoever knows about a token again, where what was known of it is remembered.
+    func forget(_ token: String)
+
     /// Why somebody may or may not read a product, by the name that they sign in with; nil when the source does not know the name.
     ///
     /// Nobody else is asked for it, and nothing changes.
@@ -48,8 +54,11 @@ package protocol EntitlementSource: Sendable {
 }
 
 extension EntitlementSource {
+    package var knowsTokensByForm: Bool { false }
     package var countsRevocations: Bool { false }
     package var health: UpstreamHealth? { nil }
+
+    package func forget(_ token: String) {}
 
     package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? { nil }
 }

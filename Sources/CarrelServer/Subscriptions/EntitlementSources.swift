@@ -17,9 +17,13 @@ struct EntitlementSources: Sendable {
         leavesNoDoubt: (Answer) -> Bool
     ) async throws -> (answer: Answer?, failure: SourceFailure?) {
         guard !token.isEmpty else { return (nil, nil) }
-        for source in inOrder where try await source.owns(token) { return (try await call(source), nil) }
+        for source in inOrder where source.knowsTokensByForm {
+            if let answer = try await call(source) { return (answer, nil) }
+        }
+        let others = inOrder.filter { !$0.knowsTokensByForm }
+        for source in others where try await source.owns(token) { return (try await call(source), nil) }
         var (first, failure) = (Answer?.none, SourceFailure?.none)
-        for source in inOrder {
+        for source in others {
             do {
                 guard let answer = try await call(source) else { continue }
                 if leavesNoDoubt(answer) { return (answer, nil) }
@@ -42,6 +46,11 @@ struct EntitlementSources: Sendable {
         }
         if let failure { throw failure }
         return standing
+    }
+
+    /// What is remembered of a token is asked again.
+    func forget(_ token: String) {
+        for source in inOrder { source.forget(token) }
     }
 
     /// Whether the token's account may read a product. A token that nobody knows opens nothing, also while somebody who might know

@@ -7,11 +7,13 @@ import CarrelStore
 struct OwnAccounts: EntitlementSource {
     let name = "accounts"
     let countsAttempts = true
+    let knowsTokensByForm = true
     let database: any Database
     let clock: any WallClock
     let sessions: Sessions
     let check: PasswordCheck
     let products: ProductCatalog
+    let known: KnownHoldings
     /// How many devices an account may use where neither it nor its plans say.
     let devicePolicy: DevicePolicy
     /// Whether a token comes with a second credential for feeds.
@@ -51,7 +53,7 @@ struct OwnAccounts: EntitlementSource {
             actor.entry("session.start", on: account.id, at: now),
             actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "devices")
         )
-        enum Start { case started, tooManyDevices, passwordChanged }
+        enum Start { case started, noSlot(isOneFree: Bool), passwordChanged }
         let start = try await database.write { transaction -> Start in
             // The password was looked at for a while: it counts only if it is the account's still.
             guard try AccountStore.signInRecord(named: account.name, in: transaction)?.password == record.password else {
@@ -63,7 +65,8 @@ struct OwnAccounts: EntitlementSource {
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
                 try AuditStore.append(refused, in: transaction)
-                return .tooManyDevices
+                let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }
+                return .noSlot(isOneFree: held < policy.limit ?? 0)
             }
             // The app has one token at a time: whatever it had before is forgotten.
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
@@ -75,10 +78,12 @@ struct OwnAccounts: EntitlementSource {
         switch start {
         case .started: return outcome(token)
         case .passwordChanged: return .notRecognised
-        case .tooManyDevices:
+        case .noSlot(let isOneFree):
             return .refused(
                 status: "devicelimit",
-                message: "This account is in use on as many devices as it may be. Sign out on one of them first."
+                message: isOneFree
+                    ? "This account has changed devices too often today. Try again tomorrow."
+                    : "This account is in use on as many devices as it may be. Sign out on one of them first."
             )
         }
     }
@@ -92,7 +97,7 @@ struct OwnAccounts: EntitlementSource {
 
     var countsRevocations: Bool { true }
 
-    func owns(_ token: String) -> Bool { Sessions.token(token) != nil }
+    func owns(_ token: String) -> Bool { Sessions.couldBe(token) }
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
         guard let token = Sessions.token(token) else { return nil }
@@ -107,58 +112,66 @@ struct OwnAccounts: EntitlementSource {
 
     // MARK: Entitlement
 
-    private struct Holdings: Sendable {
-        let session: Session
-        let state: Session.State
-        let entitlement: Entitlement
-        /// The number of the last revocation.
-        let serial: UInt32
+    /// What a token comes to.
+    private enum Found {
+        /// It cannot be one of ours.
+        case foreign
+        /// There is no such session, or it has ended.
+        case over
+        /// A session, which is live or stale, and what its account holds.
+        case holdings(Holdings, Session.State)
     }
 
-    /// A session and what its account holds, on one snapshot; nil when there is no such session, or it has ended. One that was
-    /// reused ends, with all that came of it.
-    private func holdings(_ token: OpaqueToken) async throws -> Holdings? {
-        let now = clock.now
-        let found = try await database.readBriefly { transaction -> Holdings? in
-            guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
-            return Holdings(
-                session: session,
-                state: session.state(at: now),
-                entitlement: try SubscriptionStore.entitlement(of: session.account, in: transaction),
-                serial: try RevocationStore.serial(in: transaction)
-            )
+    /// What a token comes to, on one snapshot. A session that was reused ends, with all that came of it.
+    private func find(_ text: String, at now: Instant) async throws -> Found {
+        let hash = OpaqueToken.hash(of: text)
+        let (known, mark) = known.find(hash, at: now)
+        if let known {
+            let state = known.session.state(at: now)
+            if state == .live || state == .stale { return .holdings(known, state) }
         }
-        guard let found else { return nil }
-        if found.state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
-        return found.state == .live || found.state == .stale ? found : nil
+        guard let token = Sessions.token(text) else { return .foreign }
+        guard let found = try await database.readBriefly({ try Holdings(of: token, in: $0) }) else { return .over }
+        let state = found.session.state(at: now)
+        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody)) }
+        guard state == .live || state == .stale else { return .over }
+        self.known.remember(found, of: hash, since: mark, at: now)
+        return .holdings(found, state)
     }
+
+    func forget(_ text: String) { known.forget(OpaqueToken.hash(of: text)) }
 
     func standing(of text: String) async throws -> Standing? {
-        guard let token = Sessions.token(text) else { return nil }
-        guard let holdings = try await holdings(token) else {
-            return Standing(.stale, message: "Please sign in again")
+        let now = clock.now
+        switch try await find(text, at: now) {
+        case .foreign: return nil
+        case .over: return Standing(.stale, message: "Please sign in again")
+        case .holdings(let holdings, let state):
+            let session = holdings.session
+            try await sessions.touch(session, OpaqueToken.hash(of: text))
+            var standing = try await Standing(of: holdings.entitlement, products, at: now)
+            guard standing.state != .suspended else { return standing }
+            if state == .stale { standing.state = .stale }
+            standing.categories.insert(("username", session.account.name), at: 0)
+            return standing
         }
-        let (session, state, entitlement) = (holdings.session, holdings.state, holdings.entitlement)
-        try await sessions.touch(session, token)
-        var standing = try await Standing(of: entitlement, products, at: clock.now)
-        guard standing.state != .suspended else { return standing }
-        if state == .stale { standing.state = .stale }
-        standing.categories.insert(("username", session.account.name), at: 0)
-        return standing
     }
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
-        guard let token = Sessions.token(text) else { return nil }
-        guard let holdings = try await holdings(token) else { return .notRecognised }
-        let products = try await products.current()
-        return SourceDecision(
-            of: holdings.entitlement,
-            on: productID,
-            products,
-            tag: holdings.session.account.id,
-            at: clock.now,
-            serial: holdings.serial
-        )
+        let now = clock.now
+        switch try await find(text, at: now) {
+        case .foreign: return nil
+        case .over: return .notRecognised
+        case .holdings(let holdings, _):
+            return SourceDecision(
+                of: holdings.entitlement,
+                on: productID,
+                try await products.current(),
+                tag: holdings.session.account.id,
+                at: now,
+                serial: holdings.serial
+            )
+        }
     }
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {

@@ -78,7 +78,21 @@ struct SubscriptionRoutes {
         "Referrer-Policy": "no-referrer",
     ]
 
+    /// The same with the type of answers: most responses have these and no others.
+    private static let fieldsOfAnswers: HTTPFields = {
+        var fields = unstored
+        fields["Content-Type"] = contentType
+        return fields
+    }()
+
+    /// Whether the fields are there already.
+    private static func isUnstored(_ response: HTTPResponse) -> Bool {
+        response.headers.count == fieldsOfAnswers.count && zip(response.headers, fieldsOfAnswers).allSatisfy { $0 == $1 }
+    }
+
+    /// The response with the fields of what nobody may keep.
     static func unstored(_ response: HTTPResponse) -> HTTPResponse {
+        guard !isUnstored(response) else { return response }
         var response = response
         for field in unstored { response.headers[field.name] = field.value }
         return response
@@ -147,8 +161,8 @@ struct SubscriptionRoutes {
             message: standing.message,
             categories: standing.categories.map { .init(scheme: $0.scheme, term: $0.term) }
         )
-        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: standing.issues != nil)
-        guard let issues = standing.issues else { return Self.xml(writer.finish()) }
+        guard let issues = standing.issues else { return Self.xml(head.write(alsoValue: alsoValue)) }
+        var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: true)
         let start = writer
         for issue in issues {
             writer.issue(issue)
@@ -173,7 +187,7 @@ struct SubscriptionRoutes {
     }
 
     private static func xml(_ bytes: [UInt8], status: HTTPStatus = .ok) -> HTTPResponse {
-        .bytes(bytes, type: contentType, status: status)
+        HTTPResponse(status, headers: fieldsOfAnswers, body: .bytes(bytes))
     }
 
     private static let contentType = "text/xml; charset=utf-8"

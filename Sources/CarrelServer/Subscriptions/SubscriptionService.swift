@@ -66,8 +66,9 @@ struct SubscriptionService: Sendable {
     }
 
     func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
-        try await credentials(for: productID, isCounted: sources.countRevocations, caller: caller) {
-            try await sources.decision(on: productID, token: token)
+        try await credentials(for: productID, isCounted: sources.countRevocations, caller: caller) { isAgain in
+            if isAgain { sources.forget(token) }
+            return try await sources.decision(on: productID, token: token)
         }
     }
 
@@ -77,21 +78,21 @@ struct SubscriptionService: Sendable {
     ///   - productID: the product.
     ///   - isCounted: whether a grant says how many revocations there were; it may be asked for twice then.
     ///   - caller: for the audit log.
-    ///   - decide: says whether the product is granted.
+    ///   - decide: says whether the product is granted; asked again, it is to say what the database says now.
     /// - Returns: the answer.
     /// - Throws: what `decide` and the database throw.
     func credentials(
         for productID: String,
         isCounted: Bool = false,
         caller: Actor,
-        _ decide: () async throws -> SourceDecision?
+        _ decide: (_ isAgain: Bool) async throws -> SourceDecision?
     ) async throws -> CredentialsAnswer {
         var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
-        var known = try await decide()
+        var known = try await decide(false)
         if isCounted, case .granted(_, _, _, let serial, _) = known, serial != issuer.serial {
             // Something was revoked that is not known here yet.
             issuer = try await credentials.issuer()
-            known = try await decide()
+            known = try await decide(true)
         }
         // Strangers' tokens leave no record: they could fill the disk with it.
         guard var decision = known, decision != .notRecognised else { return answer(.notRecognised) }

@@ -14,6 +14,7 @@ extension SubscriptionSettings {
         sessions: Sessions,
         check: PasswordCheck,
         products: ProductCatalog,
+        known: KnownHoldings,
         receipts: ReceiptSource?,
         secret: Secret,
         metrics: MetricsRegistry
@@ -29,6 +30,7 @@ extension SubscriptionSettings {
                         sessions: sessions,
                         check: check,
                         products: products,
+                        known: known,
                         devicePolicy: devices,
                         givesFeedPasswords: givesFeedPasswords
                     )

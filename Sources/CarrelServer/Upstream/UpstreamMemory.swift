@@ -2,7 +2,6 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelStore
 import CarrelSubscription
-import CarrelThreads
 
 /// What is kept of a system's words, for the time when it says nothing: which tokens it knows, what it last granted. Tokens
 /// themselves and what people typed are not kept.
@@ -11,14 +10,12 @@ final class UpstreamMemory: Sendable {
     private static let maxAnswerBytes = 256 << 10
     /// Ids that are no longer than this are remembered.
     private static let maxProductBytes = 256
-    private static let cleaningStep = Duration.seconds(3600)
 
     private let source: String
     private let policy: FailPolicy
     private let database: any Database
     private let clock: any WallClock
     private let subjects: UpstreamSubjects
-    private let cleanedAt = Locked<Instant?>(nil)
 
     /// What is stored of tokens and names is their HMAC under the secret, of 32 bytes.
     init(source: String, policy: FailPolicy, database: any Database, clock: any WallClock, secret: Secret) {
@@ -44,11 +41,10 @@ final class UpstreamMemory: Sendable {
     /// Somebody signed in, and their account, by a name that says nothing to others.
     func signedIn(_ name: String, token: String, _ audit: (String) -> Audit.Entry) async throws {
         let subject = subject(named: name)
-        let (hash, now, entry, isDue) = (hash(of: token), clock.now, audit(subject), isCleaningDue)
+        let (hash, now, entry) = (hash(of: token), clock.now, audit(subject))
         try await database.write { [source] transaction in
             try UpstreamStore.setToken(hash, source: source, subject: subject, .live, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
-            if isDue { try UpstreamStore.deleteOld(at: now, in: transaction) }
         }
     }
 
@@ -128,12 +124,11 @@ final class UpstreamMemory: Sendable {
 
     // MARK: What is written, and how often
 
-    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers.
+    /// How old a confirmation may get before it is written again: an eighth of what the policy remembers, and an hour at most.
     private var step: Duration {
         switch policy {
         case .closed: .seconds(86_400)
-        case .lastKnownGood(let time): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestMemory) / 8))
-        case .open(let time, _): max(.seconds(1), min(.seconds(3600), min(time, FailPolicy.longestOpening) / 8))
+        case .lastKnownGood(let time), .open(let time, _): max(.seconds(1), min(.seconds(3600), time / 8))
         }
     }
 
@@ -142,15 +137,6 @@ final class UpstreamMemory: Sendable {
     }
 
     private func isFresh(_ confirmed: Instant, _ now: Instant) -> Bool { now - confirmed < step && confirmed <= now }
-
-    private var isCleaningDue: Bool {
-        let now = clock.now
-        return cleanedAt.withLock { cleanedAt in
-            if let cleanedAt, now - cleanedAt < Self.cleaningStep, now >= cleanedAt { return false }
-            cleanedAt = now
-            return true
-        }
-    }
 
     /// A product's id, if it is one that a database can hold.
     private static func kept(_ product: String) -> String? {

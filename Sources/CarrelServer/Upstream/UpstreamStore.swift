@@ -33,6 +33,26 @@ package enum UpstreamStore {
         """
     )
     static let deleteGrant = SQL("DELETE FROM upstream_grants WHERE subject = $1 AND product_id = $2")
+    static let removeOldTokens = SQL(
+        """
+        DELETE FROM upstream_tokens
+        WHERE token_hash IN (SELECT token_hash FROM upstream_tokens WHERE confirmed_at < $1 ORDER BY confirmed_at LIMIT $2)
+        """
+    )
+    static let removeOldAccounts = SQL(
+        """
+        DELETE FROM upstream_accounts
+        WHERE subject IN (SELECT subject FROM upstream_accounts WHERE updated_at < $1 ORDER BY updated_at LIMIT $2)
+        """
+    )
+    static let removeOldGrants = SQL(
+        """
+        DELETE FROM upstream_grants
+        WHERE (subject, product_id) IN
+            (SELECT subject, product_id FROM upstream_grants WHERE granted_at < $1 ORDER BY granted_at LIMIT $2)
+        """
+    )
+
     static let sources = SQL("SELECT DISTINCT source FROM upstream_tokens ORDER BY source")
     static let tokensOfSubject = SQL(
         "SELECT source, state, confirmed_at FROM upstream_tokens WHERE subject = $1 ORDER BY confirmed_at, token_hash"
@@ -43,15 +63,12 @@ package enum UpstreamStore {
     static let deleteTokensOfSubject = SQL("DELETE FROM upstream_tokens WHERE subject = $1")
     static let deleteAccountOfSubject = SQL("DELETE FROM upstream_accounts WHERE subject = $1")
     static let deleteGrantsOfSubject = SQL("DELETE FROM upstream_grants WHERE subject = $1")
-    static let deleteOldTokens = SQL("DELETE FROM upstream_tokens WHERE confirmed_at < $1")
-    static let deleteOldAccounts = SQL("DELETE FROM upstream_accounts WHERE updated_at < $1")
-    static let deleteOldGrants = SQL("DELETE FROM upstream_grants WHERE granted_at < $1")
+
 
     package static let statements = [
-        token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, deleteOldTokens,
-        deleteOldAccounts, deleteOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject,
-        deleteAccountOfSubject,
-        deleteGrantsOfSubject,
+        token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, removeOldTokens,
+        removeOldAccounts, removeOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject,
+        deleteAccountOfSubject, deleteGrantsOfSubject,
     ]
 
     /// What is known of a token and its account.
@@ -125,7 +142,7 @@ package enum UpstreamStore {
         in transaction: any Transaction
     ) throws {
         let values: [SQLValue] = [
-            .text(subject), SQLValue(isSuspended), SQLValue(answer), SQLValue(answer.map { _ in now }), .instant(now),
+            .text(subject), SQLValue(isSuspended), SQLValue(answer), .instant(answer.map { _ in now }), .instant(now),
         ]
         _ = try transaction.run(setAccount, values)
     }
@@ -148,6 +165,24 @@ package enum UpstreamStore {
             let product = try row.text(0)
             if !isAllowed(product) { try deleteGrant(of: product, to: subject, in: transaction) }
         }
+    }
+
+    /// How long a token is remembered that nobody uses; a suspension as long as that.
+    private static let memory = Duration.seconds(60 * 86_400)
+
+    /// Removes some of the tokens that nobody has used for two months; returns how many.
+    static func removeOldTokens(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOldTokens, [.instant(now - memory), .integer(Int64(limit))])
+    }
+
+    /// Removes some of the accounts of which a system has not spoken for two months; returns how many.
+    static func removeOldAccounts(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOldAccounts, [.instant(now - memory), .integer(Int64(limit))])
+    }
+
+    /// Removes some of the grants that no policy may remember any more; returns how many.
+    static func removeOldGrants(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOldGrants, [.instant(now - FailPolicy.longestMemory), .integer(Int64(limit))])
     }
 
     // MARK: Personal data
@@ -183,14 +218,5 @@ package enum UpstreamStore {
         for statement in [deleteTokensOfSubject, deleteAccountOfSubject, deleteGrantsOfSubject] {
             _ = try transaction.run(statement, [.text(subject)])
         }
-    }
-
-    /// Forgets tokens that nobody has used for two months, and what no policy may remember any more.
-    static func deleteOld(at now: Instant, in transaction: any Transaction) throws {
-        _ = try transaction.run(deleteOldTokens, [.instant(now - .seconds(60 * 86_400))])
-        let oldest = now - FailPolicy.longestMemory
-        _ = try transaction.run(deleteOldGrants, [.instant(oldest)])
-        // A suspension is remembered as long as the token.
-        _ = try transaction.run(deleteOldAccounts, [.instant(now - .seconds(60 * 86_400))])
     }
 }

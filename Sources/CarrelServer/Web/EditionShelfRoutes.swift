@@ -14,9 +14,9 @@ struct EditionShelfRoutes {
         router.on(.get, "v1/shelf/editions") { request, _ in
             let account = try await callers.reader(request)
             let number = try request.query.integer("page", in: 1...100_000) ?? 1
-            guard let page = try await shelf.page(of: .account(account), number, size: Self.pageSize) else {
-                throw EditionDownloads.missing
-            }
+            let words = request.query["q"].flatMap { $0.isEmpty ? nil : $0 }
+            guard let page = try await shelf.page(of: .account(account), number, size: Self.pageSize, words: words)
+            else { throw EditionDownloads.missing }
             var response = HTTPResponse.json([
                 "editions": .array(page.editions.map { .object(Self.json($0)) }), "total": .integer(page.total),
                 "nextPage": number < page.last ? .integer(number + 1) : .null,

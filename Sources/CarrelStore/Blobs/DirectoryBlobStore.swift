@@ -17,7 +17,7 @@ public final class DirectoryBlobStore: BlobStore {
         self.path = path
         try makeFolder(path)
         try makeFolder(partials)
-        sweep()
+        removePartials()
     }
 
     public func writer() throws(StoreError) -> any BlobWriter {
@@ -61,10 +61,30 @@ public final class DirectoryBlobStore: BlobStore {
             guard try !isUsed(id) else { return }
             var status = stat()
             guard unsafe stat(path(of: id), &status) == 0 else { return }
-            guard Int64(status.st_mtim.tv_sec) * 1000 + 999 < before.milliseconds else { return }
-            if try delete(id) { count += 1 }
+            if Self.isOlder(status, than: before), try remove(id, ifOlderThan: before) { count += 1 }
         }
         return count
+    }
+
+    private static func isOlder(_ status: stat, than before: Instant) -> Bool {
+        Int64(status.st_mtim.tv_sec) * 1000 + 999 < before.milliseconds
+    }
+
+    /// Puts a blob aside, and back where another process has just finished the same content in its place.
+    private func remove(_ id: BlobID, ifOlderThan before: Instant) throws(StoreError) -> Bool {
+        let aside = "\(partials)/swept-\(getpid())-\(id.text)"
+        guard unsafe rename(path(of: id), aside) == 0 else {
+            guard errno == ENOENT else { throw StoreError(errno: errno, "the blob cannot be deleted") }
+            return false
+        }
+        var status = stat()
+        if unsafe stat(aside, &status) == 0, !Self.isOlder(status, than: before) {
+            guard unsafe rename(aside, path(of: id)) == 0 else { throw StoreError(errno: errno, "the blob cannot be put back") }
+            return false
+        }
+        guard unsafe unlink(aside) == 0 else { throw StoreError(errno: errno, "the blob cannot be deleted") }
+        try syncFolder(of: path(of: id))
+        return true
     }
 
     /// Where the blob of this name is, if it is there.
@@ -89,7 +109,7 @@ public final class DirectoryBlobStore: BlobStore {
     }
 
     /// Removes the partial files that nobody has locked: their writers are gone.
-    private func sweep() {
+    private func removePartials() {
         for name in (try? names(in: partials)) ?? [] {
             let partial = "\(partials)/\(name)"
             let descriptor = unsafe Glibc.open(partial, O_RDONLY | O_CLOEXEC)

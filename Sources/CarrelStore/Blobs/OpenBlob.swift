@@ -1,4 +1,5 @@
 import CLinux
+import CarrelBytes
 import Glibc
 
 /// A blob that is open for reading at any place, by any number of threads at once.
@@ -53,14 +54,7 @@ public final class OpenBlob: Sendable {
 
     /// The bytes of a part, for what is small.
     public func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
-        var failure: StoreError?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            do throws(StoreError) { try read(at: offset, into: &output) } catch { failure = error }
-            initialized = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-        }
-        if let failure { throw failure }
-        return bytes
+        try [UInt8](rawCapacity: count) { (out) throws(StoreError) in try read(at: offset, into: &out) }
     }
 }
 

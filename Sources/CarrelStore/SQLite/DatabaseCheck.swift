@@ -37,7 +37,7 @@ extension SQLiteDatabase {
         let connection = try SQLiteConnection(path: path, mode: .read, patience: 10_000)
         var problems: [String] = []
         for row in try connection.rows(Check.integrity) where row[0] != "ok" { problems.append(try row.text(0)) }
-        for row in try connection.rows(Check.references).prefix(100) {
+        for row in try connection.rows(Check.references) {
             problems.append("a row of \(try row.text(0)) refers to a missing row of \(try row.text(2))")
         }
         var version: Int?
@@ -49,7 +49,7 @@ extension SQLiteDatabase {
 
     private enum Check {
         static let integrity = SQL("PRAGMA integrity_check(100)")
-        static let references = SQL("PRAGMA foreign_key_check")
+        static let references = SQL("SELECT * FROM pragma_foreign_key_check LIMIT 100")
         static let hasVersions = SQL("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_version'")
         static let version = SQL("SELECT MAX(version) FROM schema_version")
     }

@@ -14,6 +14,8 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     private(set) var failure: StoreError?
     /// Pages in the write-ahead log after the last commit; SQLite's hook writes it.
     private let logPages: UnsafeMutablePointer<Int32>
+    /// Whose rows changed since it was last asked; triggers write it.
+    let noted = NotedChanges()
     /// When the log is next copied into the database, in pages.
     var checkpointAt = SQLiteConnection.checkpointPages
 
@@ -71,9 +73,9 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     private static let readerSettings: [StaticString] = [
         "PRAGMA query_only = ON",
         "PRAGMA temp_store = MEMORY",
+        // Not mapped: a disk that cannot be read is then an error of one request, not the end of the process.
+        "PRAGMA mmap_size = 0",
         "PRAGMA cache_size = -4096",
-        // A cache of its own is empty after every commit of the writer; the system's is not.
-        "PRAGMA mmap_size = 1073741824",
     ]
 
     /// Turns the write-ahead log on. SQLite does not wait for another connection that does the same to a new file, so this does.

@@ -63,6 +63,15 @@ public final class SQLiteDatabase: Database {
         try readers.read(body)
     }
 
+    public func watch(_ watch: ChangeWatch) async throws -> Bool {
+        try await writer.watch(watch)
+        return true
+    }
+
+    public func lookForOthers() async throws {
+        try await writer.lookForOthers()
+    }
+
     public func prepareCheck(_ sql: SQL) async throws {
         try await threads.run { [readers] in
             try readers.withConnection { connection throws(StoreError) in _ = try connection.prepare(sql) }

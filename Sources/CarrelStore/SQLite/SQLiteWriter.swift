@@ -14,6 +14,10 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     private var connection: SQLiteConnection?
     private let thread = BlockingThreads(name: "sqlite-write", count: 1)
+    /// Who is told of changes. Touched on `thread` only, as the next.
+    private var watchers: [@Sendable (ChangeWatch.Changes) -> Void] = []
+    /// What ``SQLiteConnection/othersVersion()`` was last.
+    private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
     private let counts = Locked(SQLiteCounters())
     /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
@@ -54,6 +58,25 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         try await thread.run {
             guard let connection = self.connection else { throw StoreError(.closed, "the database is closed") }
             return try body(connection)
+        }
+    }
+
+    /// Tells of changes from now on.
+    func watch(_ watch: ChangeWatch) async throws {
+        try await betweenGroups { connection in
+            try connection.note(watch.triggers)
+            if self.watchers.isEmpty { self.othersVersion = try connection.othersVersion() }
+            self.watchers.append(watch.tell)
+        }
+    }
+
+    /// Tells that anything may have changed, if another connection has committed.
+    func lookForOthers() async throws {
+        try await betweenGroups { connection in
+            let version = try connection.othersVersion()
+            guard version != self.othersVersion else { return }
+            self.othersVersion = version
+            self.tell(.any)
         }
     }
 
@@ -111,6 +134,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             try connection.run(Control.commit)
         } catch {
             rollBack()
+            tellNoted()  // whatever became of the commit
             fail(group.isEmpty ? takeWaiting(atMost: .max) : group + rest, error)
             return
         }
@@ -118,6 +142,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             counts.commits += 1
             counts.writes += count
         }
+        tellNoted()
         for job in group { job.answer(nil) }
         connection?.checkpointIfDue()
     }
@@ -137,6 +162,14 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         }
         try connection.run(Control.release)
         return true
+    }
+
+    private func tellNoted() {
+        if let changes = connection?.noted.take() { tell(changes) }
+    }
+
+    private func tell(_ changes: ChangeWatch.Changes) {
+        for watcher in watchers { watcher(changes) }
     }
 
     private func putBack(_ jobs: [any WriteJob]) {

@@ -79,6 +79,15 @@ public struct TestCertificates: Sendable {
         try await runProcess([openSSL, "dgst", "-sha256", "-sign", file(name, "key")], input: message).output
     }
 
+    /// What the openssl command makes of its input.
+    public func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
+        let result = try await runProcess([openSSL] + arguments, input: input)
+        guard result.status.isSuccess else {
+            throw ProcessError(.ended, "openssl ended with \(result.status): \(result.errorText)")
+        }
+        return result.output
+    }
+
     /// A signed object in the compact form (RFC 7515 §7.1), under a key on P-256, or an RSA key.
     ///
     /// - Parameters:

@@ -4,14 +4,42 @@ import { getJSON, send } from './api.js';
 import { byId, icon, make, setText } from './dom.js';
 import { clock, spoken, when } from './format.js';
 import { openSheet, prepareSheet } from './sheet.js';
+import { randomHex, recall, remember } from './store.js';
 
 /**
  * @typedef {{id: string, seconds: number, note: string|null, createdAt: string}} Bookmark
+ * @typedef {{list: () => Promise<Bookmark[]>, add: (seconds: number, note: string|null) => Promise<Bookmark>, remove: (id: string) => Promise<unknown>}} Shelf
+ *   where bookmarks are kept
  */
+
+/** Kept by the server, for the reader's account. @param {string} order @returns {Shelf} */
+export function accountBookmarks(order) {
+  const path = `/v1/shelf/${order}/bookmarks`;
+  return {
+    list: async () => (await getJSON(path)).bookmarks,
+    add: (seconds, note) => send('POST', path, { seconds, note }),
+    remove: (id) => send('DELETE', `${path}/${encodeURIComponent(id)}`),
+  };
+}
+
+/** Kept in this browser, for visitors: they share an account, and their notes are nobody else's. @param {string} title @returns {Shelf} */
+export function visitorBookmarks(title) {
+  const key = `bookmarks.${title}`;
+  const read = () => /** @type {Bookmark[]} */ (recall(key) ?? []);
+  return {
+    list: async () => read(),
+    add: async (seconds, note) => {
+      const added = { id: randomHex(8), seconds, note, createdAt: new Date().toISOString() };
+      remember(key, [...read(), added]);
+      return added;
+    },
+    remove: async (id) => remember(key, read().filter((bookmark) => bookmark.id !== id)),
+  };
+}
 
 export class Bookmarks {
   #player;
-  #path;
+  #shelf;
   #announce;
   #panel = byId('panel-bookmarks');
   /** @type {Bookmark[]|null} */
@@ -20,12 +48,12 @@ export class Bookmarks {
 
   /**
    * @param {import('./player.js').Player} player
-   * @param {string} order
+   * @param {Shelf} shelf
    * @param {(text: string) => void} announce
    */
-  constructor(player, order, announce) {
+  constructor(player, shelf, announce) {
     this.#player = player;
-    this.#path = `/v1/shelf/${order}/bookmarks`;
+    this.#shelf = shelf;
     this.#announce = announce;
     prepareSheet(byId('bookmark-sheet'));
     byId('bookmark-open').addEventListener('click', () => this.ask());
@@ -43,7 +71,7 @@ export class Bookmarks {
 
   async load() {
     try {
-      this.#list = (await getJSON(this.#path)).bookmarks;
+      this.#list = await this.#shelf.list();
       this.#show();
     } catch {
       this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be fetched.' }), this.#again());
@@ -62,7 +90,7 @@ export class Bookmarks {
   /** @param {number} seconds @param {string|null} note @param {string} said */
   async #add(seconds, note, said) {
     try {
-      const added = await send('POST', this.#path, { seconds: Math.round(seconds * 1000) / 1000, note });
+      const added = await this.#shelf.add(Math.round(seconds * 1000) / 1000, note);
       this.#list = [...(this.#list ?? []), added];
       this.#show();
       this.#announce(said);
@@ -75,7 +103,7 @@ export class Bookmarks {
   /** @param {Bookmark} bookmark */
   async #remove(bookmark) {
     try {
-      await send('DELETE', `${this.#path}/${encodeURIComponent(bookmark.id)}`);
+      await this.#shelf.remove(bookmark.id);
     } catch {
       setText(byId('status'), 'The bookmark could not be removed. Try again.');
       return;

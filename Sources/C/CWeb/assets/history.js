@@ -14,6 +14,9 @@ import { clock, length, when } from './format.js';
 const breath = 180_000;
 /** Seconds of a stretch not worth listing. */
 const least = 5;
+/** Stretches listed, and the pages of intervals that are read to find them: a night is one stretch of three pages. */
+const most = 50;
+const pages = 20;
 
 /**
  * Joins intervals that continue one another.
@@ -58,12 +61,25 @@ export class EarlierPlaces {
 
   async load() {
     try {
-      const { intervals } = await getJSON(this.#path);
-      this.#show(stretches(intervals).slice(0, 50));
+      this.#show(stretches(await this.#intervals()).slice(0, most));
     } catch {
       this.#panel.replaceChildren(make('p', { class: 'empty', text: 'The list could not be fetched.' }),
         make('p', { class: 'empty' }, make('button', { type: 'button', class: 'button button-quiet', text: 'Try again', onclick: () => this.load() })));
     }
+  }
+
+  /** The newest intervals, as many as the list takes. */
+  async #intervals() {
+    /** @type {Interval[]} */
+    const all = [];
+    let next = '';
+    for (let page = 0; page < pages; page++) {
+      const answer = await getJSON(this.#path + next);
+      all.push(...answer.intervals);
+      if (!answer.next || stretches(all).length > most) break;
+      next = `&after=${encodeURIComponent(answer.next)}`;
+    }
+    return all;
   }
 
   /** @param {Stretch[]} list */

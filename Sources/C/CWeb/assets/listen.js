@@ -2,7 +2,7 @@
 
 import { RequestError, getJSON } from './api.js';
 import { showAbout } from './about.js';
-import { Bookmarks } from './bookmarks.js';
+import { Bookmarks, accountBookmarks, visitorBookmarks } from './bookmarks.js';
 import { connectChapters } from './chapters.js';
 import { coverOf } from './cover.js';
 import { deviceId } from './device.js';
@@ -57,7 +57,7 @@ connectVolume(player);
 const timer = new SleepTimer(player);
 connectSleep(player, timer, announce);
 player.addEventListener('stopped', (event) => refuse(noticeForError(/** @type {CustomEvent} */ (event).detail, item)));
-if (location.hash === '#play') {
+if (location.hash === '#continue') {
   history.replaceState(null, '', location.pathname);
   player.play();
 }
@@ -143,7 +143,7 @@ function showMissing() {
 /** @param {string} status first words of the status line */
 function connectPage(status) {
   const { title } = item;
-  const bookmarks = new Bookmarks(player, encoded, announce);
+  const bookmarks = new Bookmarks(player, item.guest ? visitorBookmarks(title.id) : accountBookmarks(encoded), announce);
   const places = new EarlierPlaces(player, encoded);
   connectSpeed(player, title.id);
   connectStatus(player, source);
@@ -190,10 +190,12 @@ async function choose(choices) {
 
 /** @param {import('./refusals.js').Notice} notice */
 function refuse(notice) {
+  const hadFocus = [byId('player'), byId('dock')].some((part) => part.contains(document.activeElement));
   document.body.classList.add('is-refused');
   byId('player').hidden = true;
   byId('dock').hidden = true;
   showNotice(notice, retry);
+  if (hadFocus) byId('notice').querySelector('h2')?.focus();
   if (notice.retryAt) {
     const wait = notice.retryAt.getTime() - Date.now() + 1000;
     if (wait < 86_400_000) setTimeout(retry, Math.max(wait, 1000));
@@ -206,9 +208,11 @@ function retry() {
     location.reload();
     return;
   }
+  const hadFocus = byId('notice').contains(document.activeElement);
   hideNotice();
   document.body.classList.remove('is-refused');
   byId('player').hidden = false;
+  if (hadFocus) byId('play').focus();
   player.retry();
   player.play();
 }

@@ -11,7 +11,7 @@ export function showNotice(notice, retry) {
   box.replaceChildren(
     icon(notice.icon),
     make('div', {},
-      make('h2', { text: notice.heading }),
+      make('h2', { tabindex: '-1', text: notice.heading }),
       make('p', { text: notice.text }),
       make('p', { class: 'notice-actions' },
         notice.retry ? make('button', { type: 'button', class: 'button', text: 'Try again', onclick: retry }) : null,

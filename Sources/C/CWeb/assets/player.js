@@ -63,7 +63,7 @@ export class Player extends EventTarget {
   /** Loads the audio with the first of `ways` that works. @param {import('./engines.js').EngineMaker[]} ways */
   load(ways) {
     this.#ways = ways;
-    if (ways.length === 0) this.#stop(new Error('this browser has no way to play the audio'));
+    if (ways.length === 0) this.#stop(new Error('this browser has no way to play the audio', { cause: 'no-way' }));
     else this.#build();
   }
 
@@ -107,7 +107,7 @@ export class Player extends EventTarget {
   /** Begins again after `stopped`. */
   retry() {
     this.#set('opening');
-    this.#build();
+    this.load(this.#ways);
   }
 
   get state() {

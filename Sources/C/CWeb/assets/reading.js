@@ -10,13 +10,33 @@ import { calendarDay, fileSize, list } from './format.js';
 
 /** @type {number|null} */
 let nextPage = null;
+/** What is looked for. */
+let words = '';
 
 /** @param {number} [number] @returns {Promise<ReadingPage>} */
-export const readingPage = (number = 1) => getJSON(`/v1/shelf/editions?page=${number}`);
+export const readingPage = (number = 1) => getJSON(`/v1/shelf/editions?page=${number}${words && `&q=${encodeURIComponent(words)}`}`);
 
 /** Shows the first page. @param {ReadingPage} page */
 export function showReading(page) {
   byId('reading').hidden = page.total === 0;
+  begin(page);
+}
+
+/**
+ * Shows only what has these words, among all that there is.
+ * @param {string} asked
+ * @returns {Promise<number|null>} how many editions have them; null when something else was asked for meanwhile
+ */
+export async function searchReading(asked) {
+  words = asked;
+  const page = await readingPage();
+  if (words !== asked) return null;
+  begin(page);
+  return page.total;
+}
+
+/** @param {ReadingPage} page */
+function begin(page) {
   byId('editions').replaceChildren();
   setText(byId('reading-count'), String(page.total));
   append(page);
@@ -32,13 +52,12 @@ function append(page) {
   byId('more').hidden = nextPage === null;
 }
 
-/** Shows the next page, if there is one. Whether there was one. */
+/** Shows the next page, if there is one. */
 export async function showMoreReading() {
-  if (nextPage === null) return false;
-  const number = nextPage;
+  if (nextPage === null) return;
+  const [number, asked] = [nextPage, words];
   const page = await readingPage(number);
-  if (nextPage === number) append(page);
-  return true;
+  if (nextPage === number && words === asked) append(page);
 }
 
 /** What a click does, and with what. @param {Edition} edition */
@@ -52,8 +71,7 @@ function action(edition) {
 
 /** @param {Edition} edition @param {string} about */
 function card(edition, about) {
-  const words = [edition.title, edition.subtitle ?? '', ...edition.authors].join(' ').toLowerCase();
-  return make('li', { class: 'card card-tall', 'data-find': words, 'data-id': edition.id },
+  return make('li', { class: 'card card-tall', 'data-id': edition.id },
     coverOf(edition),
     make('h3', { lang: edition.language }, make('a', { href: edition.address, 'aria-describedby': about, text: edition.title })),
     make('p', { class: 'card-author', text: list(edition.authors) }),

@@ -45,6 +45,9 @@ export function noticeForError(error, item) {
     if (/MEDIASINK/.test(/** @type {any} */ (error)?.message ?? '')) {
       return { icon: 'alert', heading: 'No sound output', text: 'This browser finds no speaker or headphones to play through. Connect one, then try again.', retry: true };
     }
+    if (/** @type {any} */ (error)?.cause === 'no-way') {
+      return { icon: 'alert', heading: 'This browser cannot play it', text: 'Open this page in a current Chrome, Edge, Firefox or Safari.' };
+    }
     return {
       icon: 'alert',
       heading: 'This browser cannot play it',
@@ -95,6 +98,8 @@ function noticeFor(reason, item, problem, retryAfter) {
       return { icon: 'check', heading: 'You have returned this title', text: 'Your place is kept: borrow the title again and you can continue where you stopped.' };
     case 'revoked':
       return { icon: 'lock', heading: 'This order was withdrawn', text: 'The library or shop that gave you this title has withdrawn it. Ask them what happened; your place is kept.' };
+    case 'suspended':
+      return { icon: 'lock', heading: 'This account is suspended', text: 'Nothing can be played on it for the time being. Ask the library or shop; your place is kept.', retry: true };
     case 'cancelled':
       return { icon: 'lock', heading: 'This order was cancelled', text: 'It was cancelled before it was first played. Ask the library or shop if that is not what you wanted.' };
     case 'not-started': {

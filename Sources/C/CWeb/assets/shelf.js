@@ -6,11 +6,15 @@ import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
 import { hideNotice, showNotice } from './notice.js';
 import { signOut } from './outbox.js';
-import { readingPage, showMoreReading, showReading } from './reading.js';
+import { readingPage, searchReading, showMoreReading, showReading } from './reading.js';
 import { noticeForError } from './refusals.js';
 
 /** With more titles than this the shelf can be searched. */
 const few = 8;
+/** Milliseconds after the last letter before the server is asked. */
+const pause = 200;
+/** How many editions there are, as far as they are looked for; null while that is being asked. */
+let readable = /** @type {number|null} */ (0);
 
 /** @typedef {any} Item of `GET /v1/shelf` */
 
@@ -22,11 +26,23 @@ const isFuture = (item, now) => item.startsAt !== null && new Date(item.startsAt
 /** @param {Item} item */
 const lastHeard = (item) => (item.position ? Date.parse(item.position.lastUpdated) : 0);
 
+/** All that the shelf has, however many pages it comes in. */
+async function wholeShelf() {
+  const shelf = await getJSON('/v1/shelf');
+  for (let { next } = shelf; next;) {
+    const page = await getJSON(`/v1/shelf?after=${encodeURIComponent(next)}`);
+    shelf.items.push(...page.items);
+    next = page.next;
+  }
+  return shelf;
+}
+
 async function load() {
   try {
-    const [{ account, items }, reading] = await Promise.all([getJSON('/v1/shelf'), readingPage()]);
+    const [{ account, items }, reading] = await Promise.all([wholeShelf(), readingPage()]);
     hideNotice();
     showReading(reading);
+    readable = reading.total;
     show(account, items, reading.total);
   } catch (error) {
     byId('continue').hidden = true;
@@ -39,8 +55,8 @@ async function load() {
   }
 }
 
-/** @param {{name: string, guest?: boolean}} account @param {Item[]} items @param {number} readable how many editions there are */
-function show(account, items, readable) {
+/** @param {{name: string, guest?: boolean}} account @param {Item[]} items @param {number} editions how many there are */
+function show(account, items, editions) {
   const now = new Date();
   byId('account').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }),
     account.guest ? account.name : make('a', { href: '/account', title: 'Your account', text: account.name }));
@@ -55,11 +71,11 @@ function show(account, items, readable) {
   if (first) byId('continue-item').replaceChildren(hero(first, now));
   const rest = present.filter((item) => item !== first);
   byId('items').replaceChildren(...rest.map((item) => card(item, now)));
-  byId('titles').hidden = rest.length === 0 && Boolean(first || readable);
+  byId('titles').hidden = rest.length === 0 && Boolean(first || editions);
   setText(byId('titles-heading'), first ? 'Also on your shelf' : 'On your shelf');
-  if (items.length === 0 && !readable) byId('items').replaceChildren(empty());
-  byId('find-box').hidden = rest.length + readable <= few;
-  if (byId('titles').hidden && readable) byId('reading').querySelector('.section-row')?.append(byId('find-box'), byId('found'));
+  if (items.length === 0 && !editions) byId('items').replaceChildren(empty());
+  byId('find-box').hidden = rest.length + editions <= few;
+  if (byId('titles').hidden && editions) byId('reading').querySelector('.section-row')?.append(byId('find-box'), byId('found'));
   find();
 
   byId('past').hidden = past.length === 0;
@@ -141,36 +157,47 @@ function hero(item, now) {
       make('p', { class: 'card-author', text: list(title.authors) }),
       make('div', { class: 'hero-progress' }, progress(item), make('p', { class: 'card-length', text: `${Math.round(share(item) * 100)}% · ${remaining(item)}` })),
       make('p', { class: 'hero-actions' },
-        make('a', { class: 'button', href: `${address(item)}#play` }, icon('play'), 'Continue'),
+        make('a', { class: 'button', href: `${address(item)}#continue` }, icon('play'), 'Continue'),
         make('span', { class: 'quiet', text: `Last heard ${when(new Date(item.position.lastUpdated), now)}` })),
       badge(item, now)));
 }
 
-/** Shows only the titles that have every word of the search, among all that there are. */
-async function findAll() {
-  find();
-  try {
-    while (/** @type {HTMLInputElement} */ (byId('find')).value.trim() && await showMoreReading()) find();
-  } catch (error) {
-    showNotice(noticeForError(error, null), () => location.reload());
+let asking = 0;
+
+/** Shows only what has every word of the search: titles at once, editions when the server has looked. */
+function search() {
+  clearTimeout(asking);
+  const { value } = /** @type {HTMLInputElement} */ (byId('find'));
+  if (!byId('reading').hidden) {
+    readable = null;
+    asking = setTimeout(async () => {
+      try {
+        const total = await searchReading(value.trim());
+        if (total === null) return;
+        readable = total;
+        find();
+      } catch (error) {
+        showNotice(noticeForError(error, null), () => location.reload());
+      }
+    }, pause);
   }
+  find();
 }
 
-/** The same among those on the page. */
 function find() {
   const { value } = /** @type {HTMLInputElement} */ (byId('find'));
   const words = value.toLowerCase().split(/\s+/).filter(Boolean);
-  let found = 0;
-  for (const entry of [...byId('items').children, ...byId('editions').children]) {
+  let found = readable ?? 0;
+  for (const entry of byId('items').children) {
     const text = entry.getAttribute('data-find') ?? '';
     const matches = words.every((word) => text.includes(word));
     /** @type {HTMLElement} */ (entry).hidden = !matches;
     if (matches) found += 1;
   }
-  setText(byId('found'), words.length === 0 ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
+  setText(byId('found'), words.length === 0 || readable === null ? '' : found === 0 ? 'Nothing on your shelf matches.' : `${found} title${found === 1 ? '' : 's'}`);
 }
 
-byId('find').addEventListener('input', findAll);
+byId('find').addEventListener('input', search);
 byId('more').addEventListener('click', async () => {
   const before = byId('editions').children.length;
   await showMoreReading().catch((error) => showNotice(noticeForError(error, null), () => location.reload()));

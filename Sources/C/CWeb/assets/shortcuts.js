@@ -15,10 +15,6 @@ export function connectShortcuts(player, { bookmark, announce }) {
     player.speed += change;
     announce(`Speed ${speed(player.speed)}`);
   };
-  const setVolume = (/** @type {number} */ change) => {
-    player.volume = Math.round((player.volume + change) * 20) / 20;
-    announce(`Volume ${Math.round(player.volume * 100)} percent`);
-  };
   /** @type {{keys: string[], shown: string[], text: string, act: () => void}[]} */
   const table = [
     { keys: [' ', 'k'], shown: ['Space', 'K'], text: 'Play or pause', act: () => player.toggle() },
@@ -28,10 +24,9 @@ export function connectShortcuts(player, { bookmark, announce }) {
     { keys: ['Shift+ArrowRight'], shown: ['Shift →'], text: 'Forward 30 seconds', act: () => player.skip(30) },
     { keys: ['p'], shown: ['P'], text: 'Previous chapter', act: () => player.previousChapter() },
     { keys: ['n'], shown: ['N'], text: 'Next chapter', act: () => player.nextChapter() },
-    { keys: ['['], shown: ['['], text: 'Slower', act: () => setSpeed(-0.05) },
-    { keys: [']'], shown: [']'], text: 'Faster', act: () => setSpeed(0.05) },
-    { keys: ['ArrowUp'], shown: ['↑'], text: 'Louder', act: () => setVolume(0.05) },
-    { keys: ['ArrowDown'], shown: ['↓'], text: 'Quieter', act: () => setVolume(-0.05) },
+    // Brackets take AltGr on many keyboards; arrows up and down scroll.
+    { keys: [',', '['], shown: [',', '['], text: 'Slower', act: () => setSpeed(-0.05) },
+    { keys: ['.', ']'], shown: ['.', ']'], text: 'Faster', act: () => setSpeed(0.05) },
     { keys: ['m'], shown: ['M'], text: 'Mute', act: () => { player.muted = !player.muted; } },
     { keys: ['b'], shown: ['B'], text: 'Add a bookmark', act: bookmark },
     { keys: ['s'], shown: ['S'], text: 'Sleep timer', act: () => byId('sleep-open').click() },

@@ -33,7 +33,7 @@ export function remembered(start) {
 
 /** Leaves nothing about the reader in this browser. */
 export function forgetReader() {
-  for (const kind of ['place.', 'outbox.', 'speed.']) {
+  for (const kind of ['place.', 'outbox.', 'speed.', 'bookmarks.']) {
     for (const key of remembered(kind)) remember(key, null);
   }
 }

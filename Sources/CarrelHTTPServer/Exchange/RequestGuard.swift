@@ -7,7 +7,7 @@ import CarrelHTTP
 /// The parser under us is lenient (libmicrohttpd 0.9.75): it takes two `Content-Length` fields, a length beside a transfer
 /// coding, any characters in a method. What it hides from us cannot be refused here: lines that end in a bare line feed, folded
 /// field lines, and what follows a NUL in a field's value. A proxy in front that is strict (nginx, HAProxy) covers those.
-struct RequestHead {
+struct RequestGuard {
     /// What the header says about the body.
     enum Framing: Equatable {
         case none
@@ -111,5 +111,5 @@ struct RequestHead {
     }
 
     private static let isToken = (0..<256).map { Token.isValid(String(UnicodeScalar(UInt8($0)))) && $0 < 128 }
-    private static let isValue = (0..<256).map { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
+    private static let isValue = (0..<256).map { $0 > 127 || Token.isValidFieldValue(String(UnicodeScalar(UInt8($0)))) }
 }

@@ -1,0 +1,19 @@
+extension ArchiveName {
+    /// A name as text (APPNOTE §4.4.4, appendix D): UTF-8 where it is said to be or could be, or else code page 437.
+    ///
+    /// - Parameters:
+    ///   - raw: as it is stored.
+    ///   - isUTF8: bit 11 of the entry's flags.
+    /// - Returns: the text; bytes that are no UTF-8 although the flag says so are replaced.
+    package static func text(_ raw: [UInt8], isUTF8: Bool) -> String {
+        if let text = String(validating: raw, as: UTF8.self) { return text }
+        if isUTF8 { return String(decoding: raw, as: UTF8.self) }
+        return String(String.UnicodeScalarView(raw.map { $0 < 0x80 ? Unicode.Scalar($0) : codePage437[Int($0) - 0x80] }))
+    }
+
+    /// The upper half of IBM's code page 437.
+    private static let codePage437 = Array(
+        ("ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀"
+            + "αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}").unicodeScalars
+    )
+}

@@ -1,0 +1,119 @@
+import CarrelArchive
+
+/// The entries of a ZIP archive, over whatever resource holds it: a file, or a server that knows ranges.
+///
+/// Reads in parallel: stored entries are parts of the archive, packed ones are unpacked as they are read. More lenient than what
+/// takes archives into a catalog: an entry with a name that cannot be used is left out with a warning, and of two with the same
+/// name the first counts.
+public final class ArchiveFetcher: Fetcher {
+    let archive: any Resource
+    private let entries: [ResourcePath: Entry]
+    /// In the order of the directory.
+    private let order: [ResourcePath]
+
+    /// What the directory says of an entry.
+    struct Entry: Sendable {
+        let path: ResourcePath
+        let rawName: [UInt8]
+        /// Where its local header lies.
+        let offset: Int64
+        let packedSize: Int64
+        let size: Int64
+        /// 0 is stored, 8 deflated (APPNOTE §4.4.5).
+        let method: UInt16
+        let flags: UInt16
+        /// When it changed, as MS-DOS counts.
+        let time: UInt16
+        /// Of the unpacked bytes; 0 where AES authenticates them instead.
+        let crc: UInt32
+        let aes: AESEncryption?
+        var isEncrypted: Bool { flags & 1 != 0 }
+    }
+
+    /// Entries at most.
+    public static let entryLimit = 200_000
+
+    /// Reads the directory of an archive: its end, and the directory where that does not lie in the end.
+    ///
+    /// - Parameters:
+    ///   - archive: closed with this one.
+    ///   - warnings: hears of entries that are left out.
+    /// - Throws: `resource.malformed` for what is no ZIP archive; what reading the archive throws.
+    public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
+        let directory = try await Self.directory(of: archive)
+        let warnings = Warnings(warnings)
+        var entries: [ResourcePath: Entry] = [:]
+        entries.reserveCapacity(directory.records.count)
+        var order: [ResourcePath] = []
+        order.reserveCapacity(directory.records.count)
+        for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
+            let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
+            guard !name.contains("\\"), !name.hasPrefix("/"), let path = ResourcePath(decoded: name) else {
+                warnings.add(.moderate, "an entry of the archive is left out, because its name leads out of it")
+                continue
+            }
+            guard entries[path] == nil else {
+                warnings.add(.moderate, "two entries are called \"\(path)\"; the first counts")
+                continue
+            }
+            entries[path] = Entry(
+                path: path,
+                rawName: record.rawName,
+                offset: record.offset,
+                packedSize: record.packedSize,
+                size: record.size,
+                method: record.method,
+                flags: record.flags,
+                time: record.time,
+                crc: record.crc,
+                aes: record.aes
+            )
+            order.append(path)
+        }
+        self.archive = archive
+        self.entries = entries
+        self.order = order
+    }
+
+    public func links() async throws(ResourceError) -> [Link] { order.map { Link($0) } }
+
+    public func get(_ link: Link) -> any Resource {
+        guard let path = ResourcePath(href: link.href), let entry = entries[path] else { return FailingResource.notFound(link) }
+        return EntryResource(link, entry, of: archive)
+    }
+
+    public func close() { archive.close() }
+
+    /// The entry at a path.
+    func entry(at path: ResourcePath) -> Entry? { entries[path] }
+
+    /// The smallest of the entries that need a password and have content; nil when none does.
+    var smallestEncrypted: Entry? {
+        entries.values.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
+    }
+
+    /// Whether any entry needs a password.
+    var isEncrypted: Bool { entries.values.contains(where: \.isEncrypted) }
+
+    /// Reads the directory in as few requests as it takes: mostly one.
+    private static func directory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
+        let length = try await archive.length()
+        var window = ArchiveWindow(length: length)
+        var wanted = max(0, length - ArchiveWindow.tail)..<length
+        for _ in 0..<4 {
+            window.add(wanted, try await archive.read(wanted))
+            do throws(ArchiveError) {
+                return try CentralDirectory(window, limit: entryLimit)
+            } catch {
+                guard let missing = window.missing else {
+                    throw ResourceError(error.code == .tooManyEntries ? .tooLarge : .malformed, error.message)
+                }
+                guard missing.count <= ArchiveWindow.limit else {
+                    throw ResourceError(.tooLarge, "the archive's directory is too large")
+                }
+                wanted = missing
+            }
+        }
+        throw ResourceError(.malformed, "the archive's directory cannot be found")
+    }
+}

@@ -1,0 +1,19 @@
+/// A resource that fails whenever it is read, for a known reason.
+public final class FailingResource: Resource {
+    public let link: Link
+    private let error: ResourceError
+
+    public init(_ link: Link, _ error: ResourceError) {
+        self.link = link
+        self.error = error
+    }
+
+    /// One that is not there.
+    public static func notFound(_ link: Link) -> FailingResource {
+        FailingResource(link, ResourceError(.notFound, "\"\(link.href)\" is not in the publication"))
+    }
+
+    public func length() async throws(ResourceError) -> Int64 { throw error }
+
+    public func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) { throw error }
+}

@@ -1,0 +1,27 @@
+/// Gives access to the resources of a container: a folder, an archive, a server.
+public protocol Fetcher: AnyObject, Sendable {
+    /// What it is known to hold; empty where that cannot be told, as of a server.
+    ///
+    /// - Returns: links whose addresses are relative to the container.
+    /// - Throws: ``ResourceError``.
+    func links() async throws(ResourceError) -> [Link]
+
+    /// The resource that a link leads to. Nothing is read yet: one that is not there fails when it is read.
+    ///
+    /// - Parameter link: of the manifest or of `links()`; its query and fragment do not count.
+    /// - Returns: a resource that the caller closes.
+    func get(_ link: Link) -> any Resource
+
+    /// Lets go of files and connections. Reads in flight finish or fail with `resource.unavailable`.
+    func close()
+}
+
+extension Fetcher {
+    public func close() {}
+
+    /// The resource at an address relative to the container.
+    ///
+    /// - Parameter href: percent-encoded where it must be (RFC 3986).
+    /// - Returns: as `get(_:)` with a link.
+    public func get(_ href: String) -> any Resource { get(Link(href: href)) }
+}

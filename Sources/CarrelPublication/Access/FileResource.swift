@@ -1,0 +1,110 @@
+import CLinux
+import CarrelThreads
+import Glibc
+
+/// A file of the local disk, read at any place by any number of tasks at once.
+///
+/// What the page cache holds is read on the caller's thread; what must come from the disk, on threads that may wait.
+@safe
+public final class FileResource: Resource {
+    public let link: Link
+    private let descriptor: Int32
+    private let byteCount: Int64
+
+    private static let threads = BlockingThreads(name: "carrel-files", count: 4)
+
+    /// - Parameters:
+    ///   - link: of the resource.
+    ///   - path: a regular file; a link to one is followed.
+    /// - Throws: `resource.not-found`, `resource.forbidden` without permission, `resource.unavailable`.
+    public init(_ link: Link, path: String) throws(ResourceError) {
+        // without O_NONBLOCK a FIFO would wait for whoever writes into it
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw Self.error(link) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            Glibc.close(descriptor)
+            throw ResourceError(.notFound, "\"\(link.href)\" is not a regular file")
+        }
+        self.link = link
+        self.descriptor = descriptor
+        byteCount = Int64(status.st_size)
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+
+    public func length() async throws(ResourceError) -> Int64 { byteCount }
+
+    public func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
+        let range = range.clamped(to: 0..<byteCount)
+        guard !range.isEmpty else { return }
+        if readCached(range, into: &buffer) { return }
+        let owned = Locked(buffer)
+        buffer = []
+        let outcome: Result<[UInt8], any Error>
+        do {
+            outcome = .success(
+                try await Self.threads.run { [self] in
+                    var bytes: [UInt8] = []
+                    owned.withLock { swap(&$0, &bytes) }
+                    try readWaiting(range, into: &bytes)
+                    return bytes
+                }
+            )
+        } catch { outcome = .failure(error) }
+        switch outcome {
+        case .success(let bytes): buffer = bytes
+        case .failure(let error): throw error as? ResourceError ?? ResourceError(.unavailable, "\"\(link.href)\" cannot be read")
+        }
+    }
+
+    /// Appends all of the range if it is in memory; otherwise nothing.
+    private func readCached(_ range: Range<Int64>, into buffer: inout [UInt8]) -> Bool {
+        let before = buffer.count
+        let count = Int(range.upperBound - range.lowerBound)
+        unsafe buffer.append(addingRawCapacity: count) { room in
+            let got = unsafe clinux_read_cached(descriptor, room.baseAddress!, count, range.lowerBound)
+            return got == count ? count : 0
+        }
+        return buffer.count - before == count
+    }
+
+    private func readWaiting(_ range: Range<Int64>, into buffer: inout [UInt8]) throws(ResourceError) {
+        var failure: ResourceError?
+        let count = Int(range.upperBound - range.lowerBound)
+        unsafe buffer.append(addingRawCapacity: count) { room in
+            var filled = 0
+            while filled < count {
+                let got = unsafe pread(
+                    descriptor,
+                    room.baseAddress! + filled,
+                    count - filled,
+                    off_t(range.lowerBound) + off_t(filled)
+                )
+                if got > 0 {
+                    filled += got
+                } else if got == 0 {
+                    failure = ResourceError(.unavailable, "\"\(link.href)\" became shorter while it was read")
+                    break
+                } else if errno != EINTR {
+                    failure = Self.error(link)
+                    break
+                }
+            }
+            return filled
+        }
+        if let failure { throw failure }
+    }
+
+    /// What the last failed call of the system means.
+    private static func error(_ link: Link) -> ResourceError {
+        switch errno {
+        case ENOENT, ENOTDIR, ENXIO: ResourceError(.notFound, "\"\(link.href)\" is not there")
+        case EACCES, EPERM: ResourceError(.forbidden, "\"\(link.href)\" may not be read by this user")
+        case let number:
+            unsafe ResourceError(.unavailable, "\"\(link.href)\" cannot be read: \(String(cString: strerror(number)))")
+        }
+    }
+}

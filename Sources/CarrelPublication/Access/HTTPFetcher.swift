@@ -1,0 +1,58 @@
+public import CarrelHTTP
+public import CarrelHTTPClient
+
+/// Resources of a server, by their addresses.
+public final class HTTPFetcher: Fetcher {
+    private let base: String?
+    private let client: HTTPClient
+    private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
+
+    /// - Parameters:
+    ///   - base: the address of the manifest, which relative addresses are relative to; nil when only absolute ones occur.
+    ///   - client: sends the requests.
+    ///   - headers: fields of every request, such as a bearer token, and only to the origin of `base`.
+    public init(
+        base: String?,
+        client: HTTPClient,
+        headers: @escaping @Sendable () async throws(ResourceError) -> HTTPFields = { () throws(ResourceError) in HTTPFields() }
+    ) {
+        self.base = base
+        self.client = client
+        self.headers = headers
+    }
+
+    /// Nothing: a server does not say what it has.
+    public func links() async throws(ResourceError) -> [Link] { [] }
+
+    public func get(_ link: Link) -> any Resource {
+        if ResourcePath.hasScheme(link.href) {
+            guard link.href.hasPrefix("https://") || link.href.hasPrefix("http://") else { return FailingResource.notFound(link) }
+            let url = String(link.href.prefix { $0 != "#" })
+            guard let base, Self.origin(of: url) == Self.origin(of: base) else {
+                return HTTPResource(link, url: url, client: client)
+            }
+            return HTTPResource(link, url: url, client: client, headers: headers)
+        }
+        guard let base, let url = Self.resolve(link.href, base) else { return FailingResource.notFound(link) }
+        return HTTPResource(link, url: url, client: client, headers: headers)
+    }
+
+    /// An address with its scheme and authority, without a path.
+    private static func origin(of url: String) -> Substring {
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url[...] }
+        let authority = url.index(colon, offsetBy: 3)
+        return url[..<(url[authority...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex)]
+    }
+
+    /// RFC 3986 §5.2, for a base with a scheme and an authority.
+    static func resolve(_ href: String, _ base: String) -> String? {
+        let origin = origin(of: base)
+        let path = base[origin.endIndex...].prefix { $0 != "?" && $0 != "#" }
+        let folder = path.hasPrefix("/") ? ResourcePath(href: path.dropFirst()) : nil
+        let isFolder = path.hasSuffix("/")
+        let start = isFolder ? folder.flatMap { ResourcePath(decoded: $0.string + "/_") } : folder
+        guard let target = ResourcePath(href: href, relativeTo: start) else { return nil }
+        let query = href.firstIndex(of: "?").map { href[$0...].prefix { $0 != "#" } } ?? ""
+        return "\(origin)/\(target.href)\(query)"
+    }
+}

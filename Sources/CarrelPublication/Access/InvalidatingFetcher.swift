@@ -1,0 +1,43 @@
+import CarrelThreads
+
+/// A fetcher whose child can be made anew while the publication is open: after the file below it was written again, as by a
+/// renewed license.
+///
+/// Resources that were got before go on with the child they came from: reads in flight finish, or fail with
+/// `resource.unavailable`.
+public final class InvalidatingFetcher: Fetcher {
+    private let child: Locked<any Fetcher>
+    private let recreate: @Sendable (any Fetcher) -> any Fetcher
+
+    /// - Parameters:
+    ///   - fetcher: the first child.
+    ///   - invalidate: makes the next child from the current one, which is still open then.
+    public init(fetcher: any Fetcher, invalidate: @escaping @Sendable (any Fetcher) -> any Fetcher) {
+        child = Locked(fetcher)
+        recreate = invalidate
+    }
+
+    /// Makes the next child, puts it in the place of the current one, and then closes that.
+    public func invalidate() {
+        while true {
+            let old = current
+            let new = recreate(old)
+            let isReplaced = child.withLock { child in
+                guard child === old else { return false }
+                child = new
+                return true
+            }
+            // somebody else was quicker: what we made is of a file that may have changed again
+            if isReplaced { return old.close() }
+            if new !== old { new.close() }
+        }
+    }
+
+    public func links() async throws(ResourceError) -> [Link] { try await current.links() }
+
+    public func get(_ link: Link) -> any Resource { current.get(link) }
+
+    public func close() { current.close() }
+
+    private var current: any Fetcher { child.withLock { $0 } }
+}

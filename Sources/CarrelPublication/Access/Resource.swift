@@ -1,0 +1,89 @@
+/// Bytes of a publication, read by ranges, by any number of tasks at once.
+public protocol Resource: AnyObject, Sendable {
+    /// What the manifest or the container says about it.
+    var link: Link { get }
+
+    /// How many bytes it probably has, where that is known without work: declared, not counted. Nil when nobody says.
+    var lengthHint: LengthHint? { get }
+
+    /// How many bytes it has, exactly. May have to read all of it once where its container does not tell.
+    ///
+    /// - Returns: bytes that `read` gives of it.
+    /// - Throws: ``ResourceError``.
+    func length() async throws(ResourceError) -> Int64
+
+    /// Appends to `buffer` the bytes of `range` that exist: fewer, or none, where the range passes the end.
+    ///
+    /// - Parameters:
+    ///   - range: byte positions in the resource as a reader sees it, decrypted and unpacked.
+    ///   - buffer: keeps its room between calls, so that a loop allocates once.
+    /// - Throws: ``ResourceError``; `buffer` may then have grown by some right bytes.
+    func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError)
+
+    /// Lets go of files and connections; whoever reads meanwhile or afterwards gets `resource.unavailable` or its bytes.
+    func close()
+}
+
+/// A length that somebody declared and nobody counted: good for a progress bar, not for arithmetic on positions.
+public struct LengthHint: Sendable, Hashable {
+    public let byteCount: Int64
+
+    public init(_ byteCount: Int64) {
+        self.byteCount = byteCount
+    }
+}
+
+extension Resource {
+    public var lengthHint: LengthHint? { nil }
+
+    public func close() {}
+
+    /// The bytes of a range that exist.
+    ///
+    /// - Parameter range: as for `read(_:into:)`.
+    /// - Returns: at most as many bytes as the range has.
+    /// - Throws: ``ResourceError``.
+    public func read(_ range: Range<Int64>) async throws(ResourceError) -> [UInt8] {
+        var buffer: [UInt8] = []
+        try await read(range, into: &buffer)
+        return buffer
+    }
+
+    /// The whole of something small, such as a document that is parsed at once.
+    ///
+    /// - Parameter limit: bytes at most.
+    /// - Returns: all bytes.
+    /// - Throws: `resource.too-large` when there are more; otherwise as `read(_:into:)`.
+    public func read(upTo limit: Int) async throws(ResourceError) -> [UInt8] {
+        let bytes = try await read(0..<Int64(limit) + 1)
+        guard bytes.count <= limit else {
+            throw ResourceError(.tooLarge, "\"\(link.href)\" is longer than \(limit) bytes")
+        }
+        return bytes
+    }
+
+    /// Hands over the bytes of a range in order, a piece at a time; whoever takes them slowly makes the reading wait.
+    ///
+    /// - Parameters:
+    ///   - range: nil for all of it.
+    ///   - pieceSize: bytes at most that are in memory.
+    ///   - take: gets each piece; throwing ends the reading.
+    /// - Throws: ``ResourceError``, or what `take` throws.
+    public func stream(
+        _ range: Range<Int64>? = nil,
+        pieceSize: Int = 256 << 10,
+        _ take: (borrowing [UInt8]) async throws -> Void
+    ) async throws {
+        var at = max(0, range?.lowerBound ?? 0)
+        let end = range?.upperBound ?? Int64.max
+        var buffer: [UInt8] = []
+        while at < end {
+            buffer.removeAll(keepingCapacity: true)
+            let wanted = min(Int64(pieceSize), end - at)
+            try await read(at..<at + wanted, into: &buffer)
+            if buffer.isEmpty { return }
+            at += Int64(buffer.count)
+            try await take(buffer)
+        }
+    }
+}

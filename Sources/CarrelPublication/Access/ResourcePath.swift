@@ -1,0 +1,88 @@
+import CarrelHTTP
+
+/// Where a resource lies in its publication: a relative path in normal form, decoded.
+///
+/// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical equivalence,
+/// so that a name is found whichever way its accents are composed.
+public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
+    /// Parts joined by `/`, without one at the beginning; none of them is empty, `.` or `..`.
+    public let string: String
+
+    /// The path of an entry or a file, as it is named there.
+    ///
+    /// - Parameter name: not percent-encoded. Nil when it leaves its container or holds a NUL.
+    public init?(decoded name: some StringProtocol) {
+        var parts: [Substring] = []
+        guard !name.utf8.contains(0) else { return nil }
+        for part in Substring(name).split(separator: "/", omittingEmptySubsequences: true) {
+            switch part {
+            case ".": continue
+            case "..":
+                guard parts.popLast() != nil else { return nil }
+            default: parts.append(part)
+            }
+        }
+        guard !parts.isEmpty else { return nil }
+        string = parts.joined(separator: "/")
+    }
+
+    /// The path that an address leads to.
+    ///
+    /// - Parameters:
+    ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at the
+    ///     container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
+    ///   - base: the resource that the address stands in. Nil: at the container.
+    /// - Returns: nil for an address with a scheme or a host, and for one that leaves the container.
+    public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
+        guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
+        let end = href.firstIndex { $0 == "?" || $0 == "#" } ?? href.endIndex
+        let path = href[..<end]
+        if path.isEmpty {
+            guard let base else { return nil }
+            self = base
+            return
+        }
+        // part by part, so that an escaped slash does not become a separator of its own
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.decode($0) ?? String($0) }
+        guard !parts.contains(where: { $0.contains("/") }) else { return nil }
+        var full = parts.joined(separator: "/")
+        if let base, !path.hasPrefix("/"), let slash = base.string.lastIndex(of: "/") {
+            full = base.string[...slash] + full
+        }
+        self.init(decoded: full)
+    }
+
+    /// The address: every character escaped that cannot stand in the path of one (RFC 3986 §3.3).
+    public var href: String {
+        string.split(separator: "/").map(PercentEncoding.encode).joined(separator: "/")
+    }
+
+    /// The last part, such as `chapter.xhtml`.
+    public var name: Substring { string[(string.lastIndex(of: "/").map(string.index(after:)) ?? string.startIndex)...] }
+
+    /// What follows the last point of the name, in lower case; nil when there is none.
+    public var fileExtension: String? {
+        guard let point = name.lastIndex(of: "."), point > name.startIndex else { return nil }
+        return name[name.index(after: point)...].lowercased()
+    }
+
+    public var description: String { string }
+
+    /// Whether it begins as an absolute address does: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
+    static func hasScheme(_ href: some StringProtocol) -> Bool {
+        guard let colon = href.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let scheme = href.utf8[..<colon]
+        guard let first = scheme.first, (first | 0x20) >= UInt8(ascii: "a"), (first | 0x20) <= UInt8(ascii: "z") else {
+            return false
+        }
+        return scheme.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Sends each link to the first of several fetchers that takes it: resources of an archive beside those of a server.
+public final class RoutingFetcher: Fetcher {
+    /// A fetcher and the links that are its own.
+    public struct Route: Sendable {
+        let fetcher: any Fetcher
+        let accepts: @Sendable (Link) -> Bool
+
+        public init(_ fetcher: any Fetcher, accepts: @escaping @Sendable (Link) -> Bool = { _ in true }) {
+            self.fetcher = fetcher
+            self.accepts = accepts
+        }
+    }
+
+    private let routes: [Route]
+
+    public init(_ routes: [Route]) {
+        self.routes = routes
+    }
+
+    /// Absolute addresses to one fetcher, relative ones to another.
+    public convenience init(local: any Fetcher, remote: any Fetcher) {
+        self.init([Route(local) { !ResourcePath.hasScheme($0.href) }, Route(remote)])
+    }
+
+    public func links() async throws(ResourceError) -> [Link] {
+        var links: [Link] = []
+        for route in routes { links += try await route.fetcher.links().filter(route.accepts) }
+        return links
+    }
+
+    public func get(_ link: Link) -> any Resource {
+        routes.first { $0.accepts(link) }?.fetcher.get(link) ?? FailingResource.notFound(link)
+    }
+
+    public func close() {
+        for route in routes { route.fetcher.close() }
+    }
+}

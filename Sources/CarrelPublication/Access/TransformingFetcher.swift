@@ -1,0 +1,24 @@
+/// Changes each resource on its way: decrypts it, clears a font, injects a script.
+public final class TransformingFetcher: Fetcher {
+    /// Returns the resource itself where there is nothing to change.
+    public typealias Transformer = @Sendable (any Resource) -> any Resource
+
+    private let fetcher: any Fetcher
+    private let transformers: [Transformer]
+
+    /// - Parameters:
+    ///   - fetcher: whose resources are changed; closed with this one.
+    ///   - transformers: applied in this order.
+    public init(_ fetcher: any Fetcher, _ transformers: Transformer...) {
+        self.fetcher = fetcher
+        self.transformers = transformers
+    }
+
+    public func links() async throws(ResourceError) -> [Link] { try await fetcher.links() }
+
+    public func get(_ link: Link) -> any Resource {
+        transformers.reduce(fetcher.get(link)) { $1($0) }
+    }
+
+    public func close() { fetcher.close() }
+}

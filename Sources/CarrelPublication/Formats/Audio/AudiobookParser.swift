@@ -1,0 +1,74 @@
+import CarrelAudio
+import CarrelBytes
+
+/// Opens archives of audio files (ZAB) and single audio files.
+struct AudiobookParser: PublicationParser {
+    /// Bytes of a tag with its cover at most.
+    private static let tagLimit = 24 << 20
+
+    func parse(
+        _ asset: PublicationAsset,
+        format: Format,
+        fetcher: any Fetcher,
+        warnings: (any WarningLogger)?
+    ) async throws(Publication.OpeningError) -> Publication.Builder? {
+        guard format.conforms(to: .informalAudiobook) || format.conforms(to: .audio) else { return nil }
+        do throws(ResourceError) {
+            let paths = try await fetcher.links().compactMap(\.path).filter { !ContainerTitle.isLitter($0) }
+            // what a single file is was seen by its bytes; its name may say nothing
+            let tracks =
+                format.conforms(to: .audio)
+                ? paths : paths.filter { Self.type($0)?.isAudio == true }.sorted(by: ContainerTitle.isBefore)
+            guard let first = tracks.first else { throw ResourceError(.malformed, "there is no sound in the archive") }
+            var metadata = Metadata(title: ContainerTitle.of(tracks, in: asset))
+            metadata.conformsTo = [.audiobook]
+            metadata.type = "http://schema.org/Audiobook"
+            let tags = try await Self.tags(of: fetcher.get(Link(first)))
+            if tracks.count == 1 || tags.album != nil { Self.add(tags, isAlbum: tracks.count > 1, to: &metadata) }
+            let order = tracks.map { path in
+                Link(path, mediaType: format.conforms(to: .audio) ? format.mediaType : Self.type(path))
+            }
+            var manifest = Manifest(metadata: metadata, readingOrder: order)
+            manifest.resources = paths.filter { path in !tracks.contains(path) }.map { Link($0, mediaType: Self.type($0)) }
+            if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
+                manifest.resources[cover].relations = ["cover"]
+            }
+            manifest.tableOfContents =
+                tags.chapters.isEmpty || tracks.count > 1
+                ? []
+                : tags.chapters.map { chapter in
+                    Link(href: "\(first.href)#t=\(Double(chapter.start) / 1000)", title: chapter.title)
+                }
+            return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+    }
+
+    private static func type(_ path: ResourcePath) -> MediaType? {
+        path.fileExtension.flatMap { Format(fileExtension: $0)?.mediaType }
+    }
+
+    /// The tag at the beginning of a file; nothing where there is none that is understood.
+    private static func tags(of resource: any Resource) async throws(ResourceError) -> AudioTags {
+        let head = try await resource.read(0..<10)
+        guard let length = ID3.headerLength(head.rawSpan), length <= tagLimit else { return AudioTags() }
+        let bytes = try await resource.read(0..<Int64(length))
+        return (try? ID3.parse(bytes.rawSpan)) ?? AudioTags()
+    }
+
+    private static func add(_ tags: AudioTags, isAlbum: Bool, to metadata: inout Metadata) {
+        if let title = isAlbum ? tags.album : tags.title ?? tags.album { metadata.title = LocalizedString(title) }
+        metadata.subtitle = tags.subtitle.map { LocalizedString($0) }
+        func contributors(_ names: [String]) -> [Contributor]? {
+            names.isEmpty ? nil : names.map { Contributor(name: LocalizedString($0)) }
+        }
+        metadata.contributors[.author] = contributors(tags.authors)
+        metadata.contributors[.narrator] = contributors(tags.narrators)
+        metadata.contributors[.publisher] = contributors(tags.publisher.map { [$0] } ?? [])
+        metadata.languages = tags.language.map { [$0] } ?? []
+        metadata.published = tags.date
+        metadata.description = tags.description ?? tags.comment
+        if let isbn = tags.isbn { metadata.identifier = "urn:isbn:\(isbn)" }
+    }
+}

@@ -1,0 +1,38 @@
+/// What an archive of files without metadata is called.
+enum ContainerTitle {
+    /// - Parameters:
+    ///   - paths: of what is read in it.
+    ///   - asset: the archive.
+    /// - Returns: the name of the one folder that holds everything, or the archive's name without its extension.
+    static func of(_ paths: [ResourcePath], in asset: PublicationAsset) -> LocalizedString {
+        let folders = Set(paths.map { $0.string.contains("/") ? String($0.string.prefix { $0 != "/" }) : "" })
+        if folders.count == 1, let folder = folders.first, !folder.isEmpty { return LocalizedString(folder) }
+        let name = asset.name
+        let title = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? String(name[..<$0]) : nil } ?? name
+        return LocalizedString(title.isEmpty ? "Untitled" : title)
+    }
+
+    /// Whether an entry is one of those that file managers leave behind.
+    static func isLitter(_ path: ResourcePath) -> Bool {
+        path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
+            || path.name.lowercased() == "thumbs.db"
+    }
+
+    /// Compares names as people do: numbers in them by their value.
+    static func isBefore(_ a: ResourcePath, _ b: ResourcePath) -> Bool {
+        var (a, b) = (a.string.lowercased()[...], b.string.lowercased()[...])
+        while let x = a.first, let y = b.first {
+            if x.isASCII, y.isASCII, x.isNumber, y.isNumber {
+                let (m, n) = (a.prefix { $0.isASCII && $0.isNumber }, b.prefix { $0.isASCII && $0.isNumber })
+                (a, b) = (a.dropFirst(m.count), b.dropFirst(n.count))
+                let (p, q) = (m.drop { $0 == "0" }, n.drop { $0 == "0" })
+                if p != q { return p.count == q.count ? p < q : p.count < q.count }
+            } else if x != y {
+                return x < y
+            } else {
+                (a, b) = (a.dropFirst(), b.dropFirst())
+            }
+        }
+        return a.isEmpty && !b.isEmpty
+    }
+}

@@ -1,0 +1,47 @@
+import CarrelBytes
+import CarrelXML
+
+/// The name spaces of EPUB.
+enum EPUBNamespace {
+    static let container = "urn:oasis:names:tc:opendocument:xmlns:container"
+    static let dublinCore = "http://purl.org/dc/elements/1.1/"
+    static let package = "http://www.idpf.org/2007/opf"
+    static let ops = "http://www.idpf.org/2007/ops"
+    static let encryption = "http://www.w3.org/2001/04/xmlenc#"
+}
+
+/// XML documents of an EPUB.
+enum EPUBDocument {
+    /// Packages with 50,000 resources are about; each has an element of a few hundred bytes.
+    static let limits = XMLLimits(bytes: 64 << 20, depth: 128, elements: 1_000_000, attributes: 64, text: 1 << 20)
+
+    /// Reads a document of the publication.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    /// - Returns: its root element.
+    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
+        let bytes = try await fetcher.get(Link(path)).read(upTo: limits.bytes)
+        do throws(Malformed) {
+            return try XMLElement.parse(bytes.rawSpan, limits: limits, documentType: .skipped)
+        } catch {
+            throw ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
+        }
+    }
+}
+
+extension XMLElement {
+    func all(_ local: String) -> [XMLElement] { children.filter { $0.name.local == local } }
+
+    /// The value of an attribute in a name space.
+    subscript(name: String, in namespace: String) -> String? {
+        attributes.first { $0.name.local == name && $0.name.namespace == namespace }?.value
+    }
+
+    var language: String? { self["lang", in: "http://www.w3.org/XML/1998/namespace"] }
+
+    /// Its text without white space around it, and with one space for each stretch of it inside.
+    var words: String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+}

@@ -1,0 +1,112 @@
+import CarrelJSON
+
+/// Makes the manifest of a package: its reading order, its resources, and what each link says.
+struct EPUBManifest {
+    private let package: PackageDocument
+    private let encryption: [ResourcePath: Encryption]
+    private let warnings: Warnings
+    private let items: [String: PackageDocument.Item]
+    private let coverID: String?
+
+    init(_ package: PackageDocument, _ encryption: [ResourcePath: Encryption], _ warnings: Warnings) {
+        self.package = package
+        self.encryption = encryption
+        self.warnings = warnings
+        items = Dictionary(package.items.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        let named = package.metadata.first("cover")?.value
+        coverID =
+            package.items.first { $0.properties.contains("cover-image") }?.id
+            // EPUB 2 names an item, and some name a path
+            ?? package.items.first { ($0.id == named || $0.href == named) && $0.mediaType?.type == "image" }?.id
+    }
+
+    func manifest(untitled name: String) -> Manifest {
+        var metadata = package.metadata.metadata(untitled: name, identifier: package.uniqueIdentifier, warnings)
+        metadata.readingProgression = package.progression
+        var used: Set<String> = []
+        var order: [Link] = []
+        for reference in package.spine where reference.isLinear {
+            guard let item = items[reference.id] else {
+                warnings.add(.moderate, "the spine refers to an item that is not in the manifest")
+                continue
+            }
+            used.insert(item.id)
+            order.append(link(item, reference.properties, &used))
+        }
+        let resources = package.items.filter { !used.contains($0.id) }.map { item in
+            var ignored: Set<String> = []
+            return link(item, [], &ignored)
+        }
+        var manifest = Manifest(metadata: metadata, readingOrder: order, resources: resources)
+        manifest.links = package.metadata.links
+        return manifest
+    }
+
+    /// - Parameters:
+    ///   - item: of the manifest.
+    ///   - references: properties of the spine's reference to it.
+    ///   - used: gets the ids of what became an alternate.
+    private func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout Set<String>) -> Link {
+        var link = plainLink(item, references)
+        if let overlay = item.mediaOverlay.flatMap({ items[$0] }) {
+            used.insert(overlay.id)
+            link.alternates.append(plainLink(overlay, []))
+        }
+        // fallbacks may lead to further ones, and in a circle
+        var seen: Set<String> = [item.id]
+        var next = item.fallback
+        while let id = next, seen.insert(id).inserted, let fallback = items[id] {
+            used.insert(id)
+            link.alternates.append(plainLink(fallback, []))
+            next = fallback.fallback
+        }
+        return link
+    }
+
+    private func plainLink(_ item: PackageDocument.Item, _ references: [String]) -> Link {
+        var link = Link(
+            href: item.href,
+            mediaType: item.mediaType ?? item.path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType)
+        )
+        if item.properties.contains("nav") { link.relations.append("contents") }
+        if item.id == coverID { link.relations.append("cover") }
+        link.duration = package.metadata.overlayDurations[item.id]
+        let contents = [
+            "mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg",
+            "xmp-record": "xmp",
+        ]
+        link.properties.contains = item.properties.compactMap { contents[$0] }
+        for property in references { Self.add(property, to: &link.properties.json) }
+        link.properties.encryption = item.path.flatMap { encryption[$0] }
+        return link
+    }
+
+    /// Properties of the spine's references (EPUB 3.3 §D.6) in the words of the Readium manifest's EPUB profile.
+    private static func add(_ property: String, to json: inout JSONObject) {
+        let name = property.hasPrefix("rendition:") ? String(property.dropFirst(10)) : property
+        let known: [String: (String, JSON)] = [
+            "page-spread-left": ("page", "left"), "page-spread-right": ("page", "right"),
+            "page-spread-center": ("page", "center"),
+            "spread-none": ("spread", "none"), "spread-auto": ("spread", "auto"), "spread-landscape": ("spread", "landscape"),
+            "spread-portrait": ("spread", "both"), "spread-both": ("spread", "both"),
+            "layout-reflowable": ("layout", "reflowable"),
+            "layout-pre-paginated": ("layout", "fixed"), "orientation-auto": ("orientation", "auto"),
+            "orientation-landscape": ("orientation", "landscape"), "orientation-portrait": ("orientation", "portrait"),
+            "flow-auto": ("overflow", "auto"), "flow-paginated": ("overflow", "paginated"),
+            "flow-scrolled-doc": ("overflow", "scrolled"), "flow-scrolled-continuous": ("overflow", "scrolled"),
+        ]
+        if let (member, value) = known[name] { json[member] = value }
+    }
+}
+
+/// Media types of resources that do not say theirs.
+enum EPUBTypes {
+    static func mediaType(_ fileExtension: String) -> MediaType? {
+        let types = [
+            "xhtml": "application/xhtml+xml", "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
+            "svg": "image/svg+xml", "ncx": "application/x-dtbncx+xml", "otf": "font/otf", "ttf": "font/ttf", "woff": "font/woff",
+            "woff2": "font/woff2", "smil": "application/smil+xml", "txt": "text/plain", "json": "application/json",
+        ]
+        return types[fileExtension].flatMap { MediaType($0) } ?? Format(fileExtension: fileExtension)?.mediaType
+    }
+}

@@ -1,0 +1,108 @@
+import CarrelBytes
+import CarrelXML
+
+/// The navigation document of EPUB 3 (§7): table of contents, page list, landmarks, and further lists.
+///
+/// Read event by event, because the order of text and elements in a label matters.
+struct NavigationDocument {
+    /// The lists by their `epub:type`: `toc`, `page-list`, `landmarks`, `loi`, ….
+    private(set) var lists: [String: [Link]] = [:]
+
+    private let path: ResourcePath
+    /// The types of the open `nav`; nil outside of one.
+    private var types: [String]?
+    /// The open lists and items, outermost first.
+    private var levels: [[Link]] = []
+    private var items: [Item] = []
+    /// Depth of elements within the open label; nil outside of one.
+    private var labelDepth: Int?
+
+    private struct Item {
+        var label = ""
+        var href: String?
+        var type: String?
+        var children: [Link] = []
+    }
+
+    /// - Parameters:
+    ///   - bytes: the document.
+    ///   - path: where it is; addresses in it are relative to it.
+    /// - Throws: what is no XML.
+    init(_ bytes: RawSpan, at path: ResourcePath) throws(Malformed) {
+        self.path = path
+        var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+        for event in try reader.read(bytes) { take(event) }
+        for event in try reader.finish() { take(event) }
+    }
+
+    private mutating func take(_ event: XMLEvent) {
+        switch event {
+        case .start(let name, let attributes): start(name.local, attributes)
+        case .text(let text): if labelDepth != nil, !items.isEmpty { items[items.count - 1].label += text }
+        case .end(let name): end(name.local)
+        }
+    }
+
+    private mutating func start(_ name: String, _ attributes: [XMLAttribute]) {
+        if let depth = labelDepth { return labelDepth = depth + 1 }
+        func value(_ local: String, _ namespace: String? = nil) -> String? {
+            attributes.first { $0.name.local == local && $0.name.namespace == namespace }?.value
+        }
+        switch name {
+        case "nav": types = PackageDocument.words(value("type", EPUBNamespace.ops))
+        case "ol" where types != nil: levels.append([])
+        case "li" where !levels.isEmpty: items.append(Item())
+        case "a" where !items.isEmpty, "span" where !items.isEmpty:
+            labelDepth = 0
+            items[items.count - 1].href = value("href")
+            items[items.count - 1].type = value("type", EPUBNamespace.ops)
+        default: break
+        }
+    }
+
+    private mutating func end(_ name: String) {
+        if let depth = labelDepth { return labelDepth = depth > 0 ? depth - 1 : nil }
+        switch name {
+        case "nav":
+            types = nil
+            levels = []
+            items = []
+        case "ol":
+            guard let list = levels.popLast() else { return }
+            if !items.isEmpty {
+                items[items.count - 1].children = list
+            } else {
+                for type in types ?? [] where lists[type] == nil { lists[type] = list }
+            }
+        case "li":
+            guard let item = items.popLast(), !levels.isEmpty, let link = link(item) else { return }
+            levels[levels.count - 1].append(link)
+        default: break
+        }
+    }
+
+    /// An item without a label, and one that leads nowhere and has nothing below it, is none.
+    private func link(_ item: Item) -> Link? {
+        let label = item.label.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let href = item.href.flatMap { NavigationTarget.href($0, in: path) }
+        guard !label.isEmpty, href != nil || !item.children.isEmpty else { return nil }
+        var link = Link(href: href ?? "#", title: label, children: item.children)
+        if let type = item.type {
+            link.relations = PackageDocument.words(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" }
+        }
+        return link
+    }
+}
+
+/// Where an entry of a navigation document leads.
+enum NavigationTarget {
+    /// - Parameters:
+    ///   - href: relative to the document.
+    ///   - path: of the document.
+    /// - Returns: the address in the container, with its fragment; absolute ones as they are.
+    static func href(_ href: String, in path: ResourcePath) -> String? {
+        if ResourcePath.hasScheme(href) { return href }
+        guard let target = ResourcePath(href: href, relativeTo: path) else { return nil }
+        return target.href + (href.firstIndex(of: "#").map { String(href[$0...]) } ?? "")
+    }
+}

@@ -1,0 +1,90 @@
+extension Format {
+    public static let epub = Format([.zip, .epub], "application/epub+zip", "epub")
+    public static let pdf = Format([.pdf], "application/pdf", "pdf")
+    public static let webPublication = Format([.json, .rwpm], "application/webpub+json", "json")
+    public static let audiobookManifest = Format([.json, .rwpm], "application/audiobook+json", "json")
+    public static let divinaManifest = Format([.json, .rwpm], "application/divina+json", "json")
+    public static let webPublicationPackage = Format([.zip, .rwp], "application/webpub+zip", "webpub")
+    public static let audiobookPackage = Format([.zip, .rwp], "application/audiobook+zip", "audiobook")
+    public static let divinaPackage = Format([.zip, .rwp], "application/divina+zip", "divina")
+    public static let lcpProtectedPDF = Format([.zip, .rwp, .lcp], "application/pdf+lcp", "lcpdf")
+    public static let lcpProtectedAudiobook = Format([.zip, .rwp, .lcp], "application/audiobook+lcp", "lcpa")
+    public static let lcpProtectedDivina = Format([.zip, .rwp, .lcp], "application/divina+lcp", "lcpdi")
+    public static let lcpLicense = Format([.json, .lcpLicense], "application/vnd.readium.lcp.license.v1.0+json", "lcpl")
+    public static let lpf = Format([.zip, .lpf], "application/lpf+zip", "lpf")
+    public static let w3cPublicationManifest = Format([.json, .w3cPublicationManifest], "application/ld+json", "json")
+    public static let cbz = Format([.zip, .informalComic], "application/vnd.comicbook+zip", "cbz")
+    public static let zab = Format([.zip, .informalAudiobook], "application/x.readium.zab+zip", "zab")
+    public static let opds1Catalog = Format([.xml, .opds1Catalog], "application/atom+xml;profile=opds-catalog", "xml")
+    public static let opds1Entry = Format([.xml, .opds1Entry], "application/atom+xml;type=entry;profile=opds-catalog", "xml")
+    public static let opds2Catalog = Format([.json, .opds2Catalog], "application/opds+json", "json")
+    public static let opds2Publication = Format([.json, .opds2Publication], "application/opds-publication+json", "json")
+    public static let opdsAuthentication = Format(
+        [.json, .opdsAuthentication],
+        "application/opds-authentication+json",
+        "json"
+    )
+    public static let html = Format([.html], "text/html", "html")
+    public static let xhtml = Format([.xml, .xhtml], "application/xhtml+xml", "xhtml")
+    public static let json = Format([.json], "application/json", "json")
+    public static let zip = Format([.zip], "application/zip", "zip")
+    /// Nobody knows.
+    public static let unknown = Format([], "application/octet-stream", "bin")
+
+    /// Sound and pictures that come as one file.
+    static let media: [Format] = [
+        Format([.audio], "audio/mpeg", "mp3"), Format([.audio], "audio/mp4", "m4a"), Format([.audio], "audio/aac", "aac"),
+        Format([.audio], "audio/flac", "flac"), Format([.audio], "audio/ogg", "ogg"), Format([.audio], "audio/opus", "opus"),
+        Format([.audio], "audio/wav", "wav"), Format([.audio], "audio/aiff", "aiff"), Format([.audio], "audio/webm", "webm"),
+        Format([.bitmap], "image/jpeg", "jpg"), Format([.bitmap], "image/png", "png"), Format([.bitmap], "image/gif", "gif"),
+        Format([.bitmap], "image/webp", "webp"), Format([.bitmap], "image/avif", "avif"), Format([.bitmap], "image/jxl", "jxl"),
+        Format([.bitmap], "image/bmp", "bmp"), Format([.bitmap], "image/tiff", "tiff"),
+    ]
+
+    private static let known: [Format] =
+        [
+            epub, pdf, webPublication, audiobookManifest, divinaManifest, webPublicationPackage, audiobookPackage, divinaPackage,
+            lcpProtectedPDF, lcpProtectedAudiobook, lcpProtectedDivina, lcpLicense, lpf, w3cPublicationManifest, cbz, zab,
+            opds1Catalog, opds1Entry, opds2Catalog, opds2Publication, opdsAuthentication, html, xhtml, json, zip,
+        ] + media
+
+    /// Other names of media types that are about.
+    private static let otherTypes: [String: Format] = [
+        "application/x-cbz": cbz, "application/zip+cbz": cbz, "audio/mp3": media[0], "audio/x-m4a": media[1],
+        "audio/x-m4b": media[1],
+        "audio/x-flac": media[3], "audio/x-wav": media[6], "image/jpg": media[9],
+    ]
+
+    /// Other extensions that are about.
+    private static let otherExtensions: [String: Format] = [
+        "lcpau": lcpProtectedAudiobook, "jpeg": media[9], "tif": media[16], "m4b": media[1], "mp4": media[1], "aif": media[7],
+        "oga": media[4], "htm": html, "xht": xhtml,
+    ]
+
+    private init(_ specifications: Set<Specification>, _ mediaType: String, _ fileExtension: String) {
+        self.init(specifications, mediaType: MediaType(mediaType)!, fileExtension: fileExtension)
+    }
+
+    /// The format that a media type names; its parameters count where formats differ in them.
+    ///
+    /// - Parameter mediaType: Nil for one that names none that is known.
+    public init?(mediaType: MediaType) {
+        let exact = Self.known.first { $0.mediaType == mediaType }
+        guard
+            let format = exact ?? Self.known.first(where: { $0.mediaType.matches(mediaType) })
+                ?? Self.otherTypes[mediaType.essence]
+        else { return nil }
+        self = format
+    }
+
+    /// The format that a file's extension stands for.
+    ///
+    /// - Parameter fileExtension: without the point. Nil for one that is not known, and for `json` and `xml`, which say nothing.
+    public init?(fileExtension: String) {
+        let text = fileExtension.lowercased()
+        guard text != "json", text != "xml",
+            let format = Self.known.first(where: { $0.fileExtension == text }) ?? Self.otherExtensions[text]
+        else { return nil }
+        self = format
+    }
+}

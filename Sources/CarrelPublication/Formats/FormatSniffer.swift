@@ -1,0 +1,263 @@
+import CarrelBytes
+import CarrelJSON
+
+/// Finds out what a file is.
+///
+/// The name and the media type are hints. What the bytes or the container show decides where they show something; where they do
+/// not, the hints do.
+struct FormatSniffer {
+    private let asset: PublicationAsset
+    private let fetcher: any Fetcher
+
+    /// Bytes that are looked at in one file.
+    private static let headSize = 4096
+    /// Bytes of a JSON document that is looked into.
+    private static let documentSize = 8 << 20
+
+    init(_ asset: PublicationAsset, _ fetcher: any Fetcher) {
+        self.asset = asset
+        self.fetcher = fetcher
+    }
+
+    func sniff() async throws(ResourceError) -> Format {
+        if let single = fetcher as? SingleResourceFetcher {
+            return try await sniff(single.resource)
+        }
+        let isFolder = fetcher is FolderFetcher
+        var format = try await container()
+        // the password hides what is in the entries, not their names
+        if let archive = fetcher as? ArchiveFetcher, archive.isEncrypted { format.specifications.insert(.zipPassword) }
+        if isFolder {
+            format.specifications.remove(.zip)
+            format.specifications.insert(.folder)
+        }
+        return format
+    }
+
+    /// What the name or the media type says.
+    private var hint: Format? {
+        asset.mediaType.flatMap { Format(mediaType: $0) }
+            ?? ResourcePath(decoded: asset.name)?.fileExtension.flatMap { Format(fileExtension: $0) }
+    }
+
+    // MARK: containers
+
+    private func container() async throws(ResourceError) -> Format {
+        let paths = try await fetcher.links().compactMap(\.path)
+        let names = Set(paths.map(\.string))
+        let isEPUB = try await isEPUBByName(names)
+        if isEPUB || names.contains("META-INF/container.xml") {
+            var format = Format.epub
+            if try await hasLCP(names, license: "META-INF/license.lcpl", encryption: "META-INF/encryption.xml") {
+                format.specifications.insert(.lcp)
+            }
+            if names.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept")
+            {
+                format.specifications.insert(.adept)
+            }
+            return format
+        }
+        if names.contains("manifest.json"), let format = try await package(names) { return format }
+        let hasManifest = try await hasLinkedManifest(names)
+        if hasManifest || names.contains("publication.json") { return .lpf }
+        if let format = Self.informal(paths) { return format }
+        // an encrypted archive shows nothing; its name may
+        if let hint, hint.conforms(to: .zip) { return hint }
+        return .zip
+    }
+
+    private func isEPUBByName(_ names: Set<String>) async throws(ResourceError) -> Bool {
+        guard names.contains("mimetype") else { return false }
+        return try await text("mimetype").hasPrefix("application/epub+zip")
+    }
+
+    private func hasLCP(_ names: Set<String>, license: String, encryption: String) async throws(ResourceError) -> Bool {
+        if names.contains(license) { return true }
+        guard names.contains(encryption) else { return false }
+        return try await text(encryption).contains("http://readium.org/2014/01/lcp")
+    }
+
+    /// A package with a Readium manifest (`manifest.json`).
+    private func package(_ names: Set<String>) async throws(ResourceError) -> Format? {
+        guard let json = try await json("manifest.json"), var format = Self.manifest(json) else { return nil }
+        let isProtected = names.contains("license.lcpl") || Self.isEncrypted(json)
+        if Self.conforms(json, to: .pdf) || Self.types(json).allSatisfy({ $0 == "application/pdf" }) && isProtected {
+            format = isProtected ? .lcpProtectedPDF : Format.webPublicationPackage
+        } else if format == .audiobookManifest {
+            format = isProtected ? .lcpProtectedAudiobook : .audiobookPackage
+        } else if format == .divinaManifest {
+            format = isProtected ? .lcpProtectedDivina : .divinaPackage
+        } else {
+            format = .webPublicationPackage
+            if isProtected { format.specifications.insert(.lcp) }
+        }
+        return format
+    }
+
+    /// A W3C audiobook or publication in an LPF archive may have its manifest in its primary entry page (LPF §4.2).
+    private func hasLinkedManifest(_ names: Set<String>) async throws(ResourceError) -> Bool {
+        guard names.contains("index.html") else { return false }
+        let page = try await text("index.html").lowercased()
+        return page.contains("rel=\"publication\"") || page.contains("rel='publication'") || names.count == 1
+    }
+
+    /// An archive of nothing but pictures, or nothing but sound, and of what comes along with them.
+    private static func informal(_ paths: [ResourcePath]) -> Format? {
+        let visible = paths.filter { path in
+            !path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
+                && path.name.lowercased() != "thumbs.db"
+        }
+        let extensions = visible.map { $0.fileExtension ?? "" }
+        func isAll(_ main: Set<String>, _ others: Set<String>) -> Bool {
+            extensions.contains(where: main.contains) && extensions.allSatisfy { main.contains($0) || others.contains($0) }
+        }
+        if isAll(pictures, ["acbf", "xml", "txt", "json"]) { return .cbz }
+        if isAll(sounds, pictures.union(playlists).union(["txt", "nfo", "cue", "json"])) { return .zab }
+        return nil
+    }
+
+    private static let pictures: Set<String> = ["avif", "bmp", "gif", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp"]
+    private static let sounds: Set<String> = [
+        "aac", "aif", "aiff", "alac", "flac", "m4a", "m4b", "mp3", "mp4", "mka", "mogg", "oga", "ogg", "opus", "wav", "webm",
+        "wma",
+    ]
+    private static let playlists: Set<String> = ["asx", "bio", "m3u", "m3u8", "pla", "pls", "smil", "vlc", "wpl", "xspf", "zpl"]
+
+    // MARK: single files
+
+    private func sniff(_ resource: any Resource) async throws(ResourceError) -> Format {
+        let head = try await resource.read(0..<Int64(Self.headSize))
+        if let format = Self.magic(head) { return format }
+        let text = String(decoding: head, as: UTF8.self).drop { $0.isWhitespace || $0 == "\u{feff}" }
+        if text.hasPrefix("{"), let format = try await document(resource) { return format }
+        if text.hasPrefix("<"), let format = Self.markup(text) { return format }
+        return hint ?? .unknown
+    }
+
+    /// A JSON document by its members.
+    private func document(_ resource: any Resource) async throws(ResourceError) -> Format? {
+        let bytes = try await resource.read(0..<Int64(Self.documentSize) + 1)
+        guard bytes.count <= Self.documentSize, let json = try? JSON.parse(bytes.rawSpan) else {
+            return Self.broken(String(decoding: bytes.prefix(Self.headSize), as: UTF8.self)) ?? hint
+        }
+        let object = json.object
+        func has(_ names: String...) -> Bool { names.allSatisfy { object?[$0] != nil } }
+        let contexts = object?["@context"].map(Link.strings) ?? []
+        if contexts.contains(where: {
+            $0.hasPrefix("https://www.w3.org/ns/wp-context") || $0.hasPrefix("https://www.w3.org/ns/pub-context")
+        }) {
+            return .w3cPublicationManifest
+        }
+        if has("id", "issued", "provider", "encryption") { return .lcpLicense }
+        if has("id", "authentication"), has("title") { return .opdsAuthentication }
+        let relations = (object?["links"]?.array ?? []).flatMap { $0["rel"].map(Link.strings) ?? [] }
+        if has("metadata"), relations.contains(where: { $0.hasPrefix("http://opds-spec.org/acquisition") }) {
+            return .opds2Publication
+        }
+        if let format = Self.manifest(json) { return format }
+        if has("metadata"), has("publications") || has("navigation") || has("groups") { return .opds2Catalog }
+        return hint ?? .json
+    }
+
+    /// A JSON document that is too long or not well-formed, by the addresses that it names.
+    private static func broken(_ text: String) -> Format? {
+        if text.contains("https://www.w3.org/ns/wp-context") || text.contains("https://www.w3.org/ns/pub-context") {
+            return .w3cPublicationManifest
+        }
+        return text.contains("http://opds-spec.org/auth/") ? .opdsAuthentication : nil
+    }
+
+    private static func magic(_ head: [UInt8]) -> Format? {
+        func starts(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
+        // readers look for its header in the first 1024 bytes (ISO 32000-1 Annex H.3)
+        if head.prefix(1024).indices.contains(where: { starts("%PDF-", at: $0) }) { return .pdf }
+        let type: String? =
+            switch true {
+            case starts("ID3"), head.count > 1 && head[0] == 0xff && head[1] & 0xe6 == 0xe2: "audio/mpeg"
+            case head.count > 1 && head[0] == 0xff && head[1] & 0xf6 == 0xf0: "audio/aac"
+            case starts("fLaC"): "audio/flac"
+            case starts("OggS"): starts("OpusHead", at: 28) ? "audio/opus" : "audio/ogg"
+            case starts("RIFF") && starts("WAVE", at: 8): "audio/wav"
+            case starts("FORM") && starts("AIF", at: 8): "audio/aiff"
+            case starts("ftypM4A", at: 4), starts("ftypM4B", at: 4), starts("ftypmp4", at: 4), starts("ftypisom", at: 4):
+                "audio/mp4"
+            case head.starts(with: [0xff, 0xd8, 0xff]): "image/jpeg"
+            case head.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]): "image/png"
+            case starts("GIF8"): "image/gif"
+            case starts("RIFF") && starts("WEBP", at: 8): "image/webp"
+            case starts("ftypavif", at: 4): "image/avif"
+            default: nil
+            }
+        return type.flatMap { type in Format.media.first { $0.mediaType.essence == type } }
+    }
+
+    /// HTML, XHTML or an OPDS document by its first element.
+    private static func markup(_ text: Substring) -> Format? {
+        var rest = text
+        while rest.hasPrefix("<?") || rest.hasPrefix("<!--") || rest.hasPrefix("<!") {
+            guard let end = rest.firstRange(of: rest.hasPrefix("<!--") ? "-->" : ">") else { return nil }
+            rest = rest[end.upperBound...].drop(while: \.isWhitespace)
+        }
+        let tag = rest.prefix { $0 != ">" }
+        let name = tag.dropFirst().prefix { !$0.isWhitespace && $0 != "/" }.lowercased()
+        let local = name.split(separator: ":").last.map(String.init) ?? name
+        let isAtom = tag.contains("http://www.w3.org/2005/Atom")
+        switch local {
+        // XML says so at its beginning, or names its name space
+        case "html": return text.hasPrefix("<?xml") || tag.contains("xmlns") ? .xhtml : .html
+        case "feed" where isAtom: return .opds1Catalog
+        case "entry" where isAtom: return .opds1Entry
+        default: return nil
+        }
+    }
+
+    // MARK: Readium manifests
+
+    /// A Readium manifest by what it says that it is, or else by what it lists.
+    private static func manifest(_ json: JSON) -> Format? {
+        guard json["metadata"]?.object != nil, (json["readingOrder"] ?? json["spine"])?.array != nil else { return nil }
+        let types = types(json).compactMap { MediaType($0) }
+        let kind = json["metadata"]?["@type"]?.string ?? ""
+        if conforms(json, to: .audiobook) || kind.hasSuffix("schema.org/Audiobook") { return .audiobookManifest }
+        if conforms(json, to: .divina) { return .divinaManifest }
+        if !types.isEmpty, types.allSatisfy(\.isAudio) { return .audiobookManifest }
+        if !types.isEmpty, types.allSatisfy(\.isBitmap) { return .divinaManifest }
+        return .webPublication
+    }
+
+    private static func conforms(_ json: JSON, to profile: Metadata.Profile) -> Bool {
+        (json["metadata"]?["conformsTo"].map(Link.strings) ?? []).contains(profile.rawValue)
+    }
+
+    private static func types(_ json: JSON) -> [String] {
+        ((json["readingOrder"] ?? json["spine"])?.array ?? []).compactMap { $0["type"]?.string }
+    }
+
+    private static func isEncrypted(_ json: JSON) -> Bool {
+        let links = ((json["readingOrder"] ?? json["spine"])?.array ?? []) + (json["resources"]?.array ?? [])
+        return links.contains { $0["properties"]?["encrypted"]?["scheme"]?.string == "http://readium.org/2014/01/lcp" }
+    }
+
+    // MARK: small documents in a container
+
+    private func text(_ path: String) async throws(ResourceError) -> String {
+        guard let bytes = try await small(path) else { return "" }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func json(_ path: String) async throws(ResourceError) -> JSON? {
+        guard let bytes = try await small(path) else { return nil }
+        return try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Self.documentSize))
+    }
+
+    /// The bytes of an entry; nil where it is too long, damaged, or needs a password.
+    private func small(_ path: String) async throws(ResourceError) -> [UInt8]? {
+        guard let path = ResourcePath(decoded: path) else { return nil }
+        do throws(ResourceError) {
+            return try await fetcher.get(Link(path)).read(upTo: Self.documentSize)
+        } catch {
+            if error.code == .unavailable || error.code == .cancelled { throw error }
+            return nil
+        }
+    }
+}

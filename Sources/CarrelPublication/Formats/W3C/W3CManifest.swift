@@ -1,0 +1,114 @@
+import CarrelJSON
+
+/// Turns a W3C publication manifest (Publication Manifest, Audiobooks) into a Readium one.
+struct W3CManifest {
+    private let object: JSONObject
+    private let warnings: Warnings
+
+    init(_ object: JSONObject, _ warnings: Warnings) {
+        self.object = object
+        self.warnings = warnings
+    }
+
+    /// - Parameter name: the title of a publication that has none.
+    /// - Returns: the manifest.
+    /// - Throws: `resource.malformed` without a reading order.
+    func manifest(untitled name: LocalizedString) throws(ResourceError) -> Manifest {
+        guard let order = object["readingOrder"] else {
+            throw ResourceError(.malformed, "the publication manifest has no reading order")
+        }
+        var metadata = Metadata(title: texts("name") ?? name)
+        metadata.identifier = object["id"]?.string
+        let kinds = (object["conformsTo"].map(Link.strings) ?? []) + (object["type"].map(Link.strings) ?? [])
+        if kinds.contains(where: { $0.contains("/audiobooks") || $0 == "Audiobook" }) {
+            metadata.conformsTo = [.audiobook]
+            metadata.type = "http://schema.org/Audiobook"
+        }
+        metadata.languages = object["inLanguage"].map(Link.strings) ?? []
+        metadata.published = object["datePublished"]?.string
+        metadata.modified = object["dateModified"]?.string
+        metadata.readingProgression = object["readingProgression"]?.string.flatMap(Metadata.ReadingProgression.init)
+        metadata.duration = object["duration"].flatMap(Self.seconds)
+        metadata.description = object["description"]?.string
+        let roles: [(String, ContributorRole)] = [
+            ("author", .author), ("readBy", .narrator), ("translator", .translator), ("editor", .editor), ("artist", .artist),
+            ("illustrator", .illustrator), ("colorist", .colorist), ("inker", .inker), ("letterer", .letterer),
+            ("penciler", .penciler),
+            ("publisher", .publisher), ("contributor", .contributor), ("creator", .author),
+        ]
+        for (name, role) in roles {
+            let found = Contributor.list(object[name].map(Self.contributors), warnings)
+            if !found.isEmpty { metadata.contributors[role, default: []] += found }
+        }
+        var manifest = Manifest(metadata: metadata, readingOrder: links(order), resources: links(object["resources"]))
+        manifest.links = links(object["links"])
+        if let cover = (links(object["resources"]) + links(object["links"])).first(where: { $0.relations.contains("cover") }),
+            !manifest.resources.contains(where: { $0.relations.contains("cover") })
+        {
+            manifest.resources.append(cover)
+        }
+        return manifest
+    }
+
+    private func texts(_ name: String) -> LocalizedString? {
+        guard let value = object[name] else { return nil }
+        let all = (value.array ?? [value]).compactMap { value -> LocalizedString.Translation? in
+            if let text = value.string { return LocalizedString.Translation(text) }
+            return value["value"]?.string.map { LocalizedString.Translation($0, language: value["language"]?.string) }
+        }
+        return LocalizedString(all)
+    }
+
+    /// Persons and organisations have a `name`, which may be by language.
+    private static func contributors(_ json: JSON) -> JSON {
+        .array(
+            (json.array ?? [json]).map { value in
+                guard let name = value["name"], let text = name["value"] else { return value }
+                var object = value.object ?? JSONObject()
+                object["name"] = text
+                return .object(object)
+            }
+        )
+    }
+
+    private func links(_ json: JSON?) -> [Link] {
+        guard let json else { return [] }
+        return (json.array ?? [json]).compactMap { value in
+            if let url = value.string { return Link(href: url, mediaType: Self.type(url)) }
+            guard let url = value["url"]?.string, !url.isEmpty else {
+                warnings.add(.minor, "a link without an address is left out")
+                return nil
+            }
+            var link = Link(href: url, mediaType: value["encodingFormat"]?.string.flatMap { MediaType($0) } ?? Self.type(url))
+            link.title = value["name"]?.string ?? value["name"]?["value"]?.string
+            link.relations = value["rel"].map(Link.strings) ?? []
+            link.duration = value["duration"].flatMap(Self.seconds)
+            link.alternates = links(value["alternate"])
+            return link
+        }
+    }
+
+    private static func type(_ url: String) -> MediaType? {
+        ResourcePath(href: url)?.fileExtension.flatMap(EPUBTypes.mediaType)
+    }
+
+    /// A duration of ISO 8601 without years and months, such as `PT1H2M3.5S`; or a number of seconds.
+    static func seconds(_ json: JSON) -> Double? {
+        if let number = json.double { return number >= 0 ? number : nil }
+        guard let text = json.string, text.hasPrefix("P") else { return nil }
+        var (total, number, isTime, hasAny) = (0.0, "", false, false)
+        for character in text.dropFirst() {
+            switch character {
+            case "T": isTime = true
+            case "0"..."9", ".": number.append(character)
+            default:
+                let units: [Character: Double] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["W": 604_800, "D": 86_400]
+                guard let unit = units[character], let value = Double(number) else { return nil }
+                total += value * unit
+                number = ""
+                hasAny = true
+            }
+        }
+        return hasAny && number.isEmpty ? total : nil
+    }
+}

@@ -1,0 +1,67 @@
+import CarrelJSON
+
+/// What a publication says about its accessibility (Readium Web Publication Manifest, "Accessibility"; schema.org).
+public struct Accessibility: Sendable, Equatable {
+    /// URIs of conformance levels.
+    public var conformsTo: [String]
+    /// Why it need not conform, such as `eaa-microenterprise`.
+    public var exemption: String?
+    public var accessModes: [String]
+    /// Each a set of modes that suffice together.
+    public var accessModesSufficient: [[String]]
+    public var features: [String]
+    public var hazards: [String]
+    public var summary: String?
+    public var certifiedBy: String?
+    public var certifierCredential: String?
+    public var certifierReport: String?
+
+    public init() {
+        conformsTo = []
+        accessModes = []
+        accessModesSufficient = []
+        features = []
+        hazards = []
+    }
+
+    /// Whether it says nothing.
+    public var isEmpty: Bool { self == Accessibility() }
+
+    init(_ object: JSONObject) {
+        self.init()
+        conformsTo = object["conformsTo"].map(Link.strings) ?? []
+        exemption = object["exemption"]?.string
+        accessModes = object["accessMode"].map(Link.strings) ?? []
+        accessModesSufficient = (object["accessModeSufficient"]?.array ?? []).map(Link.strings).filter { !$0.isEmpty }
+        features = object["feature"].map(Link.strings) ?? []
+        hazards = object["hazard"].map(Link.strings) ?? []
+        summary = object["summary"]?.string
+        let certification = object["certification"]?.object
+        certifiedBy = certification?["certifiedBy"]?.string
+        certifierCredential = certification?["credential"]?.string
+        certifierReport = certification?["report"]?.string
+    }
+
+    var json: JSON? {
+        var object = JSONObject()
+        object["conformsTo"] = conformsTo.oneOrMany
+        object["exemption"] = exemption.map(JSON.string)
+        var certification = JSONObject()
+        certification["certifiedBy"] = certifiedBy.map(JSON.string)
+        certification["credential"] = certifierCredential.map(JSON.string)
+        certification["report"] = certifierReport.map(JSON.string)
+        if !certification.isEmpty { object["certification"] = .object(certification) }
+        object["accessMode"] = Self.array(accessModes)
+        if !accessModesSufficient.isEmpty {
+            object["accessModeSufficient"] = .array(
+                accessModesSufficient.compactMap { $0.count == 1 ? .string($0[0]) : Self.array($0) }
+            )
+        }
+        object["feature"] = Self.array(features)
+        object["hazard"] = Self.array(hazards)
+        object["summary"] = summary.map(JSON.string)
+        return object.isEmpty ? nil : .object(object)
+    }
+
+    private static func array(_ strings: [String]) -> JSON? { strings.isEmpty ? nil : .array(strings.map(JSON.string)) }
+}

@@ -1,0 +1,116 @@
+import CarrelJSON
+
+/// Who had a part in a publication: a person or an organisation.
+public struct Contributor: Sendable, Equatable {
+    public var name: LocalizedString
+    /// The name as it is put in order, such as "Woolf, Virginia".
+    public var sortAs: LocalizedString?
+    /// A URI.
+    public var identifier: String?
+    /// MARC relators, where the member of the metadata does not say.
+    public var roles: [String]
+    /// The place in a series.
+    public var position: Double?
+    public var links: [Link]
+
+    public init(name: LocalizedString, sortAs: LocalizedString? = nil, identifier: String? = nil, roles: [String] = []) {
+        self.name = name
+        self.sortAs = sortAs
+        self.identifier = identifier
+        self.roles = roles
+        links = []
+    }
+
+    /// A name, a name by language, or an object with a `name`.
+    init?(_ json: JSON, _ warnings: Warnings) {
+        if let object = json.object, let name = object["name"].flatMap(LocalizedString.init) {
+            self.init(
+                name: name,
+                sortAs: object["sortAs"].flatMap(LocalizedString.init),
+                identifier: object["identifier"]?.string
+            )
+            roles = object["role"].map(Link.strings) ?? []
+            position = object["position"]?.double
+            links = Link.list(object["links"], warnings)
+        } else if !Self.isObject(json), let name = LocalizedString(json) {
+            self.init(name: name)
+        } else {
+            warnings.add(.minor, "a contributor without a name is left out")
+            return nil
+        }
+    }
+
+    /// Whether it is a contributor object, and not a name by language.
+    private static func isObject(_ json: JSON) -> Bool {
+        ["name", "sortAs", "identifier", "role", "position", "links"].contains { json[$0] != nil }
+    }
+
+    /// One of them, or an array.
+    static func list(_ json: JSON?, _ warnings: Warnings) -> [Contributor] {
+        guard let json else { return [] }
+        return (json.array ?? [json]).compactMap { Contributor($0, warnings) }
+    }
+
+    var json: JSON {
+        var object = JSONObject()
+        object["name"] = name.json
+        object["sortAs"] = sortAs?.json
+        object["identifier"] = identifier.map(JSON.string)
+        object["role"] = roles.oneOrMany
+        object["position"] = position.map(JSON.real)
+        object["links"] = links.json
+        return object.count == 1 && name.json.string != nil ? name.json : .object(object)
+    }
+}
+
+/// What a contributor did, by the member of the metadata that says so.
+public enum ContributorRole: String, Sendable, Hashable, CaseIterable {
+    case author, translator, editor, artist, illustrator, letterer, penciler, colorist, inker, narrator, contributor, publisher,
+        imprint
+}
+
+/// What a publication is about.
+public struct Subject: Sendable, Equatable {
+    public var name: LocalizedString
+    public var sortAs: LocalizedString?
+    /// The URI of a scheme of terms.
+    public var scheme: String?
+    /// The term in that scheme.
+    public var code: String?
+    public var links: [Link]
+
+    public init(name: LocalizedString, sortAs: LocalizedString? = nil, scheme: String? = nil, code: String? = nil) {
+        self.name = name
+        self.sortAs = sortAs
+        self.scheme = scheme
+        self.code = code
+        links = []
+    }
+
+    init?(_ json: JSON, _ warnings: Warnings) {
+        if let object = json.object, let name = object["name"].flatMap(LocalizedString.init) {
+            self.init(
+                name: name,
+                sortAs: object["sortAs"].flatMap(LocalizedString.init),
+                scheme: object["scheme"]?.string,
+                code: object["code"]?.string
+            )
+            links = Link.list(object["links"], warnings)
+        } else if let name = json.string, !name.isEmpty {
+            self.init(name: LocalizedString(name))
+        } else {
+            warnings.add(.minor, "a subject without a name is left out")
+            return nil
+        }
+    }
+
+    var json: JSON {
+        var object = JSONObject()
+        object["name"] = name.json
+        object["sortAs"] = sortAs?.json
+        object["scheme"] = scheme.map(JSON.string)
+        object["code"] = code.map(JSON.string)
+        object["links"] = links.json
+        return object.count == 1 && name.json.string != nil ? name.json : .object(object)
+    }
+}

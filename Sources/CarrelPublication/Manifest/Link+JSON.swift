@@ -1,0 +1,72 @@
+import CarrelJSON
+
+extension Link {
+    /// - Parameters:
+    ///   - json: a link object; a bare string counts as its address.
+    ///   - warnings: hears of what had to be left out.
+    /// - Returns: nil when it has no address.
+    init?(_ json: JSON, _ warnings: Warnings) {
+        if let href = json.string {
+            self.init(href: href)
+            return
+        }
+        guard let object = json.object, let href = object["href"]?.string, !href.isEmpty else {
+            warnings.add(.minor, "a link without an address is left out")
+            return nil
+        }
+        self.init(href: href)
+        isTemplated = object["templated"]?.bool ?? false
+        if let type = object["type"]?.string {
+            mediaType = MediaType(type)
+            if mediaType == nil { warnings.add(.minor, "\"\(href)\" has a type that is no media type") }
+        }
+        title = object["title"]?.string
+        relations = object["rel"].map(Self.strings) ?? []
+        properties = Properties(object["properties"]?.object ?? JSONObject())
+        width = object["width"]?.int.flatMap { $0 > 0 ? $0 : nil }
+        height = object["height"]?.int.flatMap { $0 > 0 ? $0 : nil }
+        bitrate = object["bitrate"]?.double.flatMap { $0 > 0 ? $0 : nil }
+        duration = object["duration"]?.double.flatMap { $0 > 0 ? $0 : nil }
+        languages = object["language"].map(Self.strings) ?? []
+        alternates = Self.list(object["alternate"], warnings)
+        children = Self.list(object["children"], warnings)
+    }
+
+    /// The links of an array.
+    static func list(_ json: JSON?, _ warnings: Warnings) -> [Link] {
+        (json?.array ?? []).compactMap { Link($0, warnings) }
+    }
+
+    /// A string, or each string of an array.
+    static func strings(_ json: JSON) -> [String] {
+        json.string.map { [$0] } ?? (json.array ?? []).compactMap(\.string)
+    }
+
+    var json: JSON {
+        var object = JSONObject()
+        object["href"] = .string(href)
+        if isTemplated { object["templated"] = true }
+        object["type"] = (mediaType?.description).map(JSON.string)
+        object["title"] = title.map(JSON.string)
+        object["rel"] = relations.oneOrMany
+        if !properties.json.isEmpty { object["properties"] = .object(properties.json) }
+        object["width"] = width.map(JSON.integer)
+        object["height"] = height.map(JSON.integer)
+        object["bitrate"] = bitrate.map(JSON.real)
+        object["duration"] = duration.map(JSON.real)
+        object["language"] = languages.oneOrMany
+        object["alternate"] = alternates.json
+        object["children"] = children.json
+        return .object(object)
+    }
+}
+
+extension [Link] {
+    /// An array, or nil when there is no link.
+    var json: JSON? { isEmpty ? nil : .array(map(\.json)) }
+}
+
+extension [String] {
+    /// A string where there is one, an array where there are more, nil where there is none.
+    var oneOrMany: JSON? { count > 1 ? .array(map(JSON.string)) : first.map(JSON.string) }
+}

@@ -1,0 +1,72 @@
+import CarrelJSON
+
+/// A text in one or several languages.
+public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// One translation.
+    public struct Translation: Sendable, Hashable {
+        /// A BCP 47 tag; nil when nobody says.
+        public let language: String?
+        public let text: String
+
+        public init(_ text: String, language: String? = nil) {
+            self.text = text
+            self.language = language
+        }
+    }
+
+    /// At least one; the first is the one that was meant first.
+    public let translations: [Translation]
+
+    public init(_ text: String) {
+        translations = [Translation(text)]
+    }
+
+    public init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    /// - Parameter translations: Nil when there is none.
+    public init?(_ translations: [Translation]) {
+        guard !translations.isEmpty else { return nil }
+        self.translations = translations
+    }
+
+    /// A string, or an object of strings by language.
+    init?(_ json: JSON) {
+        if let text = json.string {
+            guard !text.isEmpty else { return nil }
+            self.init(text)
+        } else {
+            let members = json.object.map(Array.init) ?? []
+            self.init(
+                members.compactMap { member in
+                    member.value.string.map { Translation($0, language: member.name == "und" ? nil : member.name) }
+                }
+            )
+        }
+    }
+
+    var json: JSON {
+        if translations.count == 1, translations[0].language == nil { return .string(translations[0].text) }
+        var object = JSONObject()
+        for translation in translations { object[translation.language ?? "und"] = .string(translation.text) }
+        return .object(object)
+    }
+
+    /// The text for a reader of a language: in that language, in a variant of it, in no particular one, or else the first.
+    ///
+    /// - Parameter language: a BCP 47 tag, such as `pt-BR`.
+    /// - Returns: a text that is there.
+    public func text(for language: String) -> String {
+        let wanted = language.lowercased()
+        let primary = wanted.prefix { $0 != "-" }
+        let found =
+            translations.first { $0.language?.lowercased() == wanted }
+            ?? translations.first { ($0.language?.lowercased().prefix { $0 != "-" }) == primary }
+            ?? translations.first { $0.language == nil }
+        return (found ?? translations[0]).text
+    }
+
+    /// The first text.
+    public var description: String { translations[0].text }
+}

@@ -1,0 +1,101 @@
+public import CarrelBytes
+import CarrelJSON
+
+extension Manifest {
+    /// Bytes of a manifest at most.
+    static let sizeLimit = 32 << 20
+    /// Collections within collections at most; tables of contents are as deep.
+    private static let depthLimit = 64
+
+    /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
+    ///
+    /// - Parameters:
+    ///   - bytes: JSON.
+    ///   - warnings: hears of what was left out.
+    /// - Throws: what is no JSON object with `metadata`, and has neither `readingOrder` nor its older name `spine`.
+    public init(_ bytes: RawSpan, warnings: (any WarningLogger)? = nil) throws(Malformed) {
+        let json = try JSON.parse(bytes, limits: JSONLimits(depth: Self.depthLimit * 3, byteCount: Self.sizeLimit))
+        try self.init(json, Warnings(warnings))
+    }
+
+    init(_ json: JSON, _ warnings: Warnings) throws(Malformed) {
+        guard let object = json.object, let metadata = object["metadata"]?.object else {
+            throw Malformed("manifest has no metadata", at: 0)
+        }
+        guard let order = (object["readingOrder"] ?? object["spine"])?.array else {
+            throw Malformed("manifest has no reading order", at: 0)
+        }
+        self.init(metadata: Metadata(metadata, warnings))
+        context = object["@context"].map(Link.strings) ?? []
+        links = Link.list(object["links"], warnings)
+        readingOrder = order.compactMap { Link($0, warnings) }
+        resources = Link.list(object["resources"], warnings)
+        tableOfContents = Link.list(object["toc"], warnings)
+        let known: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
+        subcollections = PublicationCollection.collections(in: object, except: known, warnings)
+    }
+
+    /// The manifest as compact JSON.
+    public func json() -> [UInt8] { value.write() }
+
+    var value: JSON {
+        var object = JSONObject()
+        object["@context"] = context.oneOrMany
+        object["metadata"] = metadata.json
+        object["links"] = .array(links.map(\.json))
+        object["readingOrder"] = .array(readingOrder.map(\.json))
+        object["resources"] = resources.json
+        object["toc"] = tableOfContents.json
+        PublicationCollection.add(subcollections, to: &object)
+        return .object(object)
+    }
+}
+
+extension PublicationCollection {
+    static func collections(
+        in object: JSONObject,
+        except known: Set<String>,
+        _ warnings: Warnings
+    ) -> [String: [PublicationCollection]] {
+        var found: [String: [PublicationCollection]] = [:]
+        for (role, value) in object where !known.contains(role) {
+            let collections = list(value, warnings)
+            if !collections.isEmpty { found[role] = collections }
+        }
+        return found
+    }
+
+    /// An object with `links`, an array of such objects, or an array of links.
+    private static func list(_ json: JSON, _ warnings: Warnings) -> [PublicationCollection] {
+        if let object = json.object {
+            guard object["links"]?.array != nil else { return [] }
+            var collection = PublicationCollection(links: Link.list(object["links"], warnings))
+            collection.metadata = object["metadata"]?.object ?? JSONObject()
+            collection.subcollections = collections(in: object, except: ["metadata", "links"], warnings)
+            return [collection]
+        }
+        guard let array = json.array else { return [] }
+        if array.contains(where: { $0["links"]?.array != nil }) { return array.flatMap { list($0, warnings) } }
+        let links = array.compactMap { Link($0, warnings) }
+        return links.isEmpty ? [] : [PublicationCollection(links: links)]
+    }
+
+    static func add(_ collections: [String: [PublicationCollection]], to object: inout JSONObject) {
+        for (role, list) in collections.sorted(by: { $0.key < $1.key }) {
+            object[role] = list.count == 1 ? list[0].json : .array(list.map { .object($0.full) })
+        }
+    }
+
+    /// Only links where there is nothing else.
+    private var json: JSON {
+        metadata.isEmpty && subcollections.isEmpty ? .array(links.map(\.json)) : .object(full)
+    }
+
+    private var full: JSONObject {
+        var object = JSONObject()
+        if !metadata.isEmpty { object["metadata"] = .object(metadata) }
+        object["links"] = .array(links.map(\.json))
+        Self.add(subcollections, to: &object)
+        return object
+    }
+}

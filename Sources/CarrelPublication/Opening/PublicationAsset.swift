@@ -1,0 +1,42 @@
+/// A file, folder or address that may be a publication.
+public struct PublicationAsset: Sendable, Equatable {
+    /// Where it is.
+    public enum Location: Sendable, Equatable {
+        /// A file or a folder of this machine.
+        case file(path: String)
+        /// An `https:` or `http:` address.
+        case remote(url: String)
+    }
+
+    public let location: Location
+    /// What it is, where somebody said; the bytes decide.
+    public var mediaType: MediaType?
+
+    public init(path: String, mediaType: MediaType? = nil) {
+        location = .file(path: path)
+        self.mediaType = mediaType
+    }
+
+    public init(url: String, mediaType: MediaType? = nil) {
+        location = .remote(url: url)
+        self.mediaType = mediaType
+    }
+
+    /// The last part of the path or address, decoded where it can be.
+    public var name: String {
+        let path =
+            switch location {
+            case .file(let path): ResourcePath(decoded: path)
+            case .remote(let url): url.pathStart.flatMap { ResourcePath(href: url[$0...]) }
+            }
+        return (path?.name).map(String.init) ?? ""
+    }
+}
+
+extension String {
+    /// Where the path of an absolute address begins: after its scheme and its authority. Nil when it has none.
+    fileprivate var pathStart: Index? {
+        guard let colon = firstIndex(of: ":"), self[index(after: colon)...].hasPrefix("//") else { return nil }
+        return self[index(colon, offsetBy: 3)...].firstIndex(of: "/")
+    }
+}

@@ -1,0 +1,14 @@
+import CarrelHTTPClient
+
+extension Streamer {
+    /// The formats that are opened without further ado.
+    ///
+    /// - Parameter client: for what manifests link to.
+    /// - Returns: parsers, of which at most one takes an asset.
+    static func defaultParsers(_ client: HTTPClient) -> [any PublicationParser] {
+        [EPUBParser(), ReadiumParser(client: client), ComicParser(), AudiobookParser(), W3CParser(client: client)]
+    }
+
+    /// Protections that belong to a format, and at the end what nobody else opened.
+    static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection(), ForeignProtection()]
+}

@@ -1,0 +1,86 @@
+/// Opens publications, whatever their format and whatever protects them.
+public final class Streamer: Sendable {
+    private let parsers: [any PublicationParser]
+    private let contentProtections: [any ContentProtection]
+    private let opener: AssetOpener
+    private let onCreatePublication: Publication.Builder.Transform?
+    private let onAskCredentials: OnAskCredentials?
+
+    /// - Parameters:
+    ///   - parsers: asked in this order, before those that the streamer brings.
+    ///   - ignoresDefaultParsers: whether it brings none.
+    ///   - contentProtections: technologies of others, asked in this order, before those that belong to a format (ZIP and PDF
+    ///     passwords). The first that recognises an asset is the only one.
+    ///   - opener: how files and addresses are opened.
+    ///   - onCreatePublication: changes every publication before it is made.
+    ///   - onAskCredentials: asks the user for a password; by default on the terminal, where there is one.
+    public init(
+        parsers: [any PublicationParser] = [],
+        ignoresDefaultParsers: Bool = false,
+        contentProtections: [any ContentProtection] = [],
+        opener: AssetOpener = AssetOpener(),
+        onCreatePublication: Publication.Builder.Transform? = nil,
+        onAskCredentials: OnAskCredentials? = TerminalDialog.ask
+    ) {
+        self.parsers = parsers + (ignoresDefaultParsers ? [] : Self.defaultParsers(opener.client))
+        self.contentProtections = contentProtections + Self.formatProtections
+        self.opener = opener
+        self.onCreatePublication = onCreatePublication
+        self.onAskCredentials = onAskCredentials
+    }
+
+    /// Opens a publication. One whose protection stays closed is opened restricted where that can be.
+    ///
+    /// - Parameters:
+    ///   - asset: what to open.
+    ///   - allowUserInteraction: whether the user may be asked, because the publication is to be read now; false when it is only
+    ///     put on a shelf. Requests over the network are allowed either way.
+    ///   - credentials: a password or passphrase that is known.
+    ///   - sender: handed on to `onAskCredentials`, for its dialog.
+    ///   - onCreatePublication: changes this publication before it is made.
+    ///   - warnings: hears of mistakes in the publication.
+    /// - Returns: the publication, open or restricted.
+    /// - Throws: `opening.incorrect-credentials` where nothing can be read without the right ones, and the other codes.
+    public func open(
+        asset: PublicationAsset,
+        allowUserInteraction: Bool,
+        credentials: String? = nil,
+        sender: (any Sendable)? = nil,
+        onCreatePublication: Publication.Builder.Transform? = nil,
+        warnings: (any WarningLogger)? = nil
+    ) async throws(Publication.OpeningError) -> Publication {
+        let opened = try await opener.open(asset, warnings: warnings)
+        var (asset, fetcher, format) = (asset, opened.fetcher, opened.format)
+        do throws(Publication.OpeningError) {
+            var unlocked: ProtectedAsset?
+            for protection in contentProtections {
+                unlocked = try await protection.open(
+                    asset,
+                    fetcher: fetcher,
+                    allowUserInteraction: allowUserInteraction,
+                    credentials: credentials,
+                    sender: sender,
+                    onAskCredentials: allowUserInteraction ? onAskCredentials : nil
+                )
+                if unlocked != nil { break }
+            }
+            if let unlocked {
+                (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
+                format = try await opener.format(of: asset, fetcher: fetcher, before: format)
+            }
+            for parser in parsers {
+                guard var builder = try await parser.parse(asset, format: format, fetcher: fetcher, warnings: warnings) else {
+                    continue
+                }
+                unlocked?.onCreatePublication?(&builder)
+                self.onCreatePublication?(&builder)
+                onCreatePublication?(&builder)
+                return builder.build()
+            }
+            throw Publication.OpeningError(.unsupportedFormat, "no publication can be made of a file of type \(format.mediaType)")
+        } catch {
+            fetcher.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CarrelThreads
+
+/// A mistake in a publication that did not keep it from being opened.
+public struct Warning: Sendable, Equatable, CustomStringConvertible {
+    /// How much a reader misses by it.
+    public enum Severity: String, Sendable {
+        /// Nothing that a reader would notice.
+        case minor
+        /// Something that a reader may miss.
+        case moderate
+        /// A part of the publication.
+        case major
+    }
+
+    public let severity: Severity
+    /// A lower-case sentence without a period.
+    public let message: String
+
+    public init(_ severity: Severity, _ message: String) {
+        self.severity = severity
+        self.message = message
+    }
+
+    public var description: String { message }
+}
+
+/// Hears of the mistakes in a publication while it is opened.
+public protocol WarningLogger: AnyObject, Sendable {
+    func log(_ warning: Warning)
+}
+
+/// Keeps the first warnings, in the order in which they came.
+public final class WarningList: WarningLogger {
+    private let kept = Locked<[Warning]>([])
+    private let limit: Int
+
+    /// - Parameter limit: of how many at most; a publication that is one mistake after another costs no memory.
+    public init(limit: Int = 1000) {
+        self.limit = limit
+    }
+
+    public func log(_ warning: Warning) {
+        let limit = limit
+        kept.withLock { if $0.count < limit { $0.append(warning) } }
+    }
+
+    public var warnings: [Warning] { kept.withLock { $0 } }
+}
+
+/// Where parsers say what they had to leave out: to a logger, or to nobody.
+struct Warnings: Sendable {
+    let logger: (any WarningLogger)?
+
+    init(_ logger: (any WarningLogger)? = nil) {
+        self.logger = logger
+    }
+
+    func add(_ severity: Warning.Severity, _ message: @autoclosure () -> String) {
+        guard let logger else { return }
+        logger.log(Warning(severity, message()))
+    }
+}

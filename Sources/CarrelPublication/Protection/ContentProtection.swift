@@ -1,0 +1,72 @@
+/// A technology that protects publications, as the ``Streamer`` sees it: recognises its own, unlocks what it may, and leaves what
+/// goes beyond reading (loans, payments) to the app.
+public protocol ContentProtection: Sendable {
+    /// Opens an asset if it is protected by this technology.
+    ///
+    /// - Parameters:
+    ///   - asset: what is being opened.
+    ///   - fetcher: over the asset as it is, so that nobody opens it again to look.
+    ///   - allowUserInteraction: whether the user may be asked. Requests over the network are always allowed.
+    ///   - credentials: a password or passphrase that the app has.
+    ///   - sender: what the app gave to `Streamer.open`, for its dialogs.
+    ///   - onAskCredentials: asks the user; only where `allowUserInteraction`.
+    /// - Returns: nil when the asset is not protected by this technology. Otherwise how to go on: with the key, or restricted.
+    /// - Throws: when not even a restricted publication can be made of it.
+    func open(
+        _ asset: PublicationAsset,
+        fetcher: any Fetcher,
+        allowUserInteraction: Bool,
+        credentials: String?,
+        sender: (any Sendable)?,
+        onAskCredentials: OnAskCredentials?
+    ) async throws(Publication.OpeningError) -> ProtectedAsset?
+}
+
+/// What a protection makes of an asset.
+public struct ProtectedAsset: Sendable {
+    /// The asset, which may say the media type of the unprotected publication: the choice of the parser follows it.
+    public var asset: PublicationAsset
+    /// Gives the resources unlocked, or refuses them.
+    public var fetcher: any Fetcher
+    /// Adds the protection's service, at least.
+    public var onCreatePublication: Publication.Builder.Transform?
+
+    public init(
+        asset: PublicationAsset,
+        fetcher: any Fetcher,
+        onCreatePublication: Publication.Builder.Transform? = nil
+    ) {
+        self.asset = asset
+        self.fetcher = fetcher
+        self.onCreatePublication = onCreatePublication
+    }
+}
+
+/// Asks the user for credentials; nil when the user does not want to give any.
+public typealias OnAskCredentials = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
+
+/// A question to the user whose answer is an `Answer`: a title, a message, a field and two buttons.
+public struct Dialog<Answer: Sendable>: Sendable {
+    public var title: LocalizedString
+    public var message: LocalizedString
+    /// A hint at the answer, from whoever protected the publication.
+    public var hint: String?
+    /// The button that sends the answer.
+    public var confirm: LocalizedString
+    /// The button that sends none.
+    public var cancel: LocalizedString
+
+    public init(
+        title: LocalizedString,
+        message: LocalizedString,
+        hint: String? = nil,
+        confirm: LocalizedString = "Open",
+        cancel: LocalizedString = "Cancel"
+    ) {
+        self.title = title
+        self.message = message
+        self.hint = hint
+        self.confirm = confirm
+        self.cancel = cancel
+    }
+}

@@ -1,0 +1,39 @@
+/// What protects a publication, and what its reader may do with it. A place for extensions: a technology's own service may carry
+/// its license, and an extension of `Publication` may lead to it.
+public protocol ContentProtectionService: PublicationService {
+    /// Whether the resources are closed to this reader. A restricted publication can be put on a shelf, not read.
+    var isRestricted: Bool { get }
+    /// Why it is restricted.
+    var error: Publication.OpeningError? { get }
+    /// What unlocked it, so that it need not be asked for another time. A secret: the app keeps it in a vault or not at all.
+    var credentials: String? { get }
+    var rights: any UserRights { get }
+    /// For "Protected by …".
+    var name: LocalizedString? { get }
+}
+
+extension ContentProtectionService {
+    public var error: Publication.OpeningError? { nil }
+    public var credentials: String? { nil }
+    public var rights: any UserRights { isRestricted ? AllRestrictedUserRights() : UnrestrictedUserRights() }
+    public var name: LocalizedString? { nil }
+}
+
+extension Publication {
+    private var protection: (any ContentProtectionService)? { findService((any ContentProtectionService).self) }
+
+    /// Whether a content protection technology protects it.
+    public var isProtected: Bool { protection != nil }
+    /// Whether its resources are closed, so that no navigator may show it.
+    public var isRestricted: Bool { protection?.isRestricted ?? false }
+    /// Why it is restricted.
+    public var protectionError: OpeningError? { protection?.error }
+    /// What unlocked it.
+    public var credentials: String? { protection?.credentials }
+    /// What its reader may do with it; everything when nothing protects it.
+    public var rights: any UserRights { protection?.rights ?? UnrestrictedUserRights() }
+    /// The name of the technology, in several languages.
+    public var protectionLocalizedName: LocalizedString? { protection?.name }
+    /// The name of the technology.
+    public var protectionName: String? { protectionLocalizedName?.description }
+}

@@ -1,0 +1,75 @@
+import CarrelBytes
+import CarrelXML
+
+/// Recognises what is protected by a technology that nobody opened: names it, and opens the publication restricted.
+///
+/// Asked last. Fonts that are only obscured are no protection.
+struct ForeignProtection: ContentProtection {
+    private static let licenses = ["META-INF/license.lcpl", "license.lcpl"].compactMap { ResourcePath(decoded: $0) }
+    private static let rights = ResourcePath(decoded: "META-INF/rights.xml")!
+    private static let limit = 16 << 20
+
+    func open(
+        _ asset: PublicationAsset,
+        fetcher: any Fetcher,
+        allowUserInteraction: Bool,
+        credentials: String?,
+        sender: (any Sendable)?,
+        onAskCredentials: OnAskCredentials?
+    ) async throws(Publication.OpeningError) -> ProtectedAsset? {
+        let name: String?
+        do throws(ResourceError) {
+            name = try await Self.name(fetcher)
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+        guard let name else { return nil }
+        let error = Publication.OpeningError(.forbidden, "it is protected by \(name), which cannot be opened here")
+        return ProtectedAsset(asset: asset, fetcher: fetcher) { builder in
+            builder.services.set((any ContentProtectionService).self) { _ in
+                RestrictedProtectionService(name: LocalizedString(name), error: error)
+            }
+        }
+    }
+
+    /// The name of the technology; nil where nothing is protected.
+    private static func name(_ fetcher: any Fetcher) async throws(ResourceError) -> String? {
+        let paths = Set(try await fetcher.links().compactMap(\.path))
+        if !paths.isDisjoint(with: licenses) { return "Readium LCP" }
+        if paths.contains(rights), try await text(rights, fetcher).contains("http://ns.adobe.com/adept") { return "Adobe ADEPT" }
+        if paths.contains(EncryptionDocument.path) {
+            let text = try await text(EncryptionDocument.path, fetcher)
+            if text.contains("http://ns.adobe.com/adept") { return "Adobe ADEPT" }
+            if text.contains("http://readium.org/2014/01/lcp") { return "Readium LCP" }
+            let bytes = Array(text.utf8)
+            guard let root = try? XMLElement.parse(bytes.rawSpan, limits: EPUBDocument.limits, documentType: .skipped) else {
+                return nil
+            }
+            let isProtected = EncryptionDocument(root, Warnings()).resources.values.contains { encryption in
+                !FontObfuscation.algorithms.contains(encryption.algorithm)
+            }
+            if isProtected { return "an unknown technology" }
+        }
+        let manifest = ResourcePath(decoded: "manifest.json")!
+        if paths.contains(manifest), try await text(manifest, fetcher).contains("http://readium.org/2014/01/lcp") {
+            return "Readium LCP"
+        }
+        return nil
+    }
+
+    private static func text(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> String {
+        String(decoding: try await fetcher.get(Link(path)).read(0..<Int64(limit)), as: UTF8.self)
+    }
+}
+
+/// The protection of a publication that stays closed.
+final class RestrictedProtectionService: ContentProtectionService {
+    let isRestricted = true
+    let name: LocalizedString?
+    let error: Publication.OpeningError?
+
+    init(name: LocalizedString?, error: Publication.OpeningError?) {
+        self.name = name
+        self.error = error
+    }
+}

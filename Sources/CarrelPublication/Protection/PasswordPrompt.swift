@@ -1,0 +1,50 @@
+/// Finds the password of a file that cannot be read without one: the one that is known, then those that the user types.
+struct PasswordPrompt {
+    /// Of the file.
+    let name: String
+    let sender: (any Sendable)?
+    /// Nil when nobody may be asked.
+    let ask: OnAskCredentials?
+
+    /// - Parameters:
+    ///   - known: tried first.
+    ///   - open: what the password opens; nil when it is wrong.
+    /// - Returns: the right password and what it opens.
+    /// - Throws: `opening.incorrect-credentials` when nobody may be asked, `opening.cancelled` when the user gives none.
+    func unlock<Opened>(
+        _ known: String?,
+        _ open: (String) async throws(ResourceError) -> Opened?
+    ) async throws(Publication.OpeningError) -> (String, Opened) {
+        var word = known
+        var message = LocalizedString("\(name) is protected by a password.")
+        while true {
+            if let word {
+                do throws(ResourceError) {
+                    if let opened = try await open(word) { return (word, opened) }
+                } catch {
+                    throw Publication.OpeningError(error)
+                }
+                message = LocalizedString("That is not the password of \(name).")
+            }
+            guard let ask else {
+                let what = word == nil ? "it needs a password" : "the password is wrong"
+                throw Publication.OpeningError(.incorrectCredentials, what)
+            }
+            word = await ask(Dialog(title: "Password", message: message), sender)
+            if word == nil { throw Publication.OpeningError(.cancelled, "nobody gave the password") }
+        }
+    }
+}
+
+/// The protection of a file by a password that was given.
+final class PasswordProtectionService: ContentProtectionService {
+    let isRestricted = false
+    let credentials: String?
+    let rights: any UserRights
+    let name: LocalizedString? = "Password"
+
+    init(credentials: String?, rights: any UserRights) {
+        self.credentials = credentials
+        self.rights = rights
+    }
+}

@@ -1,0 +1,78 @@
+/// What a reader may do with a publication besides reading it, and how much of that is left.
+///
+/// Text is counted in Unicode scalars. Consuming is one step: two askers never get the last character both. A store that fails
+/// forbids.
+public protocol UserRights: Sendable {
+    /// Whether copying is possible at all; false when all is used up. To show a button.
+    var canCopy: Bool { get async }
+    /// Whether a text may be copied now. Consumes nothing.
+    func canCopy(_ text: String) async -> Bool
+    /// Consumes the right to copy a text.
+    ///
+    /// - Parameters:
+    ///   - text: all of it is counted.
+    ///   - requestID: names the request, so that a repeated one consumes nothing again and is answered as before.
+    /// - Returns: whether the text may be copied.
+    func copy(_ text: String, requestID: String?) async -> Bool
+
+    /// Whether printing is possible at all; false when all is used up.
+    var canPrint: Bool { get async }
+    /// Whether a number of pages may be printed now. Consumes nothing.
+    func canPrint(pageCount: Int) async -> Bool
+    /// Consumes the right to print.
+    ///
+    /// - Parameters:
+    ///   - pageCount: pages of the publication, at least 1.
+    ///   - requestID: as for `copy`.
+    /// - Returns: whether the pages may be printed.
+    func print(pageCount: Int, requestID: String?) async -> Bool
+}
+
+extension UserRights {
+    /// Consumes the right to copy a text.
+    public func copy(_ text: String) async -> Bool { await copy(text, requestID: nil) }
+    /// Consumes the right to print.
+    public func print(pageCount: Int) async -> Bool { await print(pageCount: pageCount, requestID: nil) }
+}
+
+/// The rights of a publication that nobody restricts.
+public struct UnrestrictedUserRights: UserRights {
+    public init() {}
+
+    public var canCopy: Bool { get async { true } }
+    public func canCopy(_ text: String) async -> Bool { true }
+    public func copy(_ text: String, requestID: String?) async -> Bool { true }
+    public var canPrint: Bool { get async { true } }
+    public func canPrint(pageCount: Int) async -> Bool { pageCount > 0 }
+    public func print(pageCount: Int, requestID: String?) async -> Bool { pageCount > 0 }
+}
+
+/// No right at all: of a restricted publication.
+public struct AllRestrictedUserRights: UserRights {
+    public init() {}
+
+    public var canCopy: Bool { get async { false } }
+    public func canCopy(_ text: String) async -> Bool { false }
+    public func copy(_ text: String, requestID: String?) async -> Bool { false }
+    public var canPrint: Bool { get async { false } }
+    public func canPrint(pageCount: Int) async -> Bool { false }
+    public func print(pageCount: Int, requestID: String?) async -> Bool { false }
+}
+
+/// Rights that are there or not, and never used up: the permissions of a PDF.
+public struct FixedUserRights: UserRights {
+    private let mayCopy: Bool
+    private let mayPrint: Bool
+
+    public init(copy: Bool, print: Bool) {
+        mayCopy = copy
+        mayPrint = print
+    }
+
+    public var canCopy: Bool { get async { mayCopy } }
+    public func canCopy(_ text: String) async -> Bool { mayCopy }
+    public func copy(_ text: String, requestID: String?) async -> Bool { mayCopy }
+    public var canPrint: Bool { get async { mayPrint } }
+    public func canPrint(pageCount: Int) async -> Bool { mayPrint && pageCount > 0 }
+    public func print(pageCount: Int, requestID: String?) async -> Bool { mayPrint && pageCount > 0 }
+}

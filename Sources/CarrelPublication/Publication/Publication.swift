@@ -1,0 +1,97 @@
+/// An opened publication: its manifest, its resources, and what its services know about it.
+///
+/// It is either open or restricted, from the beginning to the end; unlocking one means to open it again.
+public final class Publication: Sendable {
+    public let manifest: Manifest
+    /// What kind of publication it is.
+    public let format: Format
+
+    private let fetcher: any Fetcher
+    private let services: [any PublicationService]
+    /// Every link of the manifest that leads into the container, by its path.
+    private let links: [ResourcePath: Link]
+
+    init(_ builder: Builder) {
+        manifest = builder.manifest
+        format = builder.format
+        fetcher = builder.fetcher
+        links = Self.index(builder.manifest)
+        services = builder.services.make(PublicationServiceContext(manifest: builder.manifest, fetcher: builder.fetcher))
+    }
+
+    public var metadata: Metadata { manifest.metadata }
+    public var readingOrder: [Link] { manifest.readingOrder }
+    public var tableOfContents: [Link] { manifest.tableOfContents }
+
+    /// The link of the manifest that leads to the same resource as an address.
+    ///
+    /// - Parameter href: however it is spelled; its query and fragment do not count.
+    /// - Returns: nil when the manifest has none.
+    public func link(withHREF href: String) -> Link? {
+        if let path = ResourcePath(href: href) { return links[path] }
+        let address = href.prefix { $0 != "#" && $0 != "?" }
+        return (manifest.readingOrder + manifest.resources + manifest.links).first {
+            $0.href.prefix { $0 != "#" && $0 != "?" } == address
+        }
+    }
+
+    /// The links of the manifest and of the services that have a relation.
+    public func links(withRelation relation: String) -> [Link] {
+        (manifest.links + manifest.readingOrder + manifest.resources + services.flatMap(\.links))
+            .filter { $0.relations.contains(relation) }
+    }
+
+    /// The resource that a link leads to; of a restricted publication, its cover and what its services give, and nothing else.
+    ///
+    /// - Parameter link: of the manifest, or with any address in the publication.
+    /// - Returns: a resource that the caller closes; one that may not or cannot be read fails when it is.
+    public func get(_ link: Link) -> any Resource {
+        for service in services {
+            if let resource = service.get(link) { return resource }
+        }
+        let known = self.link(withHREF: link.href) ?? link
+        if isRestricted, !known.relations.contains("cover") {
+            return FailingResource(
+                known,
+                protectionError.map { ResourceError(.forbidden, $0.message) }
+                    ?? ResourceError(.forbidden, "the publication is restricted")
+            )
+        }
+        return fetcher.get(known)
+    }
+
+    /// The resource at an address.
+    public func get(_ href: String) -> any Resource { get(Link(href: href)) }
+
+    /// The first service of a type, such as `findService(ContentProtectionService.self)`.
+    public func findService<Service>(_ type: Service.Type) -> Service? {
+        for service in services {
+            if let found = service as? Service { return found }
+        }
+        return nil
+    }
+
+    /// All services of a type.
+    public func findServices<Service>(_ type: Service.Type) -> [Service] { services.compactMap { $0 as? Service } }
+
+    /// Lets go of files and connections. Reads in flight finish or fail.
+    public func close() {
+        for service in services { service.close() }
+        fetcher.close()
+    }
+
+    private static func index(_ manifest: Manifest) -> [ResourcePath: Link] {
+        var links: [ResourcePath: Link] = [:]
+        links.reserveCapacity(manifest.readingOrder.count + manifest.resources.count)
+        func add(_ list: [Link]) {
+            for link in list {
+                if !link.isTemplated, let path = link.path, links[path] == nil { links[path] = link }
+                add(link.alternates)
+            }
+        }
+        add(manifest.readingOrder)
+        add(manifest.resources)
+        add(manifest.links)
+        return links
+    }
+}

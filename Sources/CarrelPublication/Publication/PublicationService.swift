@@ -1,0 +1,28 @@
+/// Something that knows more about a publication than its manifest says, such as its protection, cover or positions.
+public protocol PublicationService: AnyObject, Sendable {
+    /// Links that the service adds to the publication, below `~readium/`.
+    var links: [Link] { get }
+
+    /// The resource behind one of its links.
+    ///
+    /// - Parameter link: any link of the publication.
+    /// - Returns: nil for a link that is not the service's.
+    func get(_ link: Link) -> (any Resource)?
+
+    func close()
+}
+
+extension PublicationService {
+    public var links: [Link] { [] }
+    public func get(_ link: Link) -> (any Resource)? { nil }
+    public func close() {}
+}
+
+/// Makes a service for a publication; nil when that does not need it.
+public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
+
+/// What a service may use of its publication.
+public struct PublicationServiceContext: Sendable {
+    public let manifest: Manifest
+    public let fetcher: any Fetcher
+}

@@ -1,0 +1,14 @@
+import CarrelStore
+
+extension Schema {
+    /// Looking for what somebody did walks through nothing else; and the index of what is not sealed yet holds a second's entries.
+    static let auditIndexes = Migration(
+        version: 12,
+        name: "indexes of the audit log",
+        statements: [
+            SQL("CREATE INDEX audit_by_actor ON audit (actor, at, id)"),
+            SQL("DROP INDEX audit_by_number"),
+            SQL("CREATE INDEX audit_unsealed ON audit (at, id) WHERE number IS NULL"),
+        ]
+    )
+}

@@ -1,0 +1,14 @@
+import CarrelHTTPServer
+import CarrelStore
+
+/// What SQLite's writer has done, for an operator: how many writes share a commit, and how many wait for theirs.
+enum StoreMeter {
+    static func add(_ database: SQLiteDatabase, to metrics: MetricsRegistry) {
+        metrics.counter("carrel_store_writes_total", "Writes that were answered by a commit.") { database.counters.writes }
+        metrics.counter("carrel_store_commits_total", "Commits, each of one or more writes.") { database.counters.commits }
+        metrics.counter("carrel_store_failures_total", "Groups of writes that could not be begun or committed.") {
+            database.counters.failures
+        }
+        metrics.gauge("carrel_store_waiting_writes", "Writes that wait for their commit.") { Double(database.waitingWrites) }
+    }
+}

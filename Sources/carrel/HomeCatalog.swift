@@ -1,0 +1,45 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelJSON
+import CarrelServer
+
+/// The catalog of a home, kept by its server or, where none runs, by this process.
+///
+/// An ingest takes its time, and servers are stopped and started meanwhile: each call goes to whoever keeps the database then.
+actor HomeCatalog {
+    private let options: HomeOptions
+    private var client: HomeClient
+
+    /// - Throws: what is wrong with the home.
+    init(_ options: HomeOptions) async throws {
+        self.options = options
+        client = try await HomeClient(options)
+    }
+
+    /// Calls the API. The call has to be one that does no harm when it is made twice.
+    func call(_ target: String, contentType: String = "application/json", _ body: [UInt8]) async throws -> JSON {
+        do {
+            return try await client.call(.post, target, contentType: contentType, body)
+        } catch is HTTPClientError {
+            do {
+                client = try await HomeClient(options)
+                return try await client.call(.post, target, contentType: contentType, body)
+            } catch let error as HTTPClientError {
+                throw ServerGone(home: options.home, reason: "\(error)")
+            } catch let error as UsageError {
+                throw ServerGone(home: options.home, reason: error.message)
+            }
+        }
+    }
+}
+
+/// The server of a home went while something was done beside it.
+struct ServerGone: ReportableError {
+    let home: String
+    let reason: String
+
+    var message: String { "the server of the home \(home) stopped meanwhile, and its catalog cannot be reached: \(reason)" }
+    var hint: String? { "run this command again when the server is back; what the catalog has by then is recognised" }
+    var exitStatus: ExitStatus { .tryAgain }
+}

@@ -1,0 +1,55 @@
+import CarrelIngest
+import CarrelJSON
+import CarrelServer
+import CarrelStore
+
+/// Enters what an ingest of this process made into the catalog of its home, whoever keeps that.
+struct HomeRegister<Made: Sendable>: CatalogRegister {
+    private let catalog: HomeCatalog
+    private let target: String
+    private let contentType: String
+    private let question: @Sendable (_ sourceHash: [UInt8], _ cover: (blob: BlobID, mediaType: String)?) -> [UInt8]
+    private let entry: @Sendable (Made) -> [UInt8]
+
+    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> JSON? {
+        try await call(question(sourceHash, cover))["titles"]?.array?.first
+    }
+
+    func enter(_ made: Made) async throws -> (entry: JSON, created: Bool) {
+        let answer = try await call(entry(made))
+        return (answer["titles"]?.array?.first ?? .null, answer["created"]?.bool ?? false)
+    }
+
+    func takeBack(_ blobs: Set<BlobID>) async {
+        let body: JSON = ["blobs": .array(blobs.map { .string($0.text) })]
+        _ = try? await catalog.call("/admin/v1/accessions/take-back", body.write())
+    }
+
+    private func call(_ body: [UInt8]) async throws -> JSON {
+        do {
+            return try await catalog.call(target, contentType: contentType, body)
+        } catch let problem as ServiceProblem where problem.status == 507 {
+            throw IngestError(.full, target, problem.message)
+        }
+    }
+}
+
+extension HomeRegister<IngestedTitle> {
+    init(_ catalog: HomeCatalog, _ options: IngestOptions) {
+        self.catalog = catalog
+        target = "/admin/v1/accessions/titles"
+        contentType = "application/json"
+        question = { TitleAccession(sourceHash: $0, overrides: options.overrides, cover: $1).write() }
+        entry = { TitleAccession(sourceHash: $0.sourceHash, overrides: options.overrides, made: $0).write() }
+    }
+}
+
+extension HomeRegister<IngestedEdition> {
+    init(_ catalog: HomeCatalog, _ options: EditionOptions, _ terms: Edition.Terms) {
+        self.catalog = catalog
+        target = "/admin/v1/accessions/editions"
+        contentType = "application/x-ndjson"
+        question = { EditionAccession(sourceHash: $0, terms: terms, options: options, cover: $1).write() }
+        entry = { EditionAccession(sourceHash: $0.sourceHash, terms: terms, options: options, made: $0).write() }
+    }
+}

@@ -1,0 +1,172 @@
+public import CarrelCommandLine
+import CarrelJSON
+public import CarrelPublication
+import Glibc
+
+/// A publication that a command opens, and what unlocks it.
+struct PublicationOptions: ParameterGroup, Sendable {
+    var file = ""
+    var password: String?
+    var output = OutputOptions()
+
+    static var parameters: [Parameter<PublicationOptions>] {
+        [
+            .positional(\.file, "file", help: "A file, a folder, or an address (https:)."),
+            .option(
+                \.password,
+                "--password",
+                "--passphrase",
+                value: "text",
+                help: "What unlocks it. Other users of this machine can see it; without it a terminal is asked.",
+                group: "Protection"
+            ),
+        ] + Parameter.group(\.output)
+    }
+
+    /// Opens the publication; a person at a terminal is asked for a password.
+    ///
+    /// - Parameter warnings: hears of mistakes in it.
+    /// - Returns: the publication, open or restricted.
+    /// - Throws: `Publication.OpeningError`.
+    func open(_ warnings: any WarningLogger) async throws -> Publication {
+        let isRemote = file.hasPrefix("https://") || file.hasPrefix("http://")
+        let asset = isRemote ? PublicationAsset(url: file) : PublicationAsset(path: file)
+        return try await Streamer().open(
+            asset: asset,
+            allowUserInteraction: !output.json && isatty(STDERR_FILENO) == 1,
+            credentials: password,
+            warnings: warnings
+        )
+    }
+}
+
+struct OpenCommand: Command {
+    var options = PublicationOptions()
+
+    static let name = "open"
+    static let abstract = "Say what a publication is, what protects it, and what its reader may do."
+    static let discussion = """
+        Opens EPUB, Readium and W3C packages, audiobooks and comics. Ends with 0 also when the publication is restricted: when its \
+        metadata can be read and its content cannot. Ends with 77 when nothing can be read without the right password.
+        """
+    static let examples = [
+        Example("carrel open book.epub", "Prints title, protection, rights and reading order."),
+        Example("carrel open comic.cbz --json", "The same for machines."),
+    ]
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let warnings = WarningList()
+        let publication = try await options.open(warnings)
+        defer { publication.close() }
+        let rights = (await publication.rights.canCopy, await publication.rights.canPrint)
+        let answer: JSON = [
+            "format": .string(publication.format.mediaType.description),
+            "protection": publication.protectionName.map(JSON.string) ?? .null,
+            "isRestricted": .bool(publication.isRestricted),
+            "error": (publication.protectionError?.message).map(JSON.string) ?? .null,
+            "metadata": publication.manifest.metadata.json,
+            "rights": ["canCopy": .bool(rights.0), "canPrint": .bool(rights.1)],
+            "readingOrder": .array(publication.readingOrder.map { .string($0.href) }),
+            "warnings": .array(warnings.warnings.map { .string($0.message) }),
+        ]
+        guard !output.json else { return console.print(answer) }
+        for warning in warnings.warnings { console.warning(warning.message) }
+        var table = TextTable([TextTable.Column(""), TextTable.Column("")])
+        table.add(["title", publication.metadata.title.description])
+        let authors = publication.metadata.authors.map(\.name.description).joined(separator: ", ")
+        if !authors.isEmpty { table.add(["by", authors]) }
+        table.add(["format", publication.format.mediaType.description])
+        table.add(["protected by", publication.protectionName ?? "nothing"])
+        table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionError?.message ?? "")" : "open"])
+        table.add(["may be copied", rights.0 ? "yes" : "no"])
+        table.add(["may be printed", rights.1 ? "yes" : "no"])
+        table.add(["reading order", "\(publication.readingOrder.count) resources"])
+        console.print(table)
+    }
+}
+
+struct ManifestCommand: Command {
+    var options = PublicationOptions()
+
+    static let name = "manifest"
+    static let abstract = "Print the Readium Web Publication Manifest of a publication, whatever its format."
+    static let examples = [Example("carrel manifest book.epub", "Prints JSON.")]
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let warnings = WarningList()
+        let publication = try await options.open(warnings)
+        defer { publication.close() }
+        for warning in warnings.warnings { console.warning(warning.message) }
+        console.write(publication.manifest.json() + [UInt8(ascii: "\n")])
+    }
+}
+
+struct CatCommand: Command {
+    var options = PublicationOptions()
+    var href = ""
+    var range: String?
+
+    static let name = "cat"
+    static let abstract = "Write one resource of a publication to standard output, unpacked and decrypted."
+    static let examples = [
+        Example("carrel cat book.epub EPUB/chapter1.xhtml", "Writes a chapter."),
+        Example("carrel cat book.audiobook track1.mp3 --range 0-1023", "Writes the first 1,024 bytes of a track."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.positional(\.href, "href", help: "Its address, as 'carrel manifest' prints it.")]
+        + [.option(\.range, "--range", value: "first-last", help: "The first byte and the last, counted from 0.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func validate() throws(UsageError) {
+        if range != nil, bytes == nil { throw UsageError(.badValue, "--range takes the first and the last byte, such as 0-1023") }
+    }
+
+    /// The range that is asked for; nil without one, and for what is none.
+    private var bytes: Range<Int64>? {
+        guard let parts = range?.split(separator: "-", omittingEmptySubsequences: false), parts.count == 2,
+            let first = Int64(parts[0]), first >= 0
+        else { return nil }
+        if parts[1].isEmpty { return first..<Int64.max }
+        guard let last = Int64(parts[1]), last >= first, last < Int64.max else { return nil }
+        return first..<last + 1
+    }
+
+    func run(_ console: Console) async throws {
+        let publication = try await options.open(WarningList())
+        defer { publication.close() }
+        let resource = publication.get(href)
+        try await resource.stream(bytes) { piece in console.write(piece) }
+    }
+}
+
+extension Publication.OpeningError: ReportableError {
+    public var exitStatus: ExitStatus {
+        switch code {
+        case .notFound: .noInput
+        case .incorrectCredentials, .cancelled, .forbidden: .noPermission
+        case .unavailable: .unavailable
+        default: .badInput
+        }
+    }
+
+    public var hint: String? { code == .incorrectCredentials ? "give the password with --password" : nil }
+}
+
+extension ResourceError: ReportableError {
+    public var exitStatus: ExitStatus {
+        switch code {
+        case .notFound: .noInput
+        case .forbidden: .noPermission
+        case .unavailable, .cancelled: .unavailable
+        default: .badInput
+        }
+    }
+}

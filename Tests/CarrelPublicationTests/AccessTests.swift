@@ -1,0 +1,176 @@
+import CarrelTesting
+import CarrelThreads
+import Testing
+
+@testable import CarrelPublication
+
+/// Repeatable random numbers (SplitMix64).
+struct Numbers: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var z = state
+        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
+        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
+        return z ^ z >> 31
+    }
+}
+
+@Suite("The resources of a container")
+struct AccessTests {
+    private let directory = TemporaryDirectory()
+    private let link = Link(href: "data.bin")
+
+    /// Bytes that deflate makes somewhat smaller.
+    private func data(_ count: Int) -> [UInt8] {
+        var numbers = Numbers(state: 7)
+        return (0..<count).map { $0 % 3 == 0 ? UInt8.random(in: 0...63, using: &numbers) : UInt8(truncatingIfNeeded: $0 / 50) }
+    }
+
+    /// What every resource promises about ranges, checked against the bytes it should have.
+    private func check(_ resource: any Resource, has bytes: [UInt8]) async throws {
+        let end = Int64(bytes.count)
+        #expect(try await resource.length() == end)
+        let ranges: [Range<Int64>] = [
+            0..<0, 0..<1, end - 1..<end, end - 1..<end + 10, end..<end + 5, end + 3..<end + 9, 0..<end + 1, 5..<5,
+            end / 2..<end / 2 + 1,
+        ]
+        var numbers = Numbers(state: 3)
+        let others = (0..<40).map { _ in
+            let start = Int64.random(in: 0..<end, using: &numbers)
+            return start..<start + Int64.random(in: 0...100_000, using: &numbers)
+        }
+        for range in ranges + others {
+            let expected = Array(bytes[Int(min(range.lowerBound, end))..<Int(min(range.upperBound, end))])
+            #expect(try await resource.read(range) == expected, "\(range)")
+        }
+        var streamed: [UInt8] = []
+        try await resource.stream(pieceSize: 10_007) { piece in streamed += piece }
+        #expect(streamed == bytes)
+        // many at once
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for range in others {
+                group.addTask {
+                    try await resource.read(range) == Array(bytes[Int(range.lowerBound)..<Int(min(range.upperBound, end))])
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+    }
+
+    @Test func `in memory, in a file and in a part of one are read by ranges`() async throws {
+        let bytes = data(300_000)
+        let path = directory.write("data.bin", bytes)
+        try await check(BytesResource(link, bytes), has: bytes)
+        let file = try FileResource(link, path: path)
+        try await check(file, has: bytes)
+        try await check(SliceResource(link, of: file, 1000..<250_000), has: Array(bytes[1000..<250_000]))
+        try await check(BufferingResource(file, size: 4096), has: bytes)
+        try await check(CachingResource(file), has: bytes)
+        try await check(CachingResource(file, limit: 1000), has: bytes)
+    }
+
+    @Test(arguments: ["-0", "-6"])
+    func `of an archive are read by ranges, packed or not`(level: String) async throws {
+        let zip = try requirePeer("zip")
+        let bytes = data(2_500_000)
+        directory.write("data.bin", bytes)
+        directory.write("a b.txt", "small")
+        try await checkProcess([zip, "-q", level, "z.zip", "data.bin", "a b.txt"], directory: directory.path)
+        let archive = try await ArchiveFetcher(try FileResource(Link(href: "z.zip"), path: directory.file("z.zip")))
+        #expect(try await archive.links().map(\.href) == ["data.bin", "a%20b.txt"])
+        try await check(archive.get("data.bin"), has: bytes)
+        #expect(try await archive.get("./a%20b.txt#x").read(upTo: 100) == Array("small".utf8))
+        #expect(archive.get("data.bin").lengthHint == LengthHint(2_500_000))
+        await #expect(throws: ResourceError(.notFound, "")) { try await archive.get("other").read(0..<1) }
+        await #expect(throws: ResourceError(.tooLarge, "")) { try await archive.get("data.bin").read(upTo: 2_499_999) }
+    }
+
+    @Test func `of a folder stay in it`() async throws {
+        try await checkProcess(["mkdir", "-p", directory.file("book/OPS")])
+        directory.write("secret", "secret")
+        directory.write("book/OPS/a b.xhtml", "text")
+        directory.write("book/.hidden", "hidden")
+        try await checkProcess(["ln", "-s", directory.file("secret"), directory.file("book/link")])
+        let folder = FolderFetcher(path: directory.file("book"))
+        #expect(try await folder.links().map(\.href) == ["OPS/a%20b.xhtml"])
+        #expect(try await folder.get("OPS/a%20b.xhtml").read(upTo: 10) == Array("text".utf8))
+        for href in ["../secret", "link", "%2e%2e/secret", "OPS", "OPS/none", "/../secret"] {
+            await #expect(throws: ResourceError(.notFound, ""), "\(href)") { try await folder.get(href).read(0..<1) }
+        }
+        await #expect(throws: ResourceError(.tooLarge, "")) {
+            try await FolderFetcher(path: directory.file("book"), limit: 0).links()
+        }
+    }
+
+    @Test func `may come from several fetchers and be changed on their way`() async throws {
+        let first = SingleResourceFetcher(BytesResource(Link(href: "a"), [1]))
+        let second = SingleResourceFetcher(BytesResource(Link(href: "b"), [2]))
+        let both = RoutingFetcher([RoutingFetcher.Route(first) { $0.href == "a" }, RoutingFetcher.Route(second)])
+        #expect(try await both.links().map(\.href) == ["a", "b"])
+        let changed = TransformingFetcher(
+            both,
+            { resource in resource.link.href == "b" ? BytesResource(resource.link, [3]) : resource },
+            { resource in resource.link.href == "b" ? SliceResource(resource.link, of: resource, 0..<1) : resource }
+        )
+        #expect(try await changed.get("a").read(0..<9) == [1])
+        #expect(try await changed.get("b").read(0..<9) == [3])
+    }
+}
+
+@Suite("A fetcher that is made anew")
+struct InvalidatingFetcherTests {
+    /// Notes when it is closed.
+    private final class Child: Fetcher {
+        let number: UInt8
+        let events: Locked<[String]>
+
+        init(_ number: UInt8, _ events: Locked<[String]>) {
+            self.number = number
+            self.events = events
+            events.withLock { $0.append("made \(number)") }
+        }
+
+        func links() async throws(ResourceError) -> [Link] { [] }
+        func get(_ link: Link) -> any Resource { BytesResource(link, [number]) }
+        func close() { events.withLock { $0.append("closed \(number)") } }
+    }
+
+    @Test func `has its new child before the old one is closed, and what was got before goes on`() async throws {
+        let events = Locked<[String]>([])
+        let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { old in
+            Child((old as? Child).map { $0.number + 1 } ?? 0, events)
+        }
+        let before = fetcher.get("a")
+        fetcher.invalidate()
+        #expect(events.withLock { $0 } == ["made 1", "made 2", "closed 1"])
+        #expect(try await fetcher.get("a").read(0..<1) == [2])
+        #expect(try await before.read(0..<1) == [1])
+        fetcher.close()
+        #expect(events.withLock { $0.last } == "closed 2")
+    }
+
+    @Test func `that many make anew at once leaves every child but the last closed, once`() async throws {
+        let events = Locked<[String]>([])
+        let numbers = Locked<UInt8>(1)
+        let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { _ in
+            Child(
+                numbers.withLock {
+                    $0 += 1; return $0
+                },
+                events
+            )
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { fetcher.invalidate() } }
+        }
+        let all = events.withLock { $0 }
+        let last = try await fetcher.get("a").read(0..<1)[0]
+        let made = all.filter { $0.hasPrefix("made") }.map { $0.dropFirst(5) }
+        let closed = all.filter { $0.hasPrefix("closed") }.map { $0.dropFirst(7) }
+        #expect(made.count >= 51)
+        #expect(Set(closed).count == closed.count)
+        #expect(Set(made).subtracting(closed) == ["\(last)"])
+    }
+}

@@ -1,0 +1,112 @@
+import CarrelJSON
+import CarrelTesting
+import Testing
+
+@testable import CarrelPublication
+
+@Suite("Publications that are no EPUB")
+struct OtherFormatsTests {
+    private let directory = TemporaryDirectory()
+    private let warnings = WarningList()
+
+    private func open(_ path: String) async throws -> Publication {
+        try await Streamer(onAskCredentials: nil)
+            .open(asset: PublicationAsset(path: path), allowUserInteraction: false, warnings: warnings)
+    }
+
+    @Test func `of comics are read with what their ComicInfo says`() async throws {
+        let publication = try await open(try Fixtures.path("readium/misc/test-comicinfo.cbz"))
+        let metadata = publication.metadata
+        #expect(metadata.title == "Test Comic Issue")
+        #expect(metadata.belongsTo["series"]?[0].name == "Test Series")
+        #expect(metadata.belongsTo["series"]?[0].position == 5)
+        #expect(metadata.published == "2024-06")
+        #expect(metadata.authors.map(\.name) == ["Test Writer"])
+        #expect(metadata.contributors[.penciler]?.map(\.name) == ["Test Artist"])
+        #expect(metadata.subjects.map(\.name) == ["Action", "Adventure"])
+        #expect(metadata.numberOfPages == 3)
+        #expect(publication.manifest.conforms(to: .divina))
+        #expect(publication.readingOrder.map(\.href) == (1...3).map { "TestComic/page-0\($0).png" })
+        #expect(publication.links(withRelation: "cover").map(\.href) == ["TestComic/page-01.png"])
+    }
+
+    @Test func `of images alone are in the order that people expect`() async throws {
+        let zip = try requirePeer("zip")
+        try await checkProcess(["mkdir", "-p", directory.file("Tale/.x")])
+        for name in ["p10.png", "p2.jpg", "P1.png", "notes.txt", ".hidden.png"] { directory.write("Tale/\(name)", [1]) }
+        directory.write("Thumbs.db", [1])
+        try await checkProcess([zip, "-qr", "a.cbz", "Tale", "Thumbs.db"], directory: directory.path)
+        let publication = try await open(directory.file("a.cbz"))
+        #expect(publication.metadata.title == "Tale")
+        #expect(publication.readingOrder.map(\.href) == ["Tale/P1.png", "Tale/p2.jpg", "Tale/p10.png"])
+        #expect(publication.readingOrder[0].relations == ["cover"])
+    }
+
+    @Test func `of sound are archives of tracks, or one file with its tags`() async throws {
+        let publication = try await open(try Fixtures.path("readium/misc/audiotest.zab"))
+        #expect(publication.metadata.title == "Test Audiobook")
+        #expect(publication.manifest.conforms(to: .audiobook))
+        #expect(
+            publication.readingOrder.map(\.href)
+                == ["gtr-jazz.mp3", "Latin.mp3", "vln-lin-cs.mp3"].map { "Test%20Audiobook/\($0)" }
+        )
+        #expect(publication.readingOrder.allSatisfy { $0.mediaType?.essence == "audio/mpeg" })
+        let single = try await open(try Fixtures.path("readium/lcp/audiotest-gtr-jazz.mp3"))
+        #expect(single.readingOrder.count == 1)
+        #expect(try await single.get(single.readingOrder[0]).length() == 152_381)
+    }
+
+    @Test func `of one tagged file say who speaks`() async throws {
+        let ffmpeg = try requirePeer("ffmpeg")
+        try await checkProcess([
+            ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=d=1", "-metadata", "title=The Sea", "-metadata", "artist=A. Author",
+            "-metadata", "language=en", "-f", "mp3", directory.file("sound"),
+        ])
+        let publication = try await open(directory.file("sound"))
+        #expect(publication.metadata.title == "The Sea")
+        #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
+        #expect(publication.format.mediaType.description == "audio/mpeg")
+    }
+
+    @Test func `in a Readium package are as its manifest says`() async throws {
+        let publication = try await open(try Fixtures.path("readium/webpub/basic.webpub"))
+        #expect(!publication.readingOrder.isEmpty)
+        for link in publication.readingOrder where link.path != nil {
+            _ = try await publication.get(link).read(0..<1)
+        }
+        let pdf = try await open(try Fixtures.path("readium/webpub/rwpm-unencrypted.lcpdf"))
+        #expect(pdf.readingOrder.first?.mediaType?.essence == "application/pdf")
+        #expect(try await pdf.get(pdf.readingOrder[0]).read(0..<5) == Array("%PDF-".utf8))
+    }
+
+    @Test func `in a package with strange addresses are found all the same`() async throws {
+        let publication = try await open(try Fixtures.path("readium/lcp/audiotest.lcpa"))
+        #expect(publication.readingOrder[0].href == "audio/gtr-jazz.mp3")
+        #expect(publication.metadata.title == "audiotest")
+        // two of three tracks are missing from this file
+        #expect(warnings.warnings.filter { $0.severity == .major }.count == 2)
+    }
+
+    @Test func `of the W3C are read as Readium's are`() async throws {
+        let zip = try requirePeer("zip")
+        directory.write("publication.json", try Fixtures.bytes("readium/webpub/w3c-manifest.json"))
+        try await checkProcess(["mkdir", "-p", directory.file("audio")])
+        directory.write("audio/Latin.mp3", [1, 2, 3])
+        try await checkProcess([zip, "-qr", "book.lpf", "publication.json", "audio"], directory: directory.path)
+        let publication = try await open(directory.file("book.lpf"))
+        let metadata = publication.metadata
+        #expect(metadata.title == "audiotest")
+        #expect(metadata.authors.map(\.name.description) == ["Alpha", "Beta", "Gamma", "Zeta"])
+        #expect(metadata.authors[3].name.text(for: "en") == "Taze")
+        #expect(metadata.authors[2].sortAs == "g")
+        #expect(metadata.narrators.map(\.name) == ["Music"])
+        #expect(metadata.languages == ["fr", "en"])
+        #expect(metadata.duration == 150)
+        #expect(publication.readingOrder.map(\.duration) == [10, 12])
+        #expect(publication.readingOrder[1].mediaType?.essence == "audio/mpeg")
+        #expect(try await publication.get(publication.readingOrder[1]).read(0..<9) == [1, 2, 3])
+        #expect(W3CManifest.seconds("P1DT1H1M1.5S") == 90_061.5)
+        #expect(W3CManifest.seconds("PT") == nil)
+        #expect(W3CManifest.seconds("P1Y") == nil)
+    }
+}

@@ -1,0 +1,107 @@
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelHTTPServer
+import CarrelTesting
+import CarrelThreads
+import Glibc
+import Testing
+
+@testable import CarrelPublication
+
+@Suite("A publication on a server")
+struct RemoteTests {
+    private let directory = TemporaryDirectory()
+
+    /// Serves files of the directory, and notes the ranges that were asked for.
+    private func withServer(
+        ignoringRanges: Bool = false,
+        token: String? = nil,
+        _ body: (_ base: String, _ asked: Locked<[String]>) async throws -> Void
+    ) async throws {
+        let asked = Locked<[String]>([])
+        let folder = directory
+        var router = Router()
+        router.on(.get, "/{name}") { request, parameters in
+            var request = request
+            asked.withLock { $0.append(request.headers["Range"] ?? "all") }
+            if let token, request.headers["Authorization"] != "Bearer \(token)" { return HTTPResponse(.unauthorized) }
+            guard let bytes = folder.read(parameters["name"]) else { return HTTPResponse(.notFound) }
+            if ignoringRanges { request.headers["Range"] = nil }
+            let file = Representation(bytes, contentType: "application/octet-stream", etag: "\"v\(bytes.count)\"")
+            return HTTPResponse.serving(file, for: request)
+        }
+        let server = HTTPServer(configuration: ServerConfiguration(), router: router)
+        let port = try #require(try server.start().first?.port)
+        try await body("http://127.0.0.1:\(port)", asked)
+        await server.shutdown(grace: .zero)
+    }
+
+    @Test func `is opened by its end, and each resource by one request more`() async throws {
+        let zip = try requirePeer("zip")
+        let bytes = (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 9) }
+        directory.write("big.bin", bytes)
+        directory.write("mimetype", "application/epub+zip")
+        try await checkProcess([zip, "-q", "-0", "book.epub", "mimetype", "big.bin"], directory: directory.path)
+        try await withServer { base, asked in
+            let resource = HTTPResource(Link(href: "book.epub"), url: "\(base)/book.epub", client: HTTPClient())
+            let archive = try await ArchiveFetcher(resource)
+            #expect(asked.withLock { $0 } == ["bytes=-67584"])
+            let part = try await archive.get("big.bin").read(100..<200)
+            #expect(part == Array(bytes[100..<200]))
+            // where its bytes begin, then the bytes
+            #expect(asked.withLock { $0.count } == 3)
+        }
+    }
+
+    @Test func `that does not send ranges is refused before it fills the memory`() async throws {
+        directory.write("big.bin", [UInt8](repeating: 1, count: 1_000_000))
+        directory.write("small.bin", [UInt8](repeating: 2, count: 1000))
+        try await withServer(ignoringRanges: true) { base, _ in
+            let big = HTTPResource(Link(href: "big.bin"), url: "\(base)/big.bin", client: HTTPClient())
+            await #expect(throws: ResourceError(.unavailable, "")) { try await big.length() }
+            let small = HTTPResource(Link(href: "small.bin"), url: "\(base)/small.bin", client: HTTPClient())
+            let bytes1 = try await small.read(990..<2000)
+            #expect(bytes1 == [UInt8](repeating: 2, count: 10))
+        }
+    }
+
+    @Test func `gets the token that the app has, at its own origin only`() async throws {
+        directory.write("a.bin", [1, 2, 3])
+        try await withServer(token: "secret") { base, _ in
+            try await withServer { other, _ in
+                let headers: @Sendable () async throws(ResourceError) -> HTTPFields = { () throws(ResourceError) in
+                    ["Authorization": "Bearer secret"]
+                }
+                let fetcher = HTTPFetcher(base: "\(base)/manifest.json", client: HTTPClient(), headers: headers)
+                let bytes2 = try await fetcher.get("a.bin").read(0..<9)
+                #expect(bytes2 == [1, 2, 3])
+                let bytes3 = try await fetcher.get("\(base)/a.bin").read(0..<9)
+                #expect(bytes3 == [1, 2, 3])
+                let bytes4 = try await fetcher.get("\(other)/a.bin").read(0..<9)
+                #expect(bytes4 == [1, 2, 3])
+                let without = HTTPFetcher(base: "\(other)/manifest.json", client: HTTPClient(), headers: headers)
+                await #expect(throws: ResourceError(.forbidden, "")) { try await without.get("\(base)/a.bin").read(0..<9) }
+                await #expect(throws: ResourceError(.notFound, "")) { try await fetcher.get("none").read(0..<9) }
+            }
+        }
+    }
+
+    @Test func `that changes meanwhile is not mixed up`() async throws {
+        directory.write("a.bin", [UInt8](repeating: 1, count: 200_000))
+        try await withServer { base, _ in
+            let resource = HTTPResource(Link(href: "a.bin"), url: "\(base)/a.bin", client: HTTPClient())
+            let bytes5 = try await resource.read(0..<3)
+            #expect(bytes5 == [1, 1, 1])
+            directory.write("a.bin", [UInt8](repeating: 2, count: 300_000))
+            await #expect(throws: ResourceError(.unavailable, "")) { try await resource.read(0..<3) }
+        }
+    }
+
+    @Test(arguments: [
+        ("b.xhtml", "https://h/x/b.xhtml"), ("/b", "https://h/b"), ("../b?q=1#f", "https://h/b?q=1"),
+        ("a%20b", "https://h/x/a%20b"),
+    ])
+    func `has addresses relative to its manifest`(href: String, url: String) {
+        #expect(HTTPFetcher.resolve(href, "https://h/x/manifest.json?token=1") == url)
+    }
+}
