@@ -64,7 +64,6 @@ package enum UpstreamStore {
     static let deleteAccountOfSubject = SQL("DELETE FROM upstream_accounts WHERE subject = $1")
     static let deleteGrantsOfSubject = SQL("DELETE FROM upstream_grants WHERE subject = $1")
 
-
     package static let statements = [
         token, newestToken, setToken, setTokenState, account, setAccount, grant, grants, setGrant, deleteGrant, removeOldTokens,
         removeOldAccounts, removeOldGrants, sources, tokensOfSubject, grantsOfSubject, deleteTokensOfSubject,
