@@ -204,13 +204,6 @@ onSubmit('erase-form', async (form) => {
   location.assign('/');
 });
 
-byId('sign-out').addEventListener('click', () => attempt(async () => {
-  await new Outbox().flush(); // places not sent yet
-  await send('POST', '/sign-out', {}).catch(() => {}); // it answers with the page for people who are signed out
-  forgetReader();
-  location.assign('/');
-}));
-
 byId('end-others').addEventListener('click', () => attempt(async () => {
   const { ended } = await send('DELETE', `${root}/sessions`);
   await showPlaces();

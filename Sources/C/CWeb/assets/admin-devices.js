@@ -33,7 +33,7 @@ export async function placeSections(me, account, path, act) {
         },
       })) : null),
     section('Sessions', table('Sessions', ['Where', 'Since', 'Last used', 'Until', ''], sessions.map((/** @type {any} */ session) => [
-      names.get(session.device) ?? 'a browser', time(session.createdAt), time(session.seenAt), time(session.expiresAt),
+      session.staff ? 'the administrators’ page' : names.get(session.device) ?? 'a browser', time(session.createdAt), time(session.seenAt), time(session.expiresAt),
       mayChange ? action('End', async () => {
         if (!await ask(`End this session of ${account.name}?`, 'End it')) return;
         await act(async () => { await call('DELETE', `${path}/sessions/${session.id}`); return 'Ended the session.'; });
