@@ -129,7 +129,12 @@ struct `A table that grows` {
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE device_id = $1"),
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE account_id = $1"),
         SQL("EXPLAIN QUERY PLAN SELECT id FROM audit WHERE actor = $1 AND at >= 0 ORDER BY at DESC LIMIT 1"),
-        SQL("EXPLAIN QUERY PLAN SELECT id FROM audit WHERE subject = $1 AND at >= 0 ORDER BY at DESC LIMIT 1"),
+        SQL(
+            """
+            EXPLAIN QUERY PLAN SELECT id FROM audit WHERE subject = $1 AND action <> 'edition.credentials' AND at >= 0
+            ORDER BY at DESC LIMIT 1
+            """
+        ),
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE account_id = $1 AND family = $1"),
         SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM throttle WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),

@@ -65,7 +65,7 @@ public final class FileResource: Resource {
         let before = buffer.count
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
-            guard let start = unsafe room.baseAddress else { return 0 }
+            guard let start = room.baseAddress else { return 0 }
             let got = unsafe clinux_read_cached(descriptor, start, count, range.lowerBound)
             return got == count ? count : 0
         }
@@ -76,7 +76,7 @@ public final class FileResource: Resource {
         var failure: ResourceError?
         let count = Int(range.upperBound - range.lowerBound)
         unsafe buffer.append(addingRawCapacity: count) { room in
-            guard let start = unsafe room.baseAddress else { return 0 }
+            guard let start = room.baseAddress else { return 0 }
             var filled = 0
             while filled < count {
                 let got = unsafe pread(

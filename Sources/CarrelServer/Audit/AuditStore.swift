@@ -41,10 +41,23 @@ package enum AuditStore {
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
             AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.subject = $8
+            AND audit.subject = $8 AND audit.action <> 'edition.credentials'
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
+    /// Credentials are most of the log, and no index knows their products: they are looked for from the newest on.
+    static let listOfProduct = SQL(
+        """
+        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
+            doer.name, object.name
+        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
+        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
+            AND audit.subject = $8 AND audit.action = 'edition.credentials'
+        ORDER BY audit.at DESC, audit.id LIMIT $7
+        """
+    )
+    static let product = SQL("SELECT 1 FROM editions WHERE product_id = $1")
     static let listOfActor = SQL(
         """
         SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
@@ -59,7 +72,7 @@ package enum AuditStore {
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
     package static let statements = [
-        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfActor, unsealedCount,
+        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, unsealedCount,
     ]
 
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
@@ -106,7 +119,9 @@ package enum AuditStore {
             let done = try found(listOfActor, filter, [.text(about), .text("")], in: transaction)
             guard actor == nil else { return done }
             let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.entry.actor != about }
-            let all = (done + suffered).sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
+            let isProduct = try transaction.row(product, [.text(about)]) != nil
+            let handedOut = isProduct ? try found(listOfProduct, filter, [.text(about)], in: transaction) : []
+            let all = (done + suffered + handedOut).sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
             return Array(all.prefix(filter.limit))
         }
     }
