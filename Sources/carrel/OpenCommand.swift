@@ -119,9 +119,10 @@ struct CatCommand: Command {
         Example("carrel cat book.audiobook track1.mp3 --range 0-1023", "Writes the first 1,024 bytes of a track."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.positional(\.href, "href", help: "Its address, as 'carrel manifest' prints it.")]
-        + [.option(\.range, "--range", value: "first-last", help: "The first byte and the last, counted from 0.")]
-        + Parameter.group(\.options)
+        Parameter.group(\.options) + [
+            .positional(\.href, "href", help: "Its address, as 'carrel manifest' prints it."),
+            .option(\.range, "--range", value: "first-last", help: "The first byte and the last, counted from 0."),
+        ]
 
     var output: OutputOptions { options.output }
 

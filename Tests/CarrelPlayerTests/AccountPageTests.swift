@@ -142,7 +142,7 @@ struct `The account page` {
         let export = try await browser.asyncScript(
             """
             const done = arguments[arguments.length - 1];
-            fetch(document.querySelector('a[download]').href).then((r) => r.json()).then(done);
+            fetch(document.querySelector('a[href$="/export"]').href).then((r) => r.json()).then(done);
             """
         )
         #expect(export["format"] == "carrel.person/1")
