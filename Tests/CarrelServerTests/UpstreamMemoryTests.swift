@@ -151,33 +151,4 @@ struct `What a system upstream said` {
         _ = try await second.ask("verify_subscription", ["token": "T-reader"])
         #expect(try await grants(second) == [])
     }
-
-    @Test func `long ago is cleared away once an hour, by whoever signs in`() async throws {
-        let upstream = ScriptedUpstream()
-        defer { withExtendedLifetime(upstream) {} }
-        let test = try await service(upstream, .closed)
-        func signIn() async throws -> Bool {
-            try await test.service.database.write { transaction in
-                _ = try transaction.run(
-                    SQL(
-                        """
-                        INSERT INTO upstream_tokens (token_hash, source, subject, state, confirmed_at)
-                        VALUES ($1, 'bureau', 'old', 'live', 1) ON CONFLICT (token_hash) DO NOTHING
-                        """
-                    ),
-                    [.blob([1])]
-                )
-            }
-            _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
-            return try await confirmed(test).first == 1
-        }
-        let first = try await signIn()
-        test.clock.advance(by: .milliseconds(3_599_999))
-        let soon = try await signIn()
-        test.clock.advance(by: .milliseconds(1))
-        let hour = try await signIn()
-        test.clock.advance(by: .milliseconds(-1))
-        let back = try await signIn()
-        #expect([first, soon, hour, back] == [false, true, false, false])
-    }
 }
