@@ -23,7 +23,6 @@ struct `The listening page without a pointer` {
 
     @Test func `moves the focus to what comes in the place of the player, and back`() async throws {
         let refuseSegments = """
-            addEventListener('DOMContentLoaded', () => document.getElementById('play')?.focus());
             window.isRefusing = true;
             const real = window.fetch;
             window.fetch = (input, init) => {
@@ -33,6 +32,10 @@ struct `The listening page without a pointer` {
             };
             """
         let (server, browser, _) = try await open(refuseSegments)
+        // no sound is asked for before
+        try await browser.wait(until: Self.isPaused)
+        try await browser.script("document.getElementById('play').focus()")
+        try await browser.press("\u{E007}")
         try await browser.wait(until: "!document.getElementById('notice').hidden")
         #expect(try await browser.script("return document.activeElement.closest('#notice') !== null").bool == true)
         try await browser.script("window.isRefusing = false; document.querySelector('#notice button').focus()")
