@@ -123,7 +123,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML",
+                "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
@@ -197,7 +197,7 @@ let package = Package(
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
                 "CarrelPublication",
-                "CarrelTesting", "CarrelThreads",
+                "CarrelTesting", "CarrelThreads", "CarrelZlib",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),

@@ -8,6 +8,8 @@ public struct CRC32: Sendable {
     public init() {}
 
     public mutating func update(_ bytes: RawSpan) {
+        // without an address zlib begins anew
+        guard bytes.byteCount > 0 else { return }
         value = unsafe bytes.withUnsafeBytes { bytes in
             UInt32(
                 truncatingIfNeeded: unsafe crc32_z(

@@ -1,5 +1,6 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelZlib
 import CarrelCrypto
 import CarrelStore
 
