@@ -197,7 +197,7 @@ let package = Package(
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
                 "CarrelPublication",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib",
+                "CarrelTesting", "CarrelThreads", "CarrelZlib", "PublicationProgram",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
@@ -256,6 +256,7 @@ let package = Package(
             ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
+        executable("PublicationProgram", path: "Tests/PublicationProgram", ["CarrelJSON", "CarrelPublication"]),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",

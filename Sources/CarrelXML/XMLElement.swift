@@ -31,29 +31,8 @@ public struct XMLElement: Sendable, Equatable {
         limits: XMLLimits = XMLLimits(),
         documentType: XMLDocumentType = .refused
     ) throws(Malformed) -> XMLElement {
-        var reader = XMLReader(limits: limits, documentType: documentType)
-        var tree = XMLTree()
-        tree.add(try reader.read(bytes))
-        tree.add(try reader.finish())
-        guard let root = tree.root else { throw Malformed("the XML has no element", at: bytes.byteCount) }
-        return root
-    }
-}
-
-/// Puts events together.
-private struct XMLTree {
-    private(set) var root: XMLElement?
-    private var open: [XMLElement] = []
-
-    mutating func add(_ events: [XMLEvent]) {
-        for event in events {
-            switch event {
-            case .start(let name, let attributes): open.append(XMLElement(name, attributes: attributes))
-            case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
-            case .end:
-                guard let done = open.popLast() else { return }
-                if open.isEmpty { root = done } else { open[open.count - 1].children.append(done) }
-            }
-        }
+        var tree = XMLTree(limits: limits, documentType: documentType)
+        try tree.read(bytes)
+        return try tree.finish()
     }
 }

@@ -12,6 +12,7 @@ final class XMLEventCollector {
     private var text: [UInt8] = []
     private var depth = 0
     private var elements = 0
+    private var attributes = 0
     /// The URIs of name spaces by where libxml2 keeps them, each once: so that a name in the document costs no copy of its URI.
     private var namespaces: [UInt: String] = [:]
 
@@ -51,6 +52,8 @@ final class XMLEventCollector {
     /// Whether an element may have so many attributes.
     func allows(attributes: Int) -> Bool {
         if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
+        self.attributes += attributes
+        if self.attributes > limits.totalAttributes { fail("the XML has more than \(limits.totalAttributes) attributes") }
         return failure == nil
     }
 

@@ -11,8 +11,8 @@ struct FormatSniffer {
 
     /// Bytes that are looked at in one file.
     private static let headSize = 4096
-    /// Bytes of a JSON document that is looked into.
-    private static let documentSize = 8 << 20
+    /// Bytes of a page that is looked through.
+    private static let pageSize = 1 << 20
 
     init(_ asset: PublicationAsset, _ fetcher: any Fetcher) {
         self.asset = asset
@@ -136,8 +136,8 @@ struct FormatSniffer {
 
     /// A JSON document by its members.
     private func document(_ resource: any Resource) async throws(ResourceError) -> Format? {
-        let bytes = try await resource.read(0..<Int64(Self.documentSize) + 1)
-        guard bytes.count <= Self.documentSize, let json = try? JSON.parse(bytes.rawSpan) else {
+        let bytes = try await resource.read(0..<Int64(Manifest.limits.byteCount) + 1)
+        guard let json = try? JSON.parse(bytes.rawSpan, limits: Manifest.limits) else {
             return Self.broken(String(decoding: bytes.prefix(Self.headSize), as: UTF8.self)) ?? hint
         }
         let object = json.object
@@ -241,20 +241,20 @@ struct FormatSniffer {
     // MARK: small documents in a container
 
     private func text(_ path: String) async throws(ResourceError) -> String {
-        guard let bytes = try await small(path) else { return "" }
+        guard let bytes = try await small(path, Self.pageSize) else { return "" }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     private func json(_ path: String) async throws(ResourceError) -> JSON? {
-        guard let bytes = try await small(path) else { return nil }
-        return try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Self.documentSize))
+        guard let bytes = try await small(path, Manifest.limits.byteCount) else { return nil }
+        return try? JSON.parse(bytes.rawSpan, limits: Manifest.limits)
     }
 
     /// The bytes of an entry; nil where it is too long, damaged, or needs a password.
-    private func small(_ path: String) async throws(ResourceError) -> [UInt8]? {
+    private func small(_ path: String, _ limit: Int) async throws(ResourceError) -> [UInt8]? {
         guard let path = ResourcePath(decoded: path) else { return nil }
         do throws(ResourceError) {
-            return try await fetcher.get(Link(path)).read(upTo: Self.documentSize)
+            return try await fetcher.get(Link(path)).read(upTo: limit)
         } catch {
             if error.code == .unavailable || error.code == .cancelled { throw error }
             return nil

@@ -2,10 +2,8 @@ public import CarrelBytes
 import CarrelJSON
 
 extension Manifest {
-    /// Bytes of a manifest at most.
-    static let sizeLimit = 32 << 20
-    /// Collections within collections at most; tables of contents are as deep.
-    private static let depthLimit = 64
+    /// Of the manifests of 50,000 resources; what one becomes in memory stays below 64 MiB.
+    static let limits = JSONLimits(depth: 192, byteCount: 16 << 20, values: 300_000)
 
     /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
     ///
@@ -14,7 +12,7 @@ extension Manifest {
     ///   - warnings: hears of what was left out.
     /// - Throws: what is no JSON object with `metadata`, and has neither `readingOrder` nor its older name `spine`.
     public init(_ bytes: RawSpan, warnings: (any WarningLogger)? = nil) throws(Malformed) {
-        let json = try JSON.parse(bytes, limits: JSONLimits(depth: Self.depthLimit * 3, byteCount: Self.sizeLimit))
+        let json = try JSON.parse(bytes, limits: Self.limits)
         try self.init(json, Warnings(warnings))
     }
 
@@ -27,10 +25,10 @@ extension Manifest {
         }
         self.init(metadata: Metadata(metadata, warnings))
         context = object["@context"].map(Link.strings) ?? []
-        links = Link.list(object["links"], warnings)
-        readingOrder = order.compactMap { Link($0, warnings) }
-        resources = Link.list(object["resources"], warnings)
-        tableOfContents = Link.list(object["toc"], warnings)
+        links = Link.list(object["links"], warnings.within("\"links\""))
+        readingOrder = Link.list(.array(order), warnings.within("\"readingOrder\""))
+        resources = Link.list(object["resources"], warnings.within("\"resources\""))
+        tableOfContents = Link.list(object["toc"], warnings.within("\"toc\""))
         let known: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
         subcollections = PublicationCollection.collections(in: object, except: known, warnings)
     }
@@ -59,7 +57,7 @@ extension PublicationCollection {
     ) -> [String: [PublicationCollection]] {
         var found: [String: [PublicationCollection]] = [:]
         for (role, value) in object where !known.contains(role) {
-            let collections = list(value, warnings)
+            let collections = list(value, warnings.within("\"\(role)\""))
             if !collections.isEmpty { found[role] = collections }
         }
         return found
@@ -76,7 +74,7 @@ extension PublicationCollection {
         }
         guard let array = json.array else { return [] }
         if array.contains(where: { $0["links"]?.array != nil }) { return array.flatMap { list($0, warnings) } }
-        let links = array.compactMap { Link($0, warnings) }
+        let links = Link.list(json, warnings)
         return links.isEmpty ? [] : [PublicationCollection(links: links)]
     }
 

@@ -81,7 +81,29 @@ final class InflatingResource: Resource {
             isAtEnd = step.isAtEnd
             mark(place)
         }
+        if place.output == byteCount, !isAtEnd {
+            let rest = Array(input[used...])
+            try await finish(&place, rest)
+            return
+        }
         keep(place)
+    }
+
+    /// Looks whether the stream ends where its length says: nothing may come out any more.
+    private func finish(_ place: inout Place, _ rest: [UInt8]) async throws(ResourceError) {
+        var input = rest
+        var more: [UInt8] = []
+        while true {
+            if input.isEmpty { try await packed.read(place.input..<place.input + Self.inputSize, into: &input) }
+            let step: (taken: Int, isAtEnd: Bool)
+            do throws(Malformed) {
+                step = try place.inflater.inflate(input.rawSpan, into: &more, atMost: 1)
+            } catch { throw malformed }
+            guard more.isEmpty, step.isAtEnd || step.taken > 0 else { throw malformed }
+            if step.isAtEnd { return }
+            place.input += Int64(step.taken)
+            input.removeFirst(step.taken)
+        }
     }
 
     private var malformed: ResourceError {

@@ -12,8 +12,17 @@ enum EPUBNamespace {
 
 /// XML documents of an EPUB.
 enum EPUBDocument {
-    /// Packages with 50,000 resources are about; each has an element of a few hundred bytes.
-    static let limits = XMLLimits(bytes: 64 << 20, depth: 128, elements: 1_000_000, attributes: 64, text: 1 << 20)
+    /// Packages with 50,000 resources are about: for each an item, a reference, and four elements of an NCX. What a document
+    /// becomes in memory stays below 64 MiB.
+    static let limits = XMLLimits(
+        bytes: 16 << 20,
+        depth: 128,
+        elements: 250_000,
+        attributes: 64,
+        text: 1 << 20,
+        totalAttributes: 500_000
+    )
+    private static let pieceSize: Int64 = 256 << 10
 
     /// Reads a document of the publication.
     ///
@@ -23,11 +32,20 @@ enum EPUBDocument {
     /// - Returns: its root element.
     /// - Throws: `resource.malformed` for what is no XML; what reading throws.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
-        let bytes = try await fetcher.get(Link(path)).read(upTo: limits.bytes)
-        do throws(Malformed) {
-            return try XMLElement.parse(bytes.rawSpan, limits: limits, documentType: .skipped)
-        } catch {
-            throw ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
+        let resource = fetcher.get(Link(path))
+        var tree = XMLTree(limits: limits, documentType: .skipped)
+        var at: Int64 = 0
+        var piece: [UInt8] = []
+        while true {
+            piece.removeAll(keepingCapacity: true)
+            try await resource.read(at..<at + pieceSize, into: &piece)
+            do throws(Malformed) {
+                if piece.isEmpty { return try tree.finish() }
+                try tree.read(piece.rawSpan)
+            } catch {
+                throw ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
+            }
+            at += Int64(piece.count)
         }
     }
 }

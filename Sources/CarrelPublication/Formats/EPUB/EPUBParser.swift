@@ -4,6 +4,7 @@ import CarrelXML
 /// Opens EPUB 2 and EPUB 3 publications, zipped or unpacked.
 struct EPUBParser: PublicationParser {
     private static let containerPath: ResourcePath = "META-INF/container.xml"
+    private static let mimetype: ResourcePath = "mimetype"
 
     func parse(
         _ asset: PublicationAsset,
@@ -18,8 +19,15 @@ struct EPUBParser: PublicationParser {
             let encryption =
                 try await Self.optional(EncryptionDocument.path, fetcher, warnings)
                 .map { EncryptionDocument($0, warnings).resources } ?? [:]
-            var manifest = EPUBManifest(package, encryption, warnings).manifest(untitled: asset.name)
+            var links = EPUBManifest(package, encryption, warnings)
+            var manifest = links.manifest(untitled: asset.name)
+            if package.majorVersion < 3, manifest.metadata.layout == nil {
+                try await DisplayOptions.add(to: &manifest.metadata, fetcher, warnings)
+            }
             try await Self.addNavigation(to: &manifest, package, fetcher, warnings)
+            if fetcher.get(Link(Self.mimetype)) is FailingResource {
+                warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
+            }
             let identifier = package.uniqueIdentifier
             let cleared = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, let algorithm = encryption[path]?.algorithm,
@@ -43,7 +51,7 @@ struct EPUBParser: PublicationParser {
         guard let text = root?["full-path"], let path = ResourcePath(decoded: text) else {
             throw ResourceError(.malformed, "\"\(containerPath)\" names no package document")
         }
-        if roots.count > 1 { warnings.add(.minor, "the publication has several renditions; the first is opened") }
+        if roots.count > 1 { warnings.add(.minor, "\"\(containerPath)\" names \(roots.count) renditions; the first is opened") }
         do throws(ResourceError) {
             return try PackageDocument(try await EPUBDocument.read(path, fetcher), at: path, warnings)
         } catch  where error.code == .notFound {
@@ -53,7 +61,7 @@ struct EPUBParser: PublicationParser {
     }
 
     /// A document that may be missing, and whose faults a reader can do without.
-    private static func optional(
+    static func optional(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
         _ warnings: Warnings

@@ -17,6 +17,10 @@ struct NavigationDocument {
     /// Depth of elements within the open label; nil outside of one.
     private var labelDepth: Int?
 
+    private static let pieceSize = 64 << 10
+    /// Types of one `nav` at most: what they name is one list, written once for each.
+    private static let typeLimit = 4
+
     private struct Item {
         var label = ""
         var href: String?
@@ -31,7 +35,10 @@ struct NavigationDocument {
     init(_ bytes: RawSpan, at path: ResourcePath) throws(Malformed) {
         self.path = path
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
-        for event in try reader.read(bytes) { take(event) }
+        for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
+            let piece = bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))
+            for event in try reader.read(piece) { take(event) }
+        }
         for event in try reader.finish() { take(event) }
     }
 
@@ -49,7 +56,7 @@ struct NavigationDocument {
             attributes.first { $0.name.local == local && $0.name.namespace == namespace }?.value
         }
         switch name {
-        case "nav": types = PackageDocument.words(value("type", EPUBNamespace.ops))
+        case "nav": types = Array(PackageDocument.words(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
         case "ol" where types != nil: levels.append([])
         case "li" where !levels.isEmpty: items.append(Item())
         case "a" where !items.isEmpty, "span" where !items.isEmpty:

@@ -13,7 +13,7 @@ extension PackageMetadata {
         let main =
             titles.first { $0.refinement("title-type") == "main" } ?? titles.first { $0.refinement("title-type") == nil }
             ?? titles.first
-        if main == nil { warnings.add(.moderate, "the package document has no title") }
+        if main == nil { warnings.add(.moderate, "there is no title") }
         var metadata = Metadata(title: main.map(text) ?? LocalizedString(name))
         metadata.conformsTo = [.epub]
         metadata.type = "http://schema.org/Book"
@@ -51,7 +51,7 @@ extension PackageMetadata {
         let others = statement.refinements("alternate-script").map {
             LocalizedString.Translation($0.value, language: $0.language)
         }
-        let language = statement.language ?? (others.isEmpty ? nil : first("dc:language")?.value)
+        let language = statement.language ?? (others.isEmpty ? nil : self.language)
         let all = [LocalizedString.Translation(statement.value, language: language)] + others
         return LocalizedString(all) ?? LocalizedString(statement.value)
     }

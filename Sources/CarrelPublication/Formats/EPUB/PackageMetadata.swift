@@ -18,6 +18,8 @@ struct PackageMetadata {
 
     private(set) var statements: [Statement]
     let links: [Link]
+    /// Of the publication; what has translations is in it where it does not say otherwise.
+    let language: String?
 
     init(_ element: XMLElement, at path: ResourcePath) {
         // dc-metadata and x-metadata of OEB 1 are containers of their own
@@ -46,6 +48,7 @@ struct PackageMetadata {
             uniquingKeysWith: { first, _ in first }
         )
         statements = subjects
+        language = subjects.first { $0.property == "dc:language" }?.value
         links = elements.filter { $0.name.local == "link" && $0["refines"] == nil }.compactMap { Self.link($0, path) }
     }
 

@@ -18,7 +18,7 @@ struct ReadiumParser: PublicationParser {
         do throws(ResourceError) {
             let listed = try await fetcher.links()
             let href = isPackage ? "manifest.json" : listed.first?.href ?? ""
-            let bytes = try await fetcher.get(href).read(upTo: Manifest.sizeLimit)
+            let bytes = try await fetcher.get(href).read(upTo: Manifest.limits.byteCount)
             var manifest: Manifest
             do throws(Malformed) { manifest = try Manifest(bytes.rawSpan, warnings: warnings.logger) } catch {
                 throw ResourceError(.malformed, "\"\(href)\" cannot be read: \(error)")
