@@ -28,6 +28,7 @@ struct PublicationProgram {
         }
         answer["warnings"] = .array(warnings.warnings.map { .string($0.message) })
         answer["peakKiB"] = .integer(peak)
+        answer["cpuMicroseconds"] = .integer(clock())
         print(String(decoding: JSON.object(answer).write(), as: UTF8.self))
     }
 

@@ -16,6 +16,8 @@ struct OpenedElsewhere {
     let failures: [String: String]
     /// MiB.
     let peak: Double
+    /// Seconds of the processor's time.
+    let work: Double
 
     /// - Parameters:
     ///   - path: of the file.
@@ -35,6 +37,7 @@ struct OpenedElsewhere {
         let failures = json["failures"]?.object.map(Array.init) ?? []
         self.failures = Dictionary(uniqueKeysWithValues: failures.map { ($0.name, $0.value.string ?? "") })
         peak = Double(json["peakKiB"]?.int ?? 0) / 1024
+        work = Double(json["cpuMicroseconds"]?.int ?? 0) / 1_000_000
     }
 
     /// The program lies beside the tests.
