@@ -5,7 +5,8 @@ enum MadeEPUB {
     static let identifier = "urn:uuid:5a4c9f2e-0f2b-4a57-9c1f-7f4f5f1d8a01"
     /// The smallest picture that there is.
     static let picture: [UInt8] = [
-        0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0,
+        0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0,
+        0,
         0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, 0x49, 0x44, 0x41, 0x54, 0x78, 0x9c, 0x63, 0xf8, 0xcf, 0xc0, 0xf0, 0x1f, 0, 5, 0, 1,
         0xff, 0x56, 0xc7, 0x2f, 0x0d, 0, 0, 0, 0, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
     ]
@@ -47,7 +48,8 @@ enum MadeEPUB {
             "EPUB/text/c1.xhtml": page(
                 "One",
                 head: styled,
-                body: ##"<section><h1 id="h">One</h1><p id="p1"><span id="pg1" epub:type="pagebreak" role="doc-pagebreak" aria-label="1"/>##"
+                body:
+                    ##"<section><h1 id="h">One</h1><p id="p1"><span id="pg1" epub:type="pagebreak" role="doc-pagebreak" aria-label="1"/>"##
                     + ##"Call me something.</p><p id="p2"><span id="pg2" epub:type="pagebreak" role="doc-pagebreak" aria-label="2"/>Else.</p>"##
                     + ##"<figure id="f1"><img src="../cover.png" alt="a dot"/></figure></section>"##
             ),
