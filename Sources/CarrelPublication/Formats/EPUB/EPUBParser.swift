@@ -28,6 +28,9 @@ struct EPUBParser: PublicationParser {
             if fetcher.get(Link(Self.mimetype)) is FailingResource {
                 warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
             }
+            for link in manifest.readingOrder where link.path != nil && fetcher.get(link) is FailingResource {
+                warnings.add(.major, "\"\(link.href)\" of the reading order is not in the container")
+            }
             let identifier = package.uniqueIdentifier
             let cleared = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, let algorithm = encryption[path]?.algorithm,
