@@ -53,7 +53,7 @@ enum MadeEPUB {
                     + ##"Call me something.</p><p id="p2"><span id="pg2" epub:type="pagebreak" role="doc-pagebreak" aria-label="2"/>Else.</p>"##
                     + ##"<figure id="f1"><img src="../cover.png" alt="a dot"/></figure></section>"##
             ),
-            "EPUB/text/c 2.xhtml": page(
+            "EPUB/text/c2é.xhtml": page(
                 "Two",
                 head: styled + #"<script type="text/javascript" src="../s.js"></script>"#,
                 body: ##"<h1>Two</h1><math xmlns="http://www.w3.org/1998/Math/MathML" alttext="x"><mi>x</mi></math>"##
@@ -116,7 +116,7 @@ enum MadeEPUB {
         <item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>
         <item id="cover" href="cover.png" media-type="image/png" properties="cover-image"/>
         <item id="c1" href="text/c1.xhtml" media-type="application/xhtml+xml" media-overlay="c1-smil"/>
-        <item id="c2" href="text/c%202.xhtml" media-type="application/xhtml+xml" properties="mathml scripted svg"/>
+        <item id="c2" href="text/c2%C3%A9.xhtml" media-type="application/xhtml+xml" properties="mathml scripted svg"/>
         <item id="plate" href="text/plate.xhtml" media-type="application/xhtml+xml"/>
         <item id="notes" href="text/notes.xhtml" media-type="application/xhtml+xml"/>
         <item id="pdf" href="extra.pdf" media-type="application/pdf" fallback="extra"/>
@@ -134,13 +134,13 @@ enum MadeEPUB {
 
     private static let navigation = """
         <nav epub:type="toc" id="toc"><h1>Contents</h1><ol><li><a href="text/c1.xhtml">One <em>and</em> only</a></li>
-        <li><span>Rest</span><ol><li><a href="text/c%202.xhtml">Two</a></li><li><a href="text/plate.xhtml">Plate</a></li>
+        <li><span>Rest</span><ol><li><a href="text/c2%C3%A9.xhtml">Two</a></li><li><a href="text/plate.xhtml">Plate</a></li>
         <li><a href="text/notes.xhtml">Notes</a></li></ol></li></ol></nav>
         <nav epub:type="landmarks" hidden="hidden"><ol><li><a epub:type="toc" href="#toc">Contents</a></li>
         <li><a epub:type="bodymatter" href="text/c1.xhtml">Start</a></li></ol></nav>
         <nav epub:type="page-list" hidden="hidden"><ol><li><a href="text/c1.xhtml#pg1">1</a></li><li><a href="text/c1.xhtml#pg2">2</a></li></ol></nav>
         <nav epub:type="loi"><h2>Figures</h2><ol><li><a href="text/c1.xhtml#f1">A dot</a></li></ol></nav>
-        <nav epub:type="lot"><h2>Tables</h2><ol><li><a href="text/c%202.xhtml#t1">A table</a></li></ol></nav>
+        <nav epub:type="lot"><h2>Tables</h2><ol><li><a href="text/c2%C3%A9.xhtml#t1">A table</a></li></ol></nav>
         """
 
     private static let ncx = """

@@ -78,7 +78,7 @@ struct WarningTests {
             #""EPUB/nav.xhtml" cannot be read: an end tag of the XML does not match its start tag at byte"#,
             ["EPUB/nav.xhtml": "<html></body>"]
         ),
-        book(.moderate, #""EPUB/nav.xhtml" is not there"#, ["EPUB/nav.xhtml": nil]),
+        book(.moderate, #""EPUB/nav.xhtml" is not in the publication"#, ["EPUB/nav.xhtml": nil]),
         book(.major, #""META-INF/encryption.xml" cannot be read: the XML"#, ["META-INF/encryption.xml": "nothing"]),
         added(.moderate, #"entry "../evil" is left out, because its name leads out of the archive"#, "../evil"),
         added(.moderate, #"two entries are called "EPUB/c.xhtml"; the first counts"#, "EPUB/c.xhtml"),
