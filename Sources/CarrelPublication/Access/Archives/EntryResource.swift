@@ -61,8 +61,9 @@ final class EntryResource: Resource {
             }
             return packed
         case 8:
-            guard size <= Self.bombSize || size / Self.bombRatio <= (try await packed.length()) else {
-                throw ResourceError(.tooLarge, "\"\(packed.link.href)\" unpacks to more than \(Self.bombRatio) times its size")
+            let packedSize = try await packed.length()
+            guard size <= bombSize || size / bombRatio <= packedSize else {
+                throw ResourceError(.tooLarge, "\"\(packed.link.href)\" unpacks to more than \(bombRatio) times its size")
             }
             return InflatingResource(packed, length: size)
         default: throw ResourceError(.malformed, "\"\(packed.link.href)\" is compressed in a way that is not supported")
