@@ -49,7 +49,8 @@ public final class Publication: Sendable {
             if let resource = service.get(link) { return resource }
         }
         let known = self.link(withHREF: link.href) ?? link
-        if isRestricted, !known.relations.contains("cover") {
+        // a cover that is encrypted like the rest would be no picture
+        if isRestricted, !known.relations.contains("cover") || known.properties.encryption != nil {
             return FailingResource(
                 known,
                 protectionError.map { ResourceError(.forbidden, $0.message) }

@@ -69,7 +69,9 @@ struct EPUBCheckTests {
     @Test func `is opened with all its navigation`() async throws {
         let manifest = try await open(MadeEPUB.complete).manifest
         #expect(manifest.tableOfContents.map(\.title) == ["One and only", "Rest"])
-        #expect(manifest.tableOfContents[1].children.map(\.href) == ["c2%C3%A9", "plate", "notes"].map { "EPUB/text/\($0).xhtml" })
+        #expect(
+            manifest.tableOfContents[1].children.map(\.href) == ["c2%C3%A9", "plate", "notes"].map { "EPUB/text/\($0).xhtml" }
+        )
         #expect(manifest.landmarks.map(\.href) == ["EPUB/nav.xhtml#toc", "EPUB/text/c1.xhtml"])
         #expect(manifest.pageList.map(\.title) == ["1", "2"] && manifest.pageList[1].href == "EPUB/text/c1.xhtml#pg2")
         #expect(manifest.collection("loi").map(\.title) == ["A dot"])
@@ -82,7 +84,9 @@ struct EPUBCheckTests {
     @Test func `is opened with its resources as they are`() async throws {
         let publication = try await open(MadeEPUB.complete)
         let order = publication.readingOrder
-        #expect(order.map(\.href) == ["EPUB/text/c1.xhtml", "EPUB/text/c2%C3%A9.xhtml", "EPUB/text/plate.xhtml", "EPUB/extra.pdf"])
+        #expect(
+            order.map(\.href) == ["EPUB/text/c1.xhtml", "EPUB/text/c2%C3%A9.xhtml", "EPUB/text/plate.xhtml", "EPUB/extra.pdf"]
+        )
         #expect(order[0].alternates.map(\.href) == ["EPUB/audio/c1.smil"] && order[0].alternates[0].duration == 4.5)
         #expect(order[1].properties.contains == ["mathml", "js", "svg"])
         #expect(order[2].properties.json["layout"]?.string == "fixed" && order[2].properties.page == "center")
