@@ -71,6 +71,7 @@ private func startElement(
     }
     var found: [XMLAttribute] = []
     if let attributes = unsafe attributes {
+        found.reserveCapacity(Int(attributeCount))
         // five pointers each: local name, prefix, name space, the value's first byte and the one behind its last
         for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
             guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }

@@ -148,6 +148,12 @@ struct FormatSniffer {
         }) {
             return .w3cPublicationManifest
         }
+        let kinds = object?["conformsTo"].map(Link.strings) ?? []
+        if has("readingOrder"), !has("metadata"),
+            kinds.contains(where: { $0.contains("/TR/audiobooks") || $0.contains("/TR/pub-manifest") })
+        {
+            return .w3cPublicationManifest
+        }
         if has("id", "issued", "provider", "encryption") { return .lcpLicense }
         if has("id", "authentication"), has("title") { return .opdsAuthentication }
         let relations = (object?["links"]?.array ?? []).flatMap { $0["rel"].map(Link.strings) ?? [] }

@@ -52,8 +52,8 @@ struct HostileArchiveTests {
             #expect(opened.outcome == "open")
             #expect(opened.failures == [name: "resource.too-large"])
         case "META-INF/encryption.xml":
-            #expect(opened.outcome == "open")
-            #expect(opened.warnings.contains { $0.contains(name) })
+            // nobody can say what is encrypted
+            #expect(opened.outcome == "opening.parsing-failed")
         default:
             #expect(opened.outcome == "opening.parsing-failed")
             #expect(opened.message.contains(name))
@@ -124,7 +124,7 @@ struct HostileArchiveTests {
     @Test func `whose entries are not where the directory says gives nothing of them`() async throws {
         for change in [
             { (entry: inout MadeArchive.Entry) in entry.localName = Array("EPUB/d.xhtml".utf8) },
-            { (entry: inout MadeArchive.Entry) in entry.localName = Array("x".utf8) },
+            { (entry: inout MadeArchive.Entry) in entry.localName = Array("EPUB/c.xhtml.xhtml".utf8) },
             { (entry: inout MadeArchive.Entry) in entry.method = 12 },
             { (entry: inout MadeArchive.Entry) in entry.size += 1 },
             { (entry: inout MadeArchive.Entry) in entry.size -= 1 },

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelZlib
 
 /// A ZIP archive that is made byte by byte, so that it can lie (PKWARE APPNOTE 6.3.10 §4.3).

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCrypto
 
 /// EPUB publications with every feature that a reader has to know; EPUBCheck finds nothing wrong with them.

@@ -99,8 +99,13 @@ struct PackageFixtureTests {
             "contributors.opf", "dates-epub2.opf", "dc-metadata.opf", "fallback-image-html-mixed.opf", "full-metadata.opf",
             "guide-epub2.opf", "links-properties.opf", "links.opf", "media-overlays.opf", "subjects-localized.opf",
             "subjects-multiple.opf", "subjects-single.opf", "title-localized.opf", "title-multiple-subtitles.opf",
-        ].map { name in (name, { #expect(!$0.readingOrder.isEmpty && $0.metadata.title.description.count > 3) }) }
+        ].map { ($0, checkSomething) }
     )
+
+    @Sendable
+    private static func checkSomething(_ publication: Publication) {
+        #expect(!publication.readingOrder.isEmpty && publication.metadata.title.description.count > 3)
+    }
 
     @Test(arguments: checks.keys.sorted())
     func `gives the manifest that it should`(name: String) async throws {

@@ -11,7 +11,7 @@ struct NCXDocument {
     }
 
     private static func point(_ element: XMLElement, _ path: ResourcePath) -> Link? {
-        let label = element.child("navLabel")?.child("text").map(allText) ?? ""
+        let label = element.child("navLabel")?.child("text").map { texts(of: $0).joined(separator: " ") } ?? ""
         let title = label.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let href = element.child("content")?["src"].flatMap { NavigationTarget.href($0, in: path) }
         let children = element.all("navPoint").compactMap { point($0, path) }
@@ -20,7 +20,9 @@ struct NCXDocument {
     }
 
     /// Labels hold text alone; what others put in as elements comes behind it.
-    private static func allText(_ element: XMLElement) -> String {
-        element.children.reduce(element.text) { $0 + " " + allText($1) }
+    private static func texts(of element: XMLElement) -> [String] {
+        var texts = [element.text]
+        for child in element.children { texts += Self.texts(of: child) }
+        return texts
     }
 }

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTPClient
+import CarrelJSON
 
 /// Opens packages with a Readium manifest (`.webpub`, `.audiobook`, `.divina`, `.lcpdf`, `.lcpa`, `.lcpdi`) and such a manifest
 /// standing alone.
