@@ -65,9 +65,13 @@ struct HostileDocumentTests {
         ]
         for head in kinds {
             let path = directory.write("x.epub", MadeArchive.epub(document(name, head: head, inside: "&e;")).bytes)
-            let publication = try await Streamer(onAskCredentials: nil)
-                .open(asset: PublicationAsset(path: path), allowUserInteraction: false)
-            #expect(!String(decoding: publication.manifest.json(), as: UTF8.self).contains("a secret"))
+            do throws(Publication.OpeningError) {
+                let publication = try await Streamer(onAskCredentials: nil)
+                    .open(asset: PublicationAsset(path: path), allowUserInteraction: false)
+                #expect(!String(decoding: publication.manifest.json(), as: UTF8.self).contains("a secret"))
+            } catch {
+                #expect(error.code == .parsingFailed && error.message.contains("entity"), "\(error)")
+            }
         }
     }
 
@@ -77,8 +81,7 @@ struct HostileDocumentTests {
         for level in 1...12 {
             head += "<!ENTITY e\(level) \"\((0..<10).map { _ in "&e\(level - 1);" }.joined())\">"
         }
-        let opened = try await open(document(name, head: head + "]>", inside: "&e12;"))
-        #expect(opened.outcome == "open")
+        check(try await open(document(name, head: head + "]>", inside: "&e12;")), name, "entity")
     }
 
     @Test(arguments: documents)
@@ -103,7 +106,7 @@ struct HostileDocumentTests {
 
     @Test(arguments: documents)
     func `of millions of elements is refused or done without`(name: String) async throws {
-        check(try await open(document(name, inside: String(repeating: "<a/>", count: 3_000_000))), name, "elements")
+        check(try await open(document(name, inside: String(repeating: "<a/>", count: 1_000_000))), name, "elements")
     }
 
     @Test(arguments: documents)
@@ -194,7 +197,7 @@ struct HostileDocumentTests {
             return opened
         }
         for inside in [
-            String(repeating: "<a>", count: 100_000), String(repeating: "<a/>", count: 3_000_000),
+            String(repeating: "<a>", count: 100_000), String(repeating: "<a/>", count: 1_000_000),
             "<a \((0..<50_000).map { "a\($0)=\"\"" }.joined(separator: " "))/>",
         ] {
             #expect(try await open("<ComicInfo>\(inside)</ComicInfo>").warnings.contains { $0.contains("ComicInfo.xml") })
