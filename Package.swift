@@ -192,12 +192,17 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
+        .target(
+            name: "ProtectedPublications",
+            dependencies: ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelZlib"],
+            path: "Tests/ProtectedPublications",
+            swiftSettings: byteSettings
+        ),
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelJSON", "CarrelPublication", "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
