@@ -24,6 +24,7 @@ package struct EntryInsertion {
     ///   - archive: as it is.
     ///   - name: of the entry; entries of that name are replaced.
     ///   - content: stored as it is.
+    ///   - checksum: CRC-32 of the content.
     ///   - limit: entries at most.
     /// - Throws: why the archive is refused.
     package init(

@@ -43,7 +43,10 @@ struct LicenseInjectionTests {
     private func checkByOthers(_ path: String) async throws {
         for command in [["unzip", "-tqq"], ["7z", "t", "-bso0"], ["zip", "-T", "-q"]] {
             let result = try await runProcess([try requirePeer(command[0])] + command.dropFirst() + [path])
-            #expect(result.status.isSuccess, "\(command[0]): \(result.errorText) \(String(decoding: result.output, as: UTF8.self))")
+            #expect(
+                result.status.isSuccess,
+                "\(command[0]): \(result.errorText) \(String(decoding: result.output, as: UTF8.self))"
+            )
         }
         // libzip, which is strict here
         let archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: 64 << 20))
@@ -117,7 +120,10 @@ struct LicenseInjectionTests {
     @Test func `keeps the comment, the mode and the file itself`() async throws {
         let path = try await zip("book.epub", epub)
         let comment = String(repeating: "A comment. ", count: 3000)
-        try await checkProcess([try requirePeer("python3"), "-c", "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = sys.argv[2].encode()", path, comment])
+        try await checkProcess([
+            try requirePeer("python3"), "-c",
+            "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = sys.argv[2].encode()", path, comment,
+        ])
         chmod(path, 0o640)
         var before = stat()
         #expect(unsafe stat(path, &before) == 0)
@@ -152,7 +158,10 @@ struct LicenseInjectionTests {
     func `leaves the old or the new archive wherever the writing stops`(options: [String], comment: Int) async throws {
         let path = try await zip("book.epub", options, epub)
         if comment > 0 {
-            try await checkProcess([try requirePeer("python3"), "-c", "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = b'c' * int(sys.argv[2])", path, "\(comment)"])
+            try await checkProcess([
+                try requirePeer("python3"), "-c",
+                "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = b'c' * int(sys.argv[2])", path, "\(comment)",
+            ])
         }
         try await LicenseInjection.inject(old, into: path)
         let before = try #require(directory.read("book.epub"))
