@@ -192,12 +192,18 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
+        .target(
+            name: "ProtectedPublications",
+            dependencies: ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelZlib"],
+            path: "Tests/ProtectedPublications",
+            swiftSettings: byteSettings
+        ),
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib", "PublicationProgram",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelJSON", "CarrelPublication", "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
+                "PublicationProgram",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
@@ -322,6 +328,12 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
+        .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
+        benchmark(
+            "PublicationBench",
+            ["CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelPublication", "ProtectedPublications"],
+            exclude: ["C", "run"]
+        ),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),

@@ -15,12 +15,20 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             check(links)
         }
     }
+    readEncryption(bytes)
     guard let root = try? XMLElement.parse(bytes.rawSpan, limits: EPUBDocument.limits, documentType: .skipped) else { return 0 }
     let document = NCXDocument(root, at: path)
     check(document.contents)
     check(document.pages)
-    _ = EncryptionDocument(root, Warnings())
     return 0
+}
+
+private func readEncryption(_ bytes: [UInt8]) {
+    var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+    var document = EncryptionDocument()
+    guard let events = try? reader.read(bytes.rawSpan), let last = try? reader.finish() else { return }
+    document.add(events + last)
+    precondition(document.resources.values.allSatisfy { ($0.originalLength?.byteCount ?? 0) >= 0 }, "a negative length")
 }
 
 private func check(_ links: [Link]) {

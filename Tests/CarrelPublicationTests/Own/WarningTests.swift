@@ -80,6 +80,16 @@ struct WarningTests {
         ),
         book(.moderate, #""EPUB/nav.xhtml" is not in the publication"#, ["EPUB/nav.xhtml": nil]),
         book(.major, #""META-INF/encryption.xml" cannot be read: the XML"#, ["META-INF/encryption.xml": "nothing"]),
+        book(
+            .moderate,
+            #"entry 2 of "META-INF/encryption.xml" does not say what is encrypted, or how, and is left out"#,
+            [
+                "META-INF/encryption.xml": """
+                <encryption><EncryptedData><EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/><CipherData>
+                <CipherReference URI="a.otf"/></CipherData></EncryptedData><EncryptedData/></encryption>
+                """
+            ]
+        ),
         added(.moderate, #"entry "../evil" is left out, because its name leads out of the archive"#, "../evil"),
         added(.moderate, #"two entries are called "EPUB/c.xhtml"; the first counts"#, "EPUB/c.xhtml"),
         Mistake(
