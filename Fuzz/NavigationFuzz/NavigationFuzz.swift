@@ -9,13 +9,11 @@ private let path: ResourcePath = "EPUB/text/nav.xhtml"
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
-    if let document = try? NavigationDocument(bytes.rawSpan, at: path) {
-        for (type, links) in document.lists {
-            precondition(!type.isEmpty)
-            check(links)
-        }
+    var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+    if let events = try? reader.read(bytes.rawSpan), let last = try? reader.finish() {
+        readLists(events + last)
+        readEncryption(events + last)
     }
-    readEncryption(bytes)
     guard let root = try? XMLElement.parse(bytes.rawSpan, limits: EPUBDocument.limits, documentType: .skipped) else { return 0 }
     let document = NCXDocument(root, at: path)
     check(document.contents)
@@ -23,11 +21,18 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private func readEncryption(_ bytes: [UInt8]) {
-    var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+private func readLists(_ events: [XMLEvent]) {
+    var document = NavigationDocument(at: path)
+    document.add(events)
+    for (type, links) in document.lists {
+        precondition(!type.isEmpty, "a list without a type")
+        check(links)
+    }
+}
+
+private func readEncryption(_ events: [XMLEvent]) {
     var document = EncryptionDocument()
-    guard let events = try? reader.read(bytes.rawSpan), let last = try? reader.finish() else { return }
-    document.add(events + last)
+    document.add(events)
     precondition(document.resources.values.allSatisfy { ($0.originalLength?.byteCount ?? 0) >= 0 }, "a negative length")
 }
 

@@ -37,12 +37,13 @@ struct ComicInfo {
 
     /// The cover, and pages with a bookmark as contents.
     private func addPages(to manifest: inout Manifest) {
+        var marked: Set<Int> = []
         for page in root.child("Pages")?.all("Page") ?? [] {
             guard let index = page["Image"].flatMap({ Int($0) }), manifest.readingOrder.indices.contains(index) else { continue }
             if page["Type"] == "FrontCover", manifest.readingOrder.first(withRelation: "cover") == nil {
                 manifest.readingOrder[index].relations = ["cover"]
             }
-            if let title = page["Bookmark"], !title.isEmpty {
+            if let title = page["Bookmark"], !title.isEmpty, marked.insert(index).inserted {
                 manifest.tableOfContents.append(Link(href: manifest.readingOrder[index].href, title: title))
             }
         }

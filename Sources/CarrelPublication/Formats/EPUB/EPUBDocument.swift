@@ -17,10 +17,10 @@ enum EPUBDocument {
     static let limits = XMLLimits(
         bytes: 16 << 20,
         depth: 128,
-        elements: 250_000,
+        elements: 220_000,
         attributes: 64,
         text: 1 << 20,
-        totalAttributes: 500_000
+        totalAttributes: 400_000
     )
     private static let pieceSize: Int64 = 256 << 10
 
@@ -32,21 +32,37 @@ enum EPUBDocument {
     /// - Returns: its root element.
     /// - Throws: `resource.malformed` for what is no XML; what reading throws.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
-        let resource = fetcher.get(Link(path))
         var tree = XMLTree(limits: limits, documentType: .skipped)
+        try await stream(path, fetcher) { (piece) throws(Malformed) in try tree.read(piece) }
+        do throws(Malformed) { return try tree.finish() } catch { throw malformed(path, error) }
+    }
+
+    /// Reads a document of the publication a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    ///   - take: gets each piece in order.
+    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    static func stream(
+        _ path: ResourcePath,
+        _ fetcher: any Fetcher,
+        _ take: (RawSpan) throws(Malformed) -> Void
+    ) async throws(ResourceError) {
+        let resource = fetcher.get(Link(path))
         var at: Int64 = 0
         var piece: [UInt8] = []
         while true {
             piece.removeAll(keepingCapacity: true)
             try await resource.read(at..<at + pieceSize, into: &piece)
-            do throws(Malformed) {
-                if piece.isEmpty { return try tree.finish() }
-                try tree.read(piece.rawSpan)
-            } catch {
-                throw ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
-            }
+            if piece.isEmpty { return }
+            do throws(Malformed) { try take(piece.rawSpan) } catch { throw malformed(path, error) }
             at += Int64(piece.count)
         }
+    }
+
+    static func malformed(_ path: ResourcePath, _ error: Malformed) -> ResourceError {
+        ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
     }
 }
 

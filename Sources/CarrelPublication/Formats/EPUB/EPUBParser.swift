@@ -90,18 +90,12 @@ struct EPUBParser: PublicationParser {
         _ fetcher: any Fetcher,
         _ warnings: Warnings
     ) async throws(ResourceError) {
-        if let path = package.items.first(where: { $0.properties.contains("nav") })?.path,
-            let bytes = try await bytes(path, fetcher, warnings)
-        {
-            do throws(Malformed) {
-                let lists = try NavigationDocument(bytes.rawSpan, at: path).lists
-                manifest.tableOfContents = lists["toc"] ?? []
-                let names = ["page-list": "pageList"]
-                for (type, links) in lists where type != "toc" && !links.isEmpty {
-                    manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
-                }
-            } catch {
-                warnings.add(.moderate, "\"\(path)\" cannot be read: \(error)")
+        if let path = package.items.first(where: { $0.properties.contains("nav") })?.path {
+            let lists = try await lists(path, fetcher, warnings)
+            manifest.tableOfContents = lists["toc"] ?? []
+            let names = ["page-list": "pageList"]
+            for (type, links) in lists where type != "toc" && !links.isEmpty {
+                manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
             }
         }
         let ncx =
@@ -120,17 +114,19 @@ struct EPUBParser: PublicationParser {
         if manifest.tableOfContents.isEmpty { warnings.add(.moderate, "the publication has no table of contents") }
     }
 
-    private static func bytes(
+    /// The lists of a navigation document; none where it cannot be read.
+    private static func lists(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
         _ warnings: Warnings
-    ) async throws(ResourceError) -> [UInt8]? {
+    ) async throws(ResourceError) -> [String: [Link]] {
         do throws(ResourceError) {
-            return try await fetcher.get(Link(path)).read(upTo: EPUBDocument.limits.bytes)
+            return try await NavigationDocument.read(path, fetcher).lists
         } catch {
             guard error.code != .unavailable, error.code != .cancelled else { throw error }
             warnings.add(.moderate, error.message)
-            return nil
+            return [:]
         }
+    }
     }
 }

@@ -24,9 +24,9 @@ extension PackageMetadata {
         metadata.languages = all("dc:language").map(\.value)
         metadata.description = first("dc:description")?.value
         metadata.published =
-            all("dc:date").first { ($0.attributes["event"] ?? "publication") == "publication" }?.value
+            all("dc:date").first { ($0.attribute("event") ?? "publication") == "publication" }?.value
         metadata.modified =
-            first("dcterms:modified")?.value ?? all("dc:date").first { $0.attributes["event"] == "modification" }?.value
+            first("dcterms:modified")?.value ?? all("dc:date").first { $0.attribute("event") == "modification" }?.value
         metadata.subjects = subjects
         metadata.contributors = contributors
         metadata.belongsTo = collections
@@ -57,7 +57,7 @@ extension PackageMetadata {
     }
 
     private func sortAs(_ statement: Statement) -> String? {
-        statement.refinement("file-as") ?? statement.attributes["file-as"]
+        statement.refinement("file-as") ?? statement.attribute("file-as")
     }
 
     /// One subject that lists several is taken apart; several are taken as they are.
@@ -74,8 +74,8 @@ extension PackageMetadata {
         Subject(
             name: name,
             sortAs: sortAs(statement).map { LocalizedString($0) },
-            scheme: statement.refinement("authority") ?? statement.attributes["authority"],
-            code: statement.refinement("term") ?? statement.attributes["term"]
+            scheme: statement.refinement("authority") ?? statement.attribute("authority"),
+            code: statement.refinement("term") ?? statement.attribute("term")
         )
     }
 
@@ -86,7 +86,7 @@ extension PackageMetadata {
         ]
         for statement in statements {
             guard let usual = defaults[statement.property] else { continue }
-            let code = statement.refinement("role") ?? statement.attributes["role"]
+            let code = statement.refinement("role") ?? statement.attribute("role")
             let role = code.flatMap { Self.roles[$0] }
             var contributor = Contributor(name: text(statement), sortAs: sortAs(statement).map { LocalizedString($0) })
             if role == nil, let code { contributor.roles = [code] }

@@ -9,9 +9,12 @@ struct PackageMetadata {
         let value: String
         let id: String?
         let language: String?
-        let attributes: [String: String]
+        /// Those of its element.
+        let attributes: [XMLAttribute]
         var refinements: [Statement] = []
 
+        /// The value of an attribute, in whatever name space.
+        func attribute(_ local: String) -> String? { attributes.first { $0.name.local == local }?.value }
         func refinement(_ property: String) -> String? { refinements.first { $0.property == property }?.value }
         func refinements(_ property: String) -> [Statement] { refinements.filter { $0.property == property } }
     }
@@ -66,10 +69,6 @@ struct PackageMetadata {
     var firstIdentifier: String? { first("dc:identifier")?.value }
 
     private static func statement(_ element: XMLElement) -> Statement? {
-        let attributes = Dictionary(
-            element.attributes.map { ($0.name.local, $0.value) },
-            uniquingKeysWith: { first, _ in first }
-        )
         func made(_ property: String, _ value: String) -> Statement? {
             guard !value.isEmpty else { return nil }
             return Statement(
@@ -77,7 +76,7 @@ struct PackageMetadata {
                 value: value,
                 id: element["id"],
                 language: element.language,
-                attributes: attributes
+                attributes: element.attributes
             )
         }
         if element.name.namespace == EPUBNamespace.dublinCore { return made("dc:\(element.name.local)", element.words) }
