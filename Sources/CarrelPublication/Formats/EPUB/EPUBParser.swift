@@ -128,5 +128,4 @@ struct EPUBParser: PublicationParser {
             return [:]
         }
     }
-    }
 }
