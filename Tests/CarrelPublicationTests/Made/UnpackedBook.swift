@@ -2,7 +2,7 @@ import CarrelTesting
 
 @testable import CarrelPublication
 
-/// An unpacked EPUB around documents that a test has.
+/// An unpacked EPUB around documents that a test has; its files are there as long as this is, so a suite keeps it.
 struct UnpackedBook {
     private let directory = TemporaryDirectory()
     let warnings = WarningList()

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("An encryption.xml of others")
 struct EncryptionFixtureTests {
+    private let book = UnpackedBook()
+
     static let names: Set<String> = Set(
         [
             "go-encryption-lcp-prefixes", "go-encryption-lcp-xmlns", "go-encryption-unknown-method", "moby-dick-2015-large",
@@ -17,7 +19,7 @@ struct EncryptionFixtureTests {
     private func open(_ name: String, _ items: [String]) async throws -> Publication {
         let bytes = try Fixtures.bytes("readium/encryption-xml/\(name).xml")
         let files = Dictionary(uniqueKeysWithValues: items.map { ($0, UnpackedBook.chapter) })
-        return try await UnpackedBook().open(items: items, files.merging(["META-INF/encryption.xml": bytes]) { $1 })
+        return try await book.open(items: items, files.merging(["META-INF/encryption.xml": bytes]) { $1 })
     }
 
     @Test(arguments: [

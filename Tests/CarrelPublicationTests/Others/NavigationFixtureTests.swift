@@ -5,6 +5,8 @@ import Testing
 
 @Suite("A navigation document of others")
 struct NavigationFixtureTests {
+    private let book = UnpackedBook()
+
     private static let overlays = [
         "audio-clip-times", "basic", "empty-seq", "nested", "par-audio-video", "par-image", "par-without-text", "seq-textref",
         "seq-types", "video-clip-times",
@@ -24,7 +26,7 @@ struct NavigationFixtureTests {
         )
     }
 
-    private func open(_ name: String, _ book: UnpackedBook = UnpackedBook()) async throws -> Publication {
+    private func open(_ name: String) async throws -> Publication {
         let bytes = try Fixtures.bytes("readium/opf/navigation-documents/\(name)")
         if name.hasSuffix(".ncx") {
             let item = #"<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>"#
@@ -50,16 +52,14 @@ struct NavigationFixtureTests {
     }
 
     @Test func `with landmarks alone has no contents, and says so`() async throws {
-        let book = UnpackedBook()
-        let publication = try await open("full-metadata-nav.xhtml", book)
+        let publication = try await open("full-metadata-nav.xhtml")
         #expect(publication.tableOfContents.isEmpty)
         #expect(publication.manifest.landmarks.map(\.title) == ["Cover", "Table of Contents", "Begin Reading"])
         #expect(book.warnings.warnings.map(\.message) == ["the publication has no table of contents"])
     }
 
     @Test func `without entries has no contents, and says so`() async throws {
-        let book = UnpackedBook()
-        let publication = try await open("nav-empty.ncx", book)
+        let publication = try await open("nav-empty.ncx")
         #expect(publication.tableOfContents.isEmpty && publication.manifest.pageList.isEmpty)
         #expect(book.warnings.warnings.map(\.message) == ["the publication has no table of contents"])
     }
@@ -74,8 +74,10 @@ struct NavigationFixtureTests {
         let text = String(decoding: package(items, version: 3), as: UTF8.self)
             .replacing("<spine toc=\"ncx\"/>", with: "<spine><itemref idref=\"c\"/></spine>")
             .replacing("</metadata>", with: "<meta property=\"media:duration\" refines=\"#s\">0:00:10.123</meta></metadata>")
-        let publication = try await UnpackedBook()
-            .open(Array(text.utf8), ["EPUB/chapter01.smil": overlay, "EPUB/chapter01.xhtml": UnpackedBook.chapter])
+        let publication = try await book.open(
+            Array(text.utf8),
+            ["EPUB/chapter01.smil": overlay, "EPUB/chapter01.xhtml": UnpackedBook.chapter]
+        )
         let listed = try #require(publication.readingOrder.first?.alternates.first)
         #expect(listed.href == "EPUB/chapter01.smil")
         #expect(listed.mediaType?.essence == "application/smil+xml")

@@ -7,6 +7,8 @@ import Testing
 /// Package documents of one feature each (readium/swift-toolkit, `OPF`).
 @Suite("A package document of others")
 struct PackageFixtureTests {
+    private let book = UnpackedBook()
+
     private typealias Check = @Sendable (Publication) throws -> Void
 
     static let names: Set<String> = Set(
@@ -110,14 +112,16 @@ struct PackageFixtureTests {
     @Test(arguments: checks.keys.sorted())
     func `gives the manifest that it should`(name: String) async throws {
         let check = try #require(Self.checks[name])
-        try check(try await UnpackedBook().open(try Fixtures.bytes("readium/opf/opf/\(name)")))
+        try check(try await book.open(try Fixtures.bytes("readium/opf/opf/\(name)")))
     }
 
     @Test func `is found where the container says that it is`() async throws {
         let container = try Fixtures.bytes("readium/opf/container/container.xml")
         let package = try Fixtures.bytes("readium/opf/opf/minimal.opf")
-        let publication = try await UnpackedBook()
-            .open(Array("<none/>".utf8), ["META-INF/container.xml": container, "EPUB/content.opf": package])
+        let publication = try await book.open(
+            Array("<none/>".utf8),
+            ["META-INF/container.xml": container, "EPUB/content.opf": package]
+        )
         #expect(publication.metadata.title.description == Self.alice)
     }
 

@@ -6,9 +6,11 @@ import Testing
 /// What other readers stumbled over, by the project and number under which it was reported to them.
 @Suite("What other readers stumbled over")
 struct RegressionTests {
+    private let book = UnpackedBook()
+
     @Test func `a package that says it is XML 1.1 is opened (readium-lcp-server 342)`() async throws {
         let package = #"<?xml version="1.1" encoding="UTF-8"?>"# + MadeArchive.package
-        let publication = try await UnpackedBook().open(Array(package.utf8), ["EPUB/c.xhtml": UnpackedBook.chapter])
+        let publication = try await book.open(Array(package.utf8), ["EPUB/c.xhtml": UnpackedBook.chapter])
         #expect(publication.metadata.title == "Book")
         #expect(publication.readingOrder.map(\.href) == ["EPUB/c.xhtml"])
     }
@@ -31,11 +33,10 @@ struct RegressionTests {
                 "</manifest>",
                 with: "<item id=\"f\" href=\"\(path.href.replacing("&", with: "&amp;"))\" media-type=\"font/otf\"/></manifest>"
             )
-        let publication = try await UnpackedBook()
-            .open(
-                Array(package.utf8),
-                ["META-INF/encryption.xml": Array(encryption.utf8), "EPUB/\(name)": MadeEPUB.obscuredFont]
-            )
+        let publication = try await book.open(
+            Array(package.utf8),
+            ["META-INF/encryption.xml": Array(encryption.utf8), "EPUB/\(name)": MadeEPUB.obscuredFont]
+        )
         #expect(try await publication.get("EPUB/\(path.href)").read(upTo: 10_000) == MadeEPUB.font)
     }
 
@@ -48,7 +49,7 @@ struct RegressionTests {
         let cover = #"<item id="k" href="cover.png" media-type="image/png" properties="cover-image"/></manifest>"#
         let package = MadeArchive.package.replacing("</manifest>", with: cover)
         let files = ["META-INF/encryption.xml": Array(encryption.utf8), "EPUB/cover.png": [UInt8](repeating: 7, count: 48)]
-        let publication = try await UnpackedBook().open(Array(package.utf8), files)
+        let publication = try await book.open(Array(package.utf8), files)
         #expect(publication.isRestricted && publication.metadata.title == "Book")
         let link = try #require(publication.links(withRelation: "cover").first)
         await #expect(throws: ResourceError(.forbidden, "")) { try await publication.get(link).read(upTo: 100) }

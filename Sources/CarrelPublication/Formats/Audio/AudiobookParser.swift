@@ -29,7 +29,8 @@ struct AudiobookParser: PublicationParser {
                 Link(path, mediaType: format.conforms(to: .audio) ? format.mediaType : Self.type(path))
             }
             var manifest = Manifest(metadata: metadata, readingOrder: order)
-            manifest.resources = paths.filter { path in !tracks.contains(path) }.map { Link($0, mediaType: Self.type($0)) }
+            let read = Set(tracks)
+            manifest.resources = paths.filter { !read.contains($0) }.map { Link($0, mediaType: Self.type($0)) }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
             }
