@@ -38,7 +38,7 @@ struct ComicInfo {
     /// The cover, and pages with a bookmark as contents.
     private func addPages(to manifest: inout Manifest) {
         var marked: Set<Int> = []
-        for page in root.child("Pages")?.all("Page") ?? [] {
+        for page in root.child("Pages")?.children ?? [] where page.name.local == "Page" {
             guard let index = page["Image"].flatMap({ Int($0) }), manifest.readingOrder.indices.contains(index) else { continue }
             if page["Type"] == "FrontCover", manifest.readingOrder.first(withRelation: "cover") == nil {
                 manifest.readingOrder[index].relations = ["cover"]

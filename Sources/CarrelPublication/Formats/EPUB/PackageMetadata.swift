@@ -24,32 +24,34 @@ struct PackageMetadata {
     /// Of the publication; what has translations is in it where it does not say otherwise.
     let language: String?
 
+    /// Of one statement at most.
+    private static let refinementLimit = 100
+
+    private static func refines(_ element: XMLElement) -> Bool { element["refines"]?.hasPrefix("#") == true }
+
     init(_ element: XMLElement, at path: ResourcePath) {
         // dc-metadata and x-metadata of OEB 1 are containers of their own
         let elements = element.children.flatMap { ["dc-metadata", "x-metadata"].contains($0.name.local) ? $0.children : [$0] }
         var subjects: [Statement] = []
-        var refining: [(id: String, statement: Statement)] = []
-        for child in elements {
-            guard let statement = Self.statement(child) else { continue }
-            if let refined = child["refines"], refined.hasPrefix("#") {
-                refining.append((String(refined.dropFirst()), statement))
-            } else {
-                subjects.append(statement)
-            }
+        for child in elements where !Self.refines(child) {
+            if let statement = Self.statement(child) { subjects.append(statement) }
         }
         var places: [String: Int] = [:]
         for (index, subject) in subjects.enumerated() {
             if let id = subject.id, places[id] == nil { places[id] = index }
         }
-        for (id, statement) in refining {
-            if let place = places[id] { subjects[place].refinements.append(statement) }
+        var durations: [String: Double] = [:]
+        for child in elements where Self.refines(child) {
+            guard let id = child["refines"].map({ String($0.dropFirst()) }), let statement = Self.statement(child) else {
+                continue
+            }
+            if statement.property == "media:duration", durations[id] == nil {
+                durations[id] = ClockValue.seconds(statement.value)
+            }
+            guard let place = places[id], subjects[place].refinements.count < Self.refinementLimit else { continue }
+            subjects[place].refinements.append(statement)
         }
-        overlayDurations = Dictionary(
-            refining.filter { $0.statement.property == "media:duration" }.compactMap { entry in
-                ClockValue.seconds(entry.statement.value).map { (entry.id, $0) }
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
+        overlayDurations = durations
         statements = subjects
         language = subjects.first { $0.property == "dc:language" }?.value
         links = elements.filter { $0.name.local == "link" && $0["refines"] == nil }.compactMap { Self.link($0, path) }
