@@ -40,7 +40,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
         if base == nil, Self.isPlain(href, asAddress: true) {
-            string = String(href)
+            self.init(plain: String(href))
             return
         }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
@@ -73,6 +73,8 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
         }
         return isUnreserved ? string : escaped
     }
+
+    private init(plain: String) { string = plain }
 
     private var escaped: String {
         string.split(separator: "/").map(PercentEncoding.encode).joined(separator: "/")
