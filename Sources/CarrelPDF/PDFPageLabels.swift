@@ -49,7 +49,8 @@ enum PDFPageLabels {
     private static func roman(_ value: Int) -> String {
         guard 1...9999 ~= value else { return "\(value)" }
         let signs = [
-            (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"),
+            (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"),
+            (9, "IX"),
             (5, "V"), (4, "IV"), (1, "I"),
         ]
         var (rest, text) = (value, "")

@@ -27,7 +27,8 @@ enum PDFText {
         var digits = Substring(text.hasPrefix("D:") ? String(text.dropFirst(2)) : text)
         func take(_ count: Int, _ range: ClosedRange<Int>) -> String? {
             let part = digits.prefix(count)
-            guard part.utf8.count == count, part.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let value = Int(part), range ~= value else {
+            guard part.utf8.count == count, part.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let value = Int(part), range ~= value
+            else {
                 return nil
             }
             digits = digits.dropFirst(count)
