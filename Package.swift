@@ -198,7 +198,7 @@ let package = Package(
             "CarrelPublicationTests",
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication", "CarrelStore",
+                "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
                 "CarrelTesting", "CarrelThreads", "CarrelZlib",
             ]
         ),
