@@ -134,7 +134,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelJSON", "CarrelPDF", "CarrelStore",
+                "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),

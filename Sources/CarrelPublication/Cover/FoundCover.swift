@@ -39,7 +39,7 @@ final class FoundCover: CoverService {
         if let named { return try await picture(named) }
         guard let first = manifest.readingOrder.first, let type = first.mediaType else { return nil }
         if type.isBitmap { return try await picture(first) }
-        if type.isAudio { return try await AudioTagsReader.tags(of: fetcher.get(first)).cover.flatMap { Cover($0.bytes) } }
+        if type.isAudio { return try await AudioTagsReader.describe(fetcher.get(first)).tags.cover.flatMap { Cover($0.bytes) } }
         if type.matches(Format.pdf.mediaType) { return try await PDFCover.draw(fetcher.get(first)) }
         return nil
     }

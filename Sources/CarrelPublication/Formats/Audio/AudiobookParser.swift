@@ -19,12 +19,15 @@ struct AudiobookParser: PublicationParser {
             var metadata = Metadata(title: ContainerTitle.of(tracks, in: asset))
             metadata.conformsTo = [.audiobook]
             metadata.type = "http://schema.org/Audiobook"
-            let tags = try await AudioTagsReader.tags(of: fetcher.get(Link(first)))
+            let sound = try await AudioTagsReader.describe(fetcher.get(Link(first)))
+            let tags = sound.tags
             if tracks.count == 1 || tags.album != nil { Self.add(tags, isAlbum: tracks.count > 1, to: &metadata) }
             let order = tracks.map { path in
                 Link(path, mediaType: format.conforms(to: .audio) ? format.mediaType : Self.type(path))
             }
             var manifest = Manifest(metadata: metadata, readingOrder: order)
+            manifest.readingOrder[0].duration = sound.duration
+            if tracks.count == 1 { manifest.metadata.duration = sound.duration }
             manifest.resources = paths.filter { path in !tracks.contains(path) }.map { Link($0, mediaType: Self.type($0)) }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
