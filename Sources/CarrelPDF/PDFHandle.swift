@@ -5,7 +5,7 @@ import CQPDF
 /// Only functions of the C interface that catch C++ exceptions are called.
 @safe
 final class PDFHandle {
-    private var data: qpdf_data?
+    private(set) var data: qpdf_data?
 
     /// Work that a document may ask for: objects that are looked at.
     private var budget = 4_000_000
@@ -98,7 +98,4 @@ final class PDFHandle {
         while unsafe text[count] != 0 { count += 1 }
         return count
     }
-
-    /// Calls `body` with the open document.
-    func with<Result>(_ body: (qpdf_data?) -> Result) -> Result { unsafe body(data) }
 }
