@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
@@ -53,7 +54,7 @@ struct PDFTests {
         #expect(all.count == 20)
         for (name, oracle) in all {
             let path = try Fixtures.path("readium/\(name)")
-            let pages = oracle["pages"]?.int.map(Int.init)
+            let pages = oracle["pages"]?.int.map { Int($0) }
             guard oracle["encrypted"]?.bool == true else {
                 #expect(try await open(path).metadata.numberOfPages == pages, "\(name)")
                 continue

@@ -33,7 +33,7 @@ struct SignInProtectionTests {
         init(redirectingTo other: String? = nil) throws {
             var router = Router()
             let (seen, token) = (seen, token)
-            func answer(_ bytes: [UInt8]) -> HTTPResponse { .bytes(bytes, type: "text/xml") }
+            let answer: @Sendable ([UInt8]) -> HTTPResponse = { .bytes($0, type: "text/xml") }
             router.on(.post, "sign_in", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
                 let text = String(decoding: try await request.body.collect(upTo: 65_536), as: UTF8.self)
                 return answer(

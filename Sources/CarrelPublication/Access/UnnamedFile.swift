@@ -17,7 +17,7 @@ final class UnnamedFile: Sendable {
     init() throws(ResourceError) {
         let chosen = unsafe getenv("TMPDIR").map { unsafe [String(cString: $0)] } ?? []
         for folder in chosen + ["/var/tmp", "/tmp"] {
-            let descriptor = clinux_unnamed_file(folder)
+            let descriptor = unsafe clinux_unnamed_file(folder)
             if descriptor >= 0 {
                 self.descriptor = descriptor
                 return
