@@ -23,14 +23,12 @@ final class PDFHandle {
         unsafe qpdf_set_suppress_warnings(data, QPDF_BOOL(1))
         let word = password.map { CChar(bitPattern: $0) } + [0]
         guard unsafe qpdf_read(data, path, word) & QPDF_ERROR_CODE(QPDF_ERRORS) == 0 else {
-            let error = failure()
-            unsafe qpdf_cleanup(&data)
-            throw error
+            throw failure()
         }
     }
 
     deinit {
-        unsafe qpdf_cleanup(&data)
+        if unsafe data != nil { unsafe qpdf_cleanup(&data) }
     }
 
     /// The trailer dictionary.
