@@ -44,6 +44,7 @@ final class PDFHandle {
     /// Takes libqpdf's complaints so far.
     ///
     /// - Parameter limit: how many at most; the rest is dropped.
+    /// - Returns: lower-case sentences.
     func takeWarnings(limit: Int) -> [String] {
         var warnings: [String] = []
         while unsafe qpdf_more_warnings(data) != 0 {

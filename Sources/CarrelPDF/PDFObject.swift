@@ -90,9 +90,10 @@ struct PDFObject: ~Copyable {
     /// The dictionary of a stream.
     var dictionary: PDFObject { PDFObject(document, unsafe qpdf_oh_get_dict(document.data, object)) }
 
-    /// The bytes of a stream as they are stored, decrypted; nil when they cannot be had.
+    /// The bytes of a stream as they are stored, decrypted.
     ///
     /// - Parameter limit: of how many at most.
+    /// - Returns: nil when they cannot be had, or are more.
     func storedBytes(upTo limit: Int) -> [UInt8]? {
         guard isStream, let length = dictionary["/Length"].integer, 0...limit ~= length else { return nil }
         var start: UnsafeMutablePointer<UInt8>?

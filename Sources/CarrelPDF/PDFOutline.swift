@@ -18,6 +18,7 @@ struct PDFOutline {
 
     /// - Parameter root: the catalog.
     /// - Returns: the entries of the first level with those below them.
+    /// - Throws: `pdf.too-large`.
     mutating func items(_ root: borrowing PDFObject) throws(PDFError) -> [PDFOutlineItem] {
         try items(below: root["/Outlines"], root, depth: 0)
     }

@@ -15,6 +15,7 @@ enum PDFPageLabels {
     ///   - pageCount: of the document.
     ///   - document: whose catalog it is.
     /// - Returns: a label for each page; none at all when the document has no labels.
+    /// - Throws: `pdf.too-large`.
     static func read(_ root: borrowing PDFObject, pageCount: Int, _ document: PDFHandle) throws(PDFError) -> [String] {
         var runs: [Run] = []
         try PDFTree.each(root["/PageLabels"], "/Nums", document) { key, value in

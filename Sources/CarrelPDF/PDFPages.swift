@@ -11,7 +11,10 @@ struct PDFPages {
     private static let limit = 200_000
     private static let depthLimit = 100
 
-    /// - Parameter root: the catalog.
+    /// - Parameters:
+    ///   - root: the catalog.
+    ///   - document: that it is of.
+    /// - Throws: `pdf.too-large`.
     init(_ root: borrowing PDFObject, _ document: PDFHandle) throws(PDFError) {
         var seen: Set<PDFObject.Number> = []
         try walk(root["/Pages"], document, depth: 0, &seen)

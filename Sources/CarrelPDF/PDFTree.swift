@@ -10,6 +10,7 @@ enum PDFTree {
     ///   - leaves: `/Names` or `/Nums`.
     ///   - document: that the tree is of.
     ///   - body: gets what it looks at.
+    /// - Throws: `pdf.too-large`, or what `body` throws.
     static func each(
         _ root: borrowing PDFObject,
         _ leaves: String,

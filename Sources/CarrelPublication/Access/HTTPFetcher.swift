@@ -40,6 +40,7 @@ public final class HTTPFetcher: Fetcher {
     /// The scheme and authority of an address, as they are spelled, without a path. What is spelled otherwise is another origin.
     ///
     /// - Parameter url: absolute.
+    /// - Returns: such as `https://books.example`.
     public static func origin(of url: String) -> Substring {
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url[...] }
         let authority = url.index(colon, offsetBy: 3)

@@ -49,6 +49,7 @@ final class UnnamedFile: Sendable {
     /// The file as a resource that is only read: nobody can change it any more.
     ///
     /// - Parameter link: of the resource.
+    /// - Returns: the resource, which has a descriptor of its own.
     /// - Throws: `resource.unavailable`.
     func sealed(_ link: Link) throws(ResourceError) -> FileResource {
         // one on the disk cannot be sealed; it has no other descriptor for writing than this one

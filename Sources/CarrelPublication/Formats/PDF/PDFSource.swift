@@ -9,9 +9,8 @@ struct PDFSource {
     private static let copyLimit: Int64 = 2 << 30
     private static let threads = BlockingThreads(name: "carrel-pdf", count: 2)
 
-    /// - Parameter fetcher: of an asset that is one file.
-    /// - Returns: nil when that is no PDF document by its first bytes (ISO 32000-1 Annex H.3).
-    /// - Throws: what reading throws.
+    /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
+    /// reading throws.
     init?(_ fetcher: any Fetcher) async throws(ResourceError) {
         guard let single = fetcher as? SingleResourceFetcher else { return nil }
         let head = try await single.resource.read(0..<1024)
