@@ -22,13 +22,8 @@ private func collector(_ context: UnsafeMutableRawPointer?) -> XMLEventCollector
     return unsafe Unmanaged<XMLEventCollector>.fromOpaque(context).takeUnretainedValue()
 }
 
-private func text(_ characters: UnsafePointer<xmlChar>?) -> String? {
-    guard let characters = unsafe characters else { return nil }
-    return unsafe String(decodingCString: characters, as: UTF8.self)
-}
-
 private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ collector: XMLEventCollector) -> XMLName {
-    unsafe XMLName(text(local) ?? "", namespace: collector.namespace(uri))
+    unsafe XMLName(collector.name(local) ?? "", namespace: collector.name(uri))
 }
 
 private func meetDocumentType(

@@ -49,7 +49,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         order.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
             let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
-            guard !name.contains("\\"), !name.hasPrefix("/"), let path = ResourcePath(decoded: name) else {
+            guard !name.utf8.contains(UInt8(ascii: "\\")), name.utf8.first != UInt8(ascii: "/"),
+                let path = ResourcePath(decoded: name)
+            else {
                 warnings.add(
                     .moderate,
                     "entry \(ArchiveName.printable(record.rawName)) is left out, because its name leads out of the archive"
@@ -84,6 +86,10 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     public func get(_ link: Link) -> any Resource {
         guard let path = ResourcePath(href: link.href), let entry = entries[path] else { return FailingResource.notFound(link) }
         return EntryResource(link, entry, of: archive)
+    }
+
+    public func storedLength(of link: Link) -> LengthHint? {
+        ResourcePath(href: link.href).flatMap { entries[$0] }.map { LengthHint($0.packedSize) }
     }
 
     public func close() { archive.close() }

@@ -39,8 +39,9 @@ struct PackageDocument {
         let metadata = PackageMetadata(root.child("metadata") ?? XMLElement(XMLName("metadata")), at: path)
         self.metadata = metadata
         uniqueIdentifier = root["unique-identifier"].flatMap { metadata.identifier(withID: $0) } ?? metadata.firstIdentifier
+        var types: [String: MediaType] = [:]
         items = (root.child("manifest")?.all("item") ?? []).enumerated().compactMap { index, element in
-            let item = Self.item(element, path)
+            let item = Self.item(element, path, &types)
             if item == nil { warnings.add(.minor, "item \(index + 1) of \"\(path)\" has no id or no address and is left out") }
             return item
         }
@@ -58,14 +59,18 @@ struct PackageDocument {
         if order == nil { warnings.add(.major, "\"\(path)\" has no spine") }
     }
 
-    private static func item(_ element: XMLElement, _ path: ResourcePath) -> Item? {
+    /// - Parameter types: media types that were read before; a package has few.
+    private static func item(_ element: XMLElement, _ path: ResourcePath, _ types: inout [String: MediaType]) -> Item? {
         guard let id = element["id"], let href = element["href"], !href.isEmpty else { return nil }
         let target = ResourcePath(href: href, relativeTo: path)
+        let type = element["media-type"]
+        let mediaType = type.flatMap { types[$0] ?? MediaType($0) }
+        if let type { types[type] = mediaType }
         return Item(
             id: id,
             path: target,
             href: target?.href ?? href,
-            mediaType: element["media-type"].flatMap { MediaType($0) },
+            mediaType: mediaType,
             properties: Self.words(element["properties"]),
             fallback: element["fallback"],
             mediaOverlay: element["media-overlay"]
