@@ -59,7 +59,7 @@ struct PackageDocument {
         if order == nil { warnings.add(.major, "\"\(path)\" has no spine") }
     }
 
-    /// - Parameter types: media types that were read before; a package has few.
+    // the types are those that were read before; a package has few
     private static func item(_ element: XMLElement, _ path: ResourcePath, _ types: inout [String: MediaType]) -> Item? {
         guard let id = element["id"], let href = element["href"], !href.isEmpty else { return nil }
         let target = ResourcePath(href: href, relativeTo: path)
