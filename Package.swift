@@ -206,7 +206,7 @@ let package = Package(
                 "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
                 "CarrelJSON",
                 "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
+                "CarrelTesting", "CarrelThreads", "CarrelXML", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
             ]
         ),
         tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),

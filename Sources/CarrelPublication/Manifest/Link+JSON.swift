@@ -8,6 +8,7 @@ extension Link {
     ///   - warnings: hears of what had to be left out.
     init?(_ json: JSON, _ warnings: Warnings) {
         if let href = json.string {
+            guard !href.isEmpty else { return nil }
             self.init(href: href)
             return
         }

@@ -5,6 +5,9 @@ extension Manifest {
     /// Of the manifests of 50,000 resources; what one becomes in memory stays below 64 MiB.
     static let limits = JSONLimits(depth: 192, byteCount: 16 << 20, values: 300_000)
 
+    /// What is no role of a collection.
+    static let members: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
+
     /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
     ///
     /// - Parameters:
@@ -29,8 +32,7 @@ extension Manifest {
         readingOrder = Link.list(.array(order), warnings.within("\"readingOrder\""))
         resources = Link.list(object["resources"], warnings.within("\"resources\""))
         tableOfContents = Link.list(object["toc"], warnings.within("\"toc\""))
-        let known: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
-        subcollections = PublicationCollection.collections(in: object, except: known, warnings)
+        subcollections = PublicationCollection.collections(in: object, except: Self.members, warnings)
     }
 
     /// The manifest as compact JSON.
@@ -86,7 +88,7 @@ extension PublicationCollection {
 
     /// Only links where there is nothing else.
     private var json: JSON {
-        metadata.isEmpty && subcollections.isEmpty ? .array(links.map(\.json)) : .object(full)
+        metadata.isEmpty && subcollections.isEmpty && !links.isEmpty ? .array(links.map(\.json)) : .object(full)
     }
 
     private var full: JSONObject {

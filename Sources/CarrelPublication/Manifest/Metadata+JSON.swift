@@ -34,7 +34,7 @@ extension Metadata {
         if let json = object["subject"] {
             subjects = (json.array ?? [json]).compactMap { Subject($0, warnings.within("\"subject\"")) }
         }
-        accessibility = object["accessibility"]?.object.map(Accessibility.init)
+        accessibility = object["accessibility"]?.object.map(Accessibility.init).flatMap { $0.isEmpty ? nil : $0 }
         layout = object["layout"]?.string.flatMap(Layout.init)
         readingProgression = object["readingProgression"]?.string.flatMap(ReadingProgression.init)
         description = object["description"]?.string

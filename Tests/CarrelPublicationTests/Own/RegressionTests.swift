@@ -1,4 +1,6 @@
+import CarrelBytes
 import CarrelTesting
+import CarrelXML
 import Testing
 
 @testable import CarrelPublication
@@ -38,6 +40,47 @@ struct RegressionTests {
             ["META-INF/encryption.xml": Array(encryption.utf8), "EPUB/\(name)": MadeEPUB.obscuredFont]
         )
         #expect(try await publication.get("EPUB/\(path.href)").read(upTo: 10_000) == MadeEPUB.font)
+    }
+
+    @Test func `lists that are called as members of the manifest are none of it (found by fuzzing)`() async throws {
+        let lists = ["metadata", "links", "readingOrder", "resources", "loi"].map { type in
+            #"<nav epub:type="\#(type)"><ol><li><a href="c.xhtml">One</a></li></ol></nav>"#
+        }
+        let navigation = MadeArchive.navigation.replacing("</body>", with: lists.joined() + "</body>")
+        let title = """
+            <dc:title id="t">Book</dc:title><meta refines="#t" property="alternate-script" xml:lang="fr">Livre</meta>
+            <meta refines="#t" property="alternate-script" xml:lang="fr">Autre</meta>
+            """
+        let package = MadeArchive.package.replacing("<dc:title>Book</dc:title>", with: title)
+        let publication = try await book.open(Array(package.utf8), ["EPUB/nav.xhtml": Array(navigation.utf8)])
+        #expect(Set(publication.manifest.subcollections.keys) == ["loi"])
+        #expect(publication.metadata.title.text(for: "fr") == "Livre")
+        let json = publication.manifest.json()
+        #expect(try Manifest(json.rawSpan) == publication.manifest)
+    }
+
+    @Test(arguments: ["inf", "nan", "1e999", "-inf", String(repeating: "9", count: 400)])
+    func `numbers that are none are left out of the manifest, which can be written (found by fuzzing)`(number: String)
+        async throws
+    {
+        let metadata = """
+            <meta property="belongs-to-collection" id="s">S</meta><meta refines="#s" property="group-position">\(number)</meta>
+            <meta property="media:duration">\(number)</meta><meta refines="#c" property="media:duration">\(number):00:1e308</meta>
+            </metadata>
+            """
+        let package = MadeArchive.package.replacing("</metadata>", with: metadata)
+        let publication = try await book.open(Array(package.utf8), ["EPUB/c.xhtml": UnpackedBook.chapter])
+        #expect(publication.metadata.belongsTo["collection"]?[0].position == nil && publication.metadata.duration == nil)
+        var comic = Manifest(metadata: Metadata(title: "T"), readingOrder: [Link(href: "1.png")])
+        let info = Array("<ComicInfo><Series>S</Series><Number>\(number)</Number></ComicInfo>".utf8)
+        ComicInfo(try XMLElement.parse(info.rawSpan)).add(to: &comic)
+        #expect(comic.metadata.belongsTo["series"]?[0].position == nil)
+        #expect(W3CManifest.seconds(.string("PT\(number)S")) == nil)
+        #expect(ClockValue.seconds("1e308h") == nil && ClockValue.seconds("1e307:1e307:0") == nil)
+        for manifest in [publication.manifest, comic] {
+            let json = manifest.json()
+            #expect(try Manifest(json.rawSpan) == manifest)
+        }
     }
 
     @Test func `a cover that is encrypted, too, is refused and nothing else happens (swift-toolkit 208)`() async throws {

@@ -25,7 +25,7 @@ struct ComicInfo {
         }
         if let series = text("Series") {
             var collection = Contributor(name: LocalizedString(series))
-            collection.position = text("Number").flatMap { Double($0) }
+            collection.position = text("Number").flatMap { Double(finite: $0) }
             manifest.metadata.belongsTo["series"] = [collection]
             if text("Title") == nil {
                 manifest.metadata.title = LocalizedString([series, text("Number")].compactMap(\.self).joined(separator: " "))

@@ -92,7 +92,7 @@ struct EPUBManifest {
         )
         if item.properties.contains("nav") { link.relations.append("contents") }
         if item.id == coverID { link.relations.append("cover") }
-        link.duration = package.metadata.overlayDurations[item.id]
+        link.duration = package.metadata.overlayDurations[item.id]?.positive
         if !item.properties.isEmpty { link.properties.contains = item.properties.compactMap { Self.contents[$0] } }
         for property in references { Self.add(property, to: &link.properties.json) }
         link.properties.encryption = item.path.flatMap { encryption[$0] }

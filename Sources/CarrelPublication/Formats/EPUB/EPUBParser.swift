@@ -94,7 +94,7 @@ struct EPUBParser: PublicationParser {
             let lists = try await lists(path, fetcher, warnings)
             manifest.tableOfContents = lists["toc"] ?? []
             let names = ["page-list": "pageList"]
-            for (type, links) in lists where type != "toc" && !links.isEmpty {
+            for (type, links) in lists where !links.isEmpty && !Manifest.members.contains(type) {
                 manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
             }
         }

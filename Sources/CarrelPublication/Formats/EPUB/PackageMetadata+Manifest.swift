@@ -107,12 +107,12 @@ extension PackageMetadata {
         for statement in all("belongs-to-collection") {
             var collection = Contributor(name: text(statement), sortAs: sortAs(statement).map { LocalizedString($0) })
             collection.identifier = statement.refinement("dcterms:identifier")
-            collection.position = statement.refinement("group-position").flatMap { Double($0) }
+            collection.position = statement.refinement("group-position").flatMap { Double(finite: $0) }
             found[statement.refinement("collection-type") == "series" ? "series" : "collection", default: []].append(collection)
         }
         if found["series"] == nil, let series = first("calibre:series") {
             var collection = Contributor(name: text(series))
-            collection.position = first("calibre:series_index").flatMap { Double($0.value) }
+            collection.position = first("calibre:series_index").flatMap { Double(finite: $0.value) }
             found["series"] = [collection]
         }
         return found
@@ -125,7 +125,7 @@ extension PackageMetadata {
         found.exemption = first("a11y:exemption")?.value
         found.accessModes = all("schema:accessMode").map(\.value)
         found.accessModesSufficient = all("schema:accessModeSufficient")
-            .map { $0.value.split(separator: ",").map { $0.filter { !$0.isWhitespace } } }
+            .map { $0.value.split(separator: ",").map { $0.filter { !$0.isWhitespace } } }.filter { !$0.isEmpty }
         found.features = all("schema:accessibilityFeature").map(\.value)
         found.hazards = all("schema:accessibilityHazard").map(\.value)
         found.summary = first("schema:accessibilitySummary")?.value

@@ -122,10 +122,10 @@ enum ClockValue {
                 guard let part, part >= 0, part.isFinite else { return nil }
                 seconds = seconds * 60 + part
             }
-            return seconds
+            return seconds.isFinite ? seconds : nil
         }
         for (unit, factor) in [("ms", 0.001), ("min", 60.0), ("h", 3600.0), ("s", 1.0)] where text.hasSuffix(unit) {
-            return Double(text.dropLast(unit.count)).flatMap { $0 >= 0 && $0.isFinite ? $0 * factor : nil }
+            return Double(text.dropLast(unit.count)).flatMap { $0 >= 0 && ($0 * factor).isFinite ? $0 * factor : nil }
         }
         return Double(text).flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
     }

@@ -78,15 +78,14 @@ struct W3CManifest {
     private func links(_ json: JSON?, _ place: String) -> [Link] {
         guard let json else { return [] }
         return (json.array ?? [json]).enumerated().compactMap { index, value in
-            if let url = value.string { return Link(href: url, mediaType: Self.type(url)) }
-            guard let url = value["url"]?.string, !url.isEmpty else {
+            guard let url = value.string ?? value["url"]?.string, !url.isEmpty else {
                 warnings.add(.minor, "in \"\(place)\", link \(index + 1) has no address and is left out")
                 return nil
             }
             var link = Link(href: url, mediaType: value["encodingFormat"]?.string.flatMap { MediaType($0) } ?? Self.type(url))
             link.title = value["name"]?.string ?? value["name"]?["value"]?.string
             link.relations = value["rel"].map(Link.strings) ?? []
-            link.duration = value["duration"].flatMap(Self.seconds)
+            link.duration = value["duration"].flatMap(Self.seconds)?.positive
             link.alternates = links(value["alternate"], "alternate")
             return link
         }
@@ -107,12 +106,12 @@ struct W3CManifest {
             case "0"..."9", ".": number.append(character)
             default:
                 let units: [Character: Double] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["W": 604_800, "D": 86_400]
-                guard let unit = units[character], let value = Double(number) else { return nil }
+                guard let unit = units[character], let value = Double(finite: number) else { return nil }
                 total += value * unit
                 number = ""
                 hasAny = true
             }
         }
-        return hasAny && number.isEmpty ? total : nil
+        return hasAny && number.isEmpty && total.isFinite ? total : nil
     }
 }
