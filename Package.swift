@@ -311,6 +311,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
         fuzz("ManifestFuzz", ["CarrelBytes", "CarrelJSON", "CarrelPublication"]),
         fuzz("NavigationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
+        fuzz("PDFDocumentFuzz", ["CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
