@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelJSON
 import CarrelTesting
 import CarrelXML
 import Testing
