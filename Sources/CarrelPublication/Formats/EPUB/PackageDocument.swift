@@ -49,7 +49,7 @@ struct PackageDocument {
         if order == nil { warnings.add(.major, "the package document has no spine") }
     }
 
-    /// - Parameter types: media types that were read before; a package has few.
+    // types: media types that were read before; a package has few
     private static func item(
         _ element: XMLElement,
         _ path: ResourcePath,
