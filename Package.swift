@@ -203,7 +203,8 @@ let package = Package(
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelJSON",
                 "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
                 "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
             ]
