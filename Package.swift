@@ -194,12 +194,19 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
+        .target(
+            name: "ProtectedPublications",
+            dependencies: ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelZlib"],
+            path: "Tests/ProtectedPublications",
+            swiftSettings: byteSettings
+        ),
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelJSON",
                 "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib",
+                "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
             ]
         ),
         tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),
@@ -319,6 +326,12 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
+        .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
+        benchmark(
+            "PublicationBench",
+            ["CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelPublication", "ProtectedPublications"],
+            exclude: ["C", "run"]
+        ),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),

@@ -27,6 +27,17 @@ struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one o
         unsafe EVP_CIPHER_CTX_free(context)
     }
 
+    /// Takes and gives whole blocks from now on, whatever is in them.
+    mutating func leavePadding() { unsafe EVP_CIPHER_CTX_set_padding(context, 0) }
+
+    /// Begins anew with the same key.
+    mutating func restart(iv: [UInt8]) throws(CryptoError) {
+        guard unsafe EVP_CipherInit_ex2(context, nil, nil, iv, -1, nil) == 1 else {
+            ERR_clear_error()
+            throw CryptoError(.refused, "the cipher was refused")
+        }
+    }
+
     /// Appends what `input` gives, which must be no more than `room` bytes; they must be free in `out`.
     mutating func update(_ input: RawSpan, into out: inout OutputRawSpan, room: Int) -> Bool {
         precondition(out.freeCapacity >= room, "the output has no room")

@@ -55,27 +55,35 @@ public struct AssetOpener: Sendable {
         fetcher: any Fetcher,
         before: Format
     ) async throws(Publication.OpeningError) -> Format {
-        if before.conforms(to: .zipPassword) || before == .unknown {
+        let named = asset.mediaType.flatMap { Format(mediaType: $0) }
+        // a password hid the content; a license that names no type leads to a package of any
+        if before.conforms(to: .zipPassword) || before == .unknown || before.conforms(to: .lcpLicense) && named == nil {
             do throws(ResourceError) {
                 return try await FormatSniffer(asset, fetcher).sniff()
             } catch {
                 throw Publication.OpeningError(error)
             }
         }
-        return asset.mediaType.flatMap { Format(mediaType: $0) } ?? before
+        return named ?? before
     }
 
-    /// Access to what is in an asset: the files of a folder, the entries of an archive, or the one file that it is.
+    /// The resources in an asset, as they are: a package on a server is read by ranges and not downloaded.
     ///
     /// - Parameters:
-    ///   - asset: what to open.
-    ///   - warnings: hears of entries that are left out.
+    ///   - asset: a file, a folder or an address; its license, if it has one, stands where it would be in the package.
+    ///   - warnings: hears of what is wrong in an archive.
     /// - Returns: a fetcher that the caller closes.
-    /// - Throws: ``ResourceError``.
+    /// - Throws: `resource.malformed` for a broken archive; what reading it throws.
     public func fetcher(
         of asset: PublicationAsset,
         warnings: (any WarningLogger)? = nil
     ) async throws(ResourceError) -> any Fetcher {
+        let package = try await package(asset, warnings)
+        guard let license = asset.license else { return package }
+        return try await LicensedFetcher(package, license: license)
+    }
+
+    private func package(_ asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher {
         let link = Self.link(asset)
         let resource: any Resource
         switch asset.location {
@@ -84,13 +92,23 @@ public struct AssetOpener: Sendable {
             if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return FolderFetcher(path: path) }
             resource = try FileResource(link, path: path)
         case .remote(let url):
+            // its end comes first, and of an archive its end is enough
             resource = HTTPResource(link, url: url, client: client, headers: headers)
+            do throws(ResourceError) {
+                return try await ArchiveFetcher(resource, warnings: warnings)
+            } catch  where error.code == .malformed {
+                if try await Self.isArchive(resource) { throw error }
+                return SingleResourceFetcher(resource)
+            }
         }
+        guard try await Self.isArchive(resource) else { return SingleResourceFetcher(resource) }
+        return try await ArchiveFetcher(resource, warnings: warnings)
+    }
+
+    /// Whether it begins as a ZIP archive does, with an entry or with its end.
+    private static func isArchive(_ resource: any Resource) async throws(ResourceError) -> Bool {
         let head = try await resource.read(0..<4)
-        if head == [0x50, 0x4b, 3, 4] || head == [0x50, 0x4b, 5, 6] {
-            return try await ArchiveFetcher(resource, warnings: warnings)
-        }
-        return SingleResourceFetcher(resource)
+        return head == [0x50, 0x4b, 3, 4] || head == [0x50, 0x4b, 5, 6]
     }
 
     private static func link(_ asset: PublicationAsset) -> Link {

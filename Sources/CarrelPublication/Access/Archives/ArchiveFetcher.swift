@@ -5,7 +5,8 @@ import CarrelArchive
 /// Reads in parallel: stored entries are parts of the archive, packed ones are unpacked as they are read. More lenient than what
 /// takes archives into a catalog: an entry with a name that cannot be used is left out with a warning, and of two with the same
 /// name the first counts.
-public final class ArchiveFetcher: Fetcher {
+public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
+    let documents = ContainerDocuments()
     let archive: any Resource
     private let entries: [ResourcePath: Entry]
     /// In the order of the directory.
@@ -48,7 +49,8 @@ public final class ArchiveFetcher: Fetcher {
         order.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
             let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
-            guard !name.contains("\\"), !name.hasPrefix("/"), let path = ResourcePath(decoded: name) else {
+            let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
+            guard isRelative, let path = ResourcePath(decoded: name) else {
                 warnings.add(.moderate, "an entry of the archive is left out, because its name leads out of it")
                 continue
             }
