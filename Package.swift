@@ -113,7 +113,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library("CarrelPDF", bytes: true, ["CQPDF", "CarrelBytes", "CarrelXML", "CarrelZlib"]),
+        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -202,7 +202,7 @@ let package = Package(
                 "CarrelTesting", "CarrelThreads", "CarrelZlib",
             ]
         ),
-        tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),
+        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),

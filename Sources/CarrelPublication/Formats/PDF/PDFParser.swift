@@ -16,7 +16,7 @@ struct PDFParser: PublicationParser {
                 throw ResourceError(.malformed, "it is no PDF document")
             }
             link = first
-            description = try await source.open(password: "") { (document) throws(PDFError) in try document.describe() }
+            description = try await source.describe()
         } catch {
             throw Publication.OpeningError(error)
         }

@@ -77,8 +77,7 @@ struct PDFPasswordProtection: ContentProtection {
 
     private static func tryPassword(_ password: String, _ source: PDFSource) async throws(ResourceError) -> Trial {
         do throws(ResourceError) {
-            let encryption = try await source.open(password: password) { (document) throws(PDFError) in document.encryption }
-            return encryption.map { .opens($0) } ?? .isNotEncrypted
+            return try await source.encryption(password: password).map { .opens($0) } ?? .isNotEncrypted
         } catch  where error.code == .decryption {
             return .isWrong
         }
