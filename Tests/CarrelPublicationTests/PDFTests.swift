@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 @testable import CarrelPublication
@@ -161,6 +162,21 @@ struct PDFTests {
         directory.write("locked.pdf", TestPDF(pages: 1).bytes)
         try await checkProcess([zip, "-q", "a.webpub", "manifest.json", "locked.pdf"], directory: directory.path)
         #expect(try await open(directory.file("a.webpub")).metadata.title == "A")
+    }
+
+    @Test func `is decrypted into a file that nobody finds and nobody changes`() async throws {
+        let file = try UnnamedFile()
+        try file.append([1, 2, 3])
+        let resource = try file.sealed(Link(href: "a"))
+        var status = stat()
+        #expect(unsafe fstat(resource.descriptor, &status) == 0)
+        // no name, for the user alone, and open for reading only
+        #expect(status.st_nlink == 0)
+        #expect(status.st_mode & 0o777 == 0o600 || status.st_mode & 0o777 == 0o777)
+        #expect(unsafe write(resource.descriptor, [9], 1) == -1)
+        #expect(unsafe link("/proc/self/fd/\(resource.descriptor)", directory.file("stolen")) == -1)
+        #expect(try await resource.read(0..<9) == [1, 2, 3])
+        #expect(try await resource.length() == 3)
     }
 
     @Test func `that is broken beyond repair is an error`() async throws {
