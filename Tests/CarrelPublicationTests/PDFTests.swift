@@ -180,6 +180,20 @@ struct PDFTests {
         #expect(try await resource.length() == 3)
     }
 
+    @Test(arguments: [("EBX_HANDLER", "Adobe ADEPT"), ("Adobe.PubSec", "an unknown technology")])
+    func `that another technology protects goes on the shelf, closed, with its name`(handler: String, name: String) async throws {
+        var pdf = TestPDF(pages: 1, others: ["<< /Filter /\(handler) /V 1 /R 3 >>"])
+        pdf.trailer = "/Encrypt 4 0 R /ID [<01> <01>]"
+        let publication = try await open(directory.write("Loan.pdf", pdf.bytes))
+        #expect(publication.isRestricted)
+        #expect(publication.protectionName == name)
+        #expect(publication.metadata.title == "Loan")
+        #expect(await publication.rights.canCopy == false)
+        let resource = publication.get(publication.readingOrder[0])
+        await #expect(throws: ResourceError(.forbidden, "")) { try await resource.read(0..<9) }
+        #expect(throws: Publication.OpeningError(.forbidden, "")) { try Navigator(publication) }
+    }
+
     @Test func `that is broken beyond repair is an error`() async throws {
         let path = directory.write("a.pdf", "%PDF-1.7\nnothing but words\n")
         await #expect(throws: Publication.OpeningError(.parsingFailed, "")) { try await open(path) }

@@ -7,6 +7,8 @@ struct PDFSource {
 
     /// Bytes of a document that is copied to the disk, because it lies elsewhere.
     private static let copyLimit: Int64 = 2 << 30
+    /// Bytes at the beginning and at the end in which a security handler is looked for.
+    private static let nameLimit: Int64 = 256 << 10
     private static let threads = BlockingThreads(name: "carrel-pdf", count: 2)
 
     /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
@@ -26,6 +28,19 @@ struct PDFSource {
     ///   `resource.malformed`.
     func encryption(password: String) async throws(ResourceError) -> PDFEncryption? {
         try await read { (reader) throws(PDFError) in try reader.encryption(password: password) }
+    }
+
+    /// The name of what encrypts a document that has no password, by the security handler that it names (ISO 32000-2 §7.6.2).
+    ///
+    /// - Returns: words for "protected by …".
+    /// - Throws: what reading throws.
+    func foreignProtection() async throws(ResourceError) -> String {
+        let length = try await file.length()
+        for part in [0..<min(length, Self.nameLimit), max(0, length - Self.nameLimit)..<length] {
+            let text = String(decoding: try await file.read(part), as: UTF8.self)
+            if text.contains("/EBX_HANDLER") { return "Adobe ADEPT" }
+        }
+        return "an unknown technology"
     }
 
     /// What the document says of itself.
