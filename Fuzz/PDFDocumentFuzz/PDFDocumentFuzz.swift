@@ -1,16 +1,10 @@
+import CLinux
 import CarrelPDF
 import Glibc
 
-/// A file without a name, since libqpdf opens files by path and descriptors have one.
-private let file: Int32 = {
-    var path = Array("/dev/shm/carrel-fuzz-XXXXXX".utf8CString)
-    let file = unsafe mkstemp(&path)
-    unsafe unlink(path)
-    return file
-}()
+private let file: Int32 = clinux_memory_file()
 
-/// No document makes its reader trap, with a password or without; its outline leads to pages that are there, and each page has a label
-/// or none has.
+/// No document makes its reader trap, with a password or without, and what it says of itself is within limits.
 @c(LLVMFuzzerTestOneInput)
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     ftruncate(file, 0)
@@ -20,15 +14,16 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         _ = document.encryption
         guard let description = try? document.describe() else { continue }
         precondition(description.pageCount > 0, "a document without a page")
-        precondition([0, description.pageCount].contains(description.pageLabels.count), "labels for other pages")
-        check(description.outline, description.pageCount)
+        precondition([0, description.pageCount].contains(description.pageLabels.count), "pages without a label")
+        check(description.outline, description.pageCount, depth: 0)
     }
     return 0
 }
 
-private func check(_ items: [PDFOutlineItem], _ pageCount: Int) {
+private func check(_ items: [PDFOutlineItem], _ pageCount: Int, depth: Int) {
+    precondition(depth <= 32, "an outline that is too deep")
     for item in items {
-        precondition(item.page.map { 0..<pageCount ~= $0 } ?? true, "a page that is not there")
-        check(item.children, pageCount)
+        precondition(item.page.map { 0..<pageCount ~= $0 } ?? true, "an entry that leads to no page")
+        check(item.children, pageCount, depth: depth + 1)
     }
 }
