@@ -86,7 +86,7 @@ enum FixtureTable {
         "sniffing/opds2-feed.json": .refused("opening.unsupported-format"),
         "sniffing/opds2-publication.json": .refused("opening.unsupported-format"),
         "sniffing/pdf-lcp.unknown": .restricted("application/pdf+lcp"),
-        "sniffing/pdf.unknown": .refused("opening.unsupported-format"),
+        "sniffing/pdf.unknown": .opens("application/pdf"),
         "sniffing/unknown": .refused("opening.unsupported-format"),
         "sniffing/unknown.zip": .refused("opening.unsupported-format"),
         // no JSON: a comma too many

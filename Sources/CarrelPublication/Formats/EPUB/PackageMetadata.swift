@@ -31,7 +31,11 @@ struct PackageMetadata {
 
     init(_ element: XMLElement, at path: ResourcePath) {
         // dc-metadata and x-metadata of OEB 1 are containers of their own
-        let elements = element.children.flatMap { ["dc-metadata", "x-metadata"].contains($0.name.local) ? $0.children : [$0] }
+        let containers: Set = ["dc-metadata", "x-metadata"]
+        let isContained = element.children.contains { containers.contains($0.name.local) }
+        let elements =
+            isContained
+            ? element.children.flatMap { containers.contains($0.name.local) ? $0.children : [$0] } : element.children
         var subjects: [Statement] = []
         for child in elements where !Self.refines(child) {
             if let statement = Self.statement(child) { subjects.append(statement) }
