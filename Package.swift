@@ -136,6 +136,13 @@ let package = Package(
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
+        library(
+            "CarrelLCP",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelStore",
+                "CarrelThreads", "CarrelXML",
+            ]
+        ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
@@ -198,6 +205,13 @@ let package = Package(
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
                 "CarrelPublication",
                 "CarrelTesting", "CarrelThreads", "CarrelZlib",
+            ]
+        ),
+        tests(
+            "CarrelLCPTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelLCP",
+                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
