@@ -132,7 +132,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelJSON",
+                "CarrelJSON", "CarrelStore",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
@@ -203,7 +203,7 @@ let package = Package(
             "CarrelPublicationTests",
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication",
+                "CarrelPublication", "CarrelStore",
                 "CarrelTesting", "CarrelThreads", "CarrelZlib",
             ]
         ),

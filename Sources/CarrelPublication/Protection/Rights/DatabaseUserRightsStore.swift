@@ -28,7 +28,11 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     ///
     /// - Parameter version: where the step stands among those of the database.
     public static func migration(version: Int) -> Migration {
-        Migration(version: version, name: "used rights of publications", statements: [Statement.usesTable, Statement.requestsTable])
+        Migration(
+            version: version,
+            name: "used rights of publications",
+            statements: [Statement.usesTable, Statement.requestsTable]
+        )
     }
 
     /// Answers what was already asked, then closes the database.
@@ -37,7 +41,8 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     public func used(_ right: CountedRight, of publication: String) async throws(UserRightsError) -> Int {
         try await step { [database] in
             try await database.read { transaction in
-                try transaction.row(Statement.use, [.text(publication), .text(right.rawValue)]).map { Int(try $0.integer(0)) } ?? 0
+                try transaction.row(Statement.use, [.text(publication), .text(right.rawValue)]).map { Int(try $0.integer(0)) }
+                    ?? 0
             }
         }
     }
