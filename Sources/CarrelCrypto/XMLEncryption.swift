@@ -1,4 +1,5 @@
 import COpenSSL
+import CarrelBytes
 
 /// Short values that are encrypted as XML Encryption does (XML Encryption 1.1 §5.2): the initialization vector, then AES-256 in CBC
 /// mode with padding of which only the last byte counts.

@@ -28,3 +28,8 @@ public struct UserKey: Sendable, Equatable {
         [UserKey(passphrase: words), UserKey(hexDigest: words)].compactMap(\.self)
     }
 }
+
+extension UserKey {
+    /// 64 digits. A secret: it opens what the passphrase opens.
+    var hexDigest: String { secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { Hex.encode($0) } } }
+}

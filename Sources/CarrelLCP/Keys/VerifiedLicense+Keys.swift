@@ -11,7 +11,9 @@ extension VerifiedLicense {
         let key = profile.transform(userKey.secret)
         let id = Array(document.id.utf8)
         // the wrong key mostly gives no padding
-        guard let check = try? XMLEncryption.decrypt(document.encryption.keyCheck, key: key), check == Secret(id) else { return nil }
+        guard let check = try? XMLEncryption.decrypt(document.encryption.keyCheck, key: key), check == Secret(id) else {
+            return nil
+        }
         guard let content = try? XMLEncryption.decrypt(document.encryption.contentKey, key: key), content.count == 32 else {
             throw LCPError(.contentKey, "the license has no content key of 32 bytes")
         }
@@ -27,7 +29,8 @@ extension VerifiedLicense {
     public func userField(_ name: String, _ userKey: UserKey) -> String? {
         guard let text = document.user.json[name]?.string else { return nil }
         guard document.user.encrypted.contains(name) else { return text }
-        guard let bytes = Base64.decode(text), let value = try? XMLEncryption.decrypt(bytes, key: profile.transform(userKey.secret))
+        guard let bytes = Base64.decode(text),
+            let value = try? XMLEncryption.decrypt(bytes, key: profile.transform(userKey.secret))
         else { return nil }
         return value.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) } }
     }

@@ -31,7 +31,9 @@ public struct LicenseLink: Sendable, Equatable {
         let length = (json["length"]?.int).map(Int64.init) ?? json["length"]?.string.flatMap { Int64($0) }
         self.length = length.flatMap { $0 >= 0 ? LengthHint($0) : nil }
         let hash = json["hash"]?.string
-        self.hash = [hash.flatMap { Hex.decode($0) }, hash.flatMap { Base64.decode($0) }].compactMap(\.self).first { $0.count == 32 }
+        self.hash = [hash.flatMap { Hex.decode($0) }, hash.flatMap { Base64.decode($0) }].compactMap(\.self).first {
+            $0.count == 32
+        }
     }
 }
 

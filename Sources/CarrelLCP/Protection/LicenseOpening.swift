@@ -39,7 +39,9 @@ struct LicenseOpening {
                 verified = try? result.get()
                 action = validation.next(.verified(result))
             case .fetchStatus(let link):
-                action = validation.next(.status(await result { () throws(LCPError) in try await service.server.status(at: link) }))
+                action = validation.next(
+                    .status(await result { () throws(LCPError) in try await service.server.status(at: link) })
+                )
             case .fetchLicense(let link):
                 action = validation.next(.license(await fetch(link)))
             case .unlock(let license):
@@ -92,7 +94,9 @@ struct LicenseOpening {
     ) async throws(LCPError) -> (content: ContentKey, user: UserKey)? {
         for candidate in candidates {
             guard let bytes = try license.contentKey(candidate) else { continue }
-            guard let key = try? ContentKey(bytes) else { throw LCPError(.contentKey, "the license has no content key of 32 bytes") }
+            guard let key = try? ContentKey(bytes) else {
+                throw LCPError(.contentKey, "the license has no content key of 32 bytes")
+            }
             try? await service.passphrases.add(candidate, of: PassphraseOwner(license.document))
             return (key, candidate)
         }

@@ -97,7 +97,8 @@ struct LicenseValidation {
         case .cancelled: return LCPError(.loanCancelled, "the license was cancelled\(day)")
         case .revoked:
             let devices = status.events.count { $0.type == "register" }
-            let devicesText = devices == 0 ? "" : " after it was registered by \(devices == 1 ? "one device" : "\(devices) devices")"
+            let devicesText =
+                devices == 0 ? "" : " after it was registered by \(devices == 1 ? "one device" : "\(devices) devices")"
             return LCPError(.revoked, "the license was revoked by its provider\(day)\(devicesText)")
         case .expired:
             if let license, let updated = status.licenseUpdated, license.lastChange >= updated,
