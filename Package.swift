@@ -199,19 +199,25 @@ let package = Package(
             path: "Tests/Support",
             swiftSettings: settings
         ),
+        .target(
+            name: "ProtectedPublications",
+            dependencies: ["CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelZlib"],
+            path: "Tests/ProtectedPublications",
+            swiftSettings: byteSettings
+        ),
         tests(
             "CarrelPublicationTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication", "CarrelStore",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib",
+                "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
+                "CarrelJSON", "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "CarrelZlib",
+                "ProtectedPublications",
             ]
         ),
         tests(
             "CarrelLCPTests",
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelLCP",
-                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads",
+                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
             ]
         ),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),

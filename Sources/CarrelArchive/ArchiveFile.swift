@@ -2,20 +2,25 @@ import CarrelBytes
 import Glibc
 
 /// An open file that is read by position.
-final class ArchiveFile: ArchiveSource {
+package final class ArchiveFile: ArchiveSource {
     let descriptor: Int32
     package let length: Int64
 
-    init(path: String) throws(ArchiveError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+    convenience init(path: String, isWritten: Bool = false) throws(ArchiveError) {
+        let descriptor = unsafe open(path, (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.refused() }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw ArchiveError(.unreadable, "archive is not a regular file")
         }
+        self.init(descriptor: descriptor, length: Int64(status.st_size))
+    }
+
+    /// Takes over an open file.
+    init(descriptor: Int32, length: Int64) {
         self.descriptor = descriptor
-        length = Int64(status.st_size)
+        self.length = length
     }
 
     deinit {

@@ -49,7 +49,12 @@ package struct CentralDirectory {
         let bytes = try file.read(end.start..<end.start + end.size)
         do throws(Malformed) {
             var cursor = ByteCursor(bytes.rawSpan)
-            for _ in 0..<end.count { records.append(try Self.record(&cursor)) }
+            records.reserveCapacity(Int(end.count))
+            for _ in 0..<end.count {
+                var record = try Self.record(&cursor)
+                record.offset += end.prefix
+                records.append(record)
+            }
             try cursor.finish("directory")
         } catch {
             throw ArchiveError(.damaged, "archive's directory is damaged: \(error)")

@@ -8,8 +8,16 @@ struct EndOfDirectory {
     private(set) var size: Int64 = 0
     /// Where it begins.
     private(set) var start: Int64 = 0
-    /// Where this record begins.
+    /// Where this record begins; of a large archive, where its larger record does.
     private(set) var end: Int64 = 0
+    /// Bytes before the archive that its offsets do not count: of a program that unpacks itself.
+    private(set) var prefix: Int64 = 0
+    /// Where the record of every archive begins.
+    private(set) var position: Int64 = 0
+    /// That record with the archive's comment.
+    private(set) var record: [UInt8] = []
+    /// What points to the record of large archives; nil where there is none.
+    private(set) var locator: [UInt8]?
 
     private static let length = 22
     private static let commentLimit = 65535
@@ -23,19 +31,43 @@ struct EndOfDirectory {
         } catch {
             throw ArchiveError(.damaged, "archive's end is damaged: \(error)")
         }
+        position = tailStart + Int64(at)
+        record = Array(tail[at...])
         if needsLarge { try readLarge(file) }
+        prefix = try Self.prefix(file, start: start, size: size, end: end)
+        start += prefix
     }
 
-    /// The last place where such a record begins whose comment ends with the file.
+    /// The last place where such a record begins whose comment ends with the file; or one whose comment was cut off, as by a stop
+    /// while it was written (``EntryInsertion``).
     private static func find(_ tail: RawSpan) -> Int? {
         var at = tail.byteCount - length
+        var cut: Int?
         while at >= 0 {
-            if tail.u32(at: at) == 0x504b_0506, at + length + Int(tail.u16le(at: at + 20)) == tail.byteCount {
-                return at
+            if tail.u32(at: at) == 0x504b_0506 {
+                let end = at + length + Int(tail.u16le(at: at + 20))
+                if end == tail.byteCount { return at }
+                if end > tail.byteCount, cut == nil { cut = at }
             }
             at -= 1
         }
-        return nil
+        return cut
+    }
+
+    /// How much further back everything lies than the archive says, where its directory is not at its place, and is before this record.
+    private static func prefix(
+        _ file: some ArchiveSource,
+        start: Int64,
+        size: Int64,
+        end: Int64
+    ) throws(ArchiveError) -> Int64 {
+        let shift = end - start - size
+        guard size >= 4, shift > 0, start >= 0, size <= end else { return 0 }
+        func isDirectory(_ at: Int64) throws(ArchiveError) -> Bool {
+            try file.read(at..<at + 4).rawSpan.u32(at: 0) == 0x504b_0102
+        }
+        if try isDirectory(start) { return 0 }
+        return try isDirectory(start + shift) ? shift : 0
     }
 
     private mutating func read(_ file: some ArchiveSource, _ tail: RawSpan, _ at: Int, _ tailStart: Int64) throws(Malformed) {
@@ -77,5 +109,6 @@ struct EndOfDirectory {
             throw ArchiveError(.damaged, "archive's end is damaged: \(error)")
         }
         end = Int64(place)
+        self.locator = locator
     }
 }

@@ -3,7 +3,7 @@ import COpenSSL
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.
 @safe
 struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
-    let context: OpaquePointer
+    private let context: OpaquePointer
 
     /// - Throws: `refused` when OpenSSL does not take the cipher.
     init(_ cipher: OpaquePointer, key: Secret, iv: [UInt8]?, encrypt: Bool) throws(CryptoError) {
@@ -25,6 +25,17 @@ struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one o
 
     deinit {
         unsafe EVP_CIPHER_CTX_free(context)
+    }
+
+    /// Takes and gives whole blocks from now on, whatever is in them.
+    mutating func leavePadding() { unsafe EVP_CIPHER_CTX_set_padding(context, 0) }
+
+    /// Begins anew with the same key.
+    mutating func restart(iv: [UInt8]) throws(CryptoError) {
+        guard unsafe EVP_CipherInit_ex2(context, nil, nil, iv, -1, nil) == 1 else {
+            ERR_clear_error()
+            throw CryptoError(.refused, "the cipher was refused")
+        }
     }
 
     /// Appends what `input` gives, which must be no more than `room` bytes; they must be free in `out`.

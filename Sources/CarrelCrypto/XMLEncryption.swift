@@ -1,4 +1,3 @@
-import COpenSSL
 import CarrelBytes
 
 /// Short values that are encrypted as XML Encryption does (XML Encryption 1.1 §5.2): the initialization vector, then AES-256 in CBC
@@ -18,7 +17,7 @@ public enum XMLEncryption {
             throw CryptoError(.length, "the cipher text is not an initialization vector and whole blocks")
         }
         var context = try CipherContext(cbcKey: key, iv: Array(bytes.prefix(16)), encrypt: false)
-        context.setPadding(false)
+        context.leavePadding()
         let cipher = Array(bytes.dropFirst(16))
         let padded = unsafe Secret(count: cipher.count) { room in
             unsafe context.transform(cipher.rawSpan, into: room) == cipher.count
@@ -32,9 +31,4 @@ public enum XMLEncryption {
             return Secret(copying: bytes.extracting(first: bytes.byteCount - count))
         }
     }
-}
-
-extension CipherContext {
-    /// Whether the library adds and removes PKCS#7 padding; it does unless told otherwise.
-    mutating func setPadding(_ isOn: Bool) { unsafe EVP_CIPHER_CTX_set_padding(context, isOn ? 1 : 0) }
 }

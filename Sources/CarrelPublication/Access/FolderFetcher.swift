@@ -3,7 +3,8 @@ import Glibc
 /// The files below a folder.
 ///
 /// Symbolic links are not followed, and no address leads out of the folder. Hidden files are not listed, but found.
-public final class FolderFetcher: Fetcher {
+public final class FolderFetcher: Fetcher, DocumentedFetcher {
+    let documents = ContainerDocuments()
     private let root: String
     /// Files that are listed at most.
     private let limit: Int

@@ -5,8 +5,9 @@ import CarrelThreads
 ///
 /// Resources that were got before go on with the child they came from: reads in flight finish, or fail with
 /// `resource.unavailable`.
-public final class InvalidatingFetcher: Fetcher {
+public final class InvalidatingFetcher: Fetcher, DocumentedFetcher {
     private let child: Locked<any Fetcher>
+    var documents: ContainerDocuments { current.containerDocuments }
     private let recreate: @Sendable (any Fetcher) -> any Fetcher
 
     /// - Parameters:

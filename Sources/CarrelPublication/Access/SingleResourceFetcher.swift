@@ -1,5 +1,6 @@
 /// One resource, as a publication of one: a PDF, an MP3.
-public final class SingleResourceFetcher: Fetcher {
+public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
+    let documents = ContainerDocuments()
     let resource: any Resource
 
     /// - Parameter resource: found at the address of its link; closed with this fetcher.

@@ -1,28 +1,48 @@
+import CarrelThreads
+
 /// A part of another resource, as a resource: what is stored in an archive without being packed.
 final class SliceResource: Resource {
     let link: Link
     private let whole: any Resource
     private let part: Range<Int64>
+    /// The first bytes, until they were read once.
+    private let head: Locked<[UInt8]>
 
     /// - Parameters:
     ///   - link: of the part.
     ///   - whole: what it is a part of; stays open when this is closed.
     ///   - part: where it lies; the resource must have these bytes.
-    init(_ link: Link, of whole: any Resource, _ part: Range<Int64>) {
+    ///   - head: its first bytes, where they are there already.
+    init(_ link: Link, of whole: any Resource, _ part: Range<Int64>, head: [UInt8] = []) {
         self.link = link
         self.whole = whole
         self.part = part
+        self.head = Locked(head)
     }
 
-    func length() async throws(ResourceError) -> Int64 { Int64(part.count) }
+    func length() async throws(ResourceError) -> Int64 { part.upperBound - part.lowerBound }
 
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
-        let range = range.clamped(to: 0..<Int64(part.count))
+        let range = range.clamped(to: 0..<part.upperBound - part.lowerBound)
         guard !range.isEmpty else { return }
-        let before = buffer.count
+        if let bytes = bytes(range) {
+            buffer += bytes
+            return
+        }
+        let (before, count) = (buffer.count, Int(range.upperBound - range.lowerBound))
         try await whole.read(part.lowerBound + range.lowerBound..<part.lowerBound + range.upperBound, into: &buffer)
-        guard buffer.count - before == range.count else {
+        guard buffer.count - before == count else {
             throw ResourceError(.malformed, "\"\(link.href)\" is cut off")
+        }
+    }
+
+    /// The bytes of a range that lies in the head, which goes when it was read to its end.
+    private func bytes(_ range: Range<Int64>) -> ArraySlice<UInt8>? {
+        head.withLock { head in
+            guard range.upperBound <= Int64(head.count) else { return nil }
+            let bytes = head[Int(range.lowerBound)..<Int(range.upperBound)]
+            if range.lowerBound == 0, range.upperBound == Int64(head.count) { head = [] }
+            return bytes
         }
     }
 }

@@ -1,10 +1,12 @@
 /// Changes each resource on its way: decrypts it, clears a font, injects a script.
-public final class TransformingFetcher: Fetcher {
+public final class TransformingFetcher: Fetcher, DocumentedFetcher {
     /// Returns the resource itself where there is nothing to change.
     public typealias Transformer = @Sendable (any Resource) -> any Resource
 
     private let fetcher: any Fetcher
     private let transformers: [Transformer]
+    /// Never encrypted, and so the same before and after.
+    var documents: ContainerDocuments { fetcher.containerDocuments }
 
     /// - Parameters:
     ///   - fetcher: whose resources are changed; closed with this one.

@@ -48,7 +48,7 @@ struct FormatSniffer {
         let isEPUB = try await isEPUBByName(names)
         if isEPUB || names.contains("META-INF/container.xml") {
             var format = Format.epub
-            if try await hasLCP(names, license: "META-INF/license.lcpl", encryption: "META-INF/encryption.xml") {
+            if try await hasLCP(names) {
                 format.specifications.insert(.lcp)
             }
             if names.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept")
@@ -71,16 +71,17 @@ struct FormatSniffer {
         return try await text("mimetype").hasPrefix("application/epub+zip")
     }
 
-    private func hasLCP(_ names: Set<String>, license: String, encryption: String) async throws(ResourceError) -> Bool {
-        if names.contains(license) { return true }
-        guard names.contains(encryption) else { return false }
-        return try await text(encryption).contains("http://readium.org/2014/01/lcp")
+    private func hasLCP(_ names: Set<String>) async throws(ResourceError) -> Bool {
+        if names.contains("META-INF/license.lcpl") { return true }
+        guard names.contains(EncryptionDocument.path.string) else { return false }
+        return try await fetcher.containerDocuments.encryption(fetcher).isLCP
     }
 
     /// A package with a Readium manifest (`manifest.json`).
     private func package(_ names: Set<String>) async throws(ResourceError) -> Format? {
-        guard let json = try await json("manifest.json"), var format = Self.manifest(json) else { return nil }
-        let isProtected = names.contains("license.lcpl") || Self.isEncrypted(json)
+        let document = try await fetcher.containerDocuments.manifest(fetcher)
+        guard let json = document.json, var format = Self.manifest(json) else { return nil }
+        let isProtected = names.contains("license.lcpl") || document.isLCP
         if Self.conforms(json, to: .pdf) || Self.types(json).allSatisfy({ $0 == "application/pdf" }) && isProtected {
             format = isProtected ? .lcpProtectedPDF : Format.webPublicationPackage
         } else if format == .audiobookManifest {
@@ -136,9 +137,8 @@ struct FormatSniffer {
 
     /// A JSON document by its members.
     private func document(_ resource: any Resource) async throws(ResourceError) -> Format? {
-        let bytes = try await resource.read(0..<Int64(Self.documentSize) + 1)
-        guard bytes.count <= Self.documentSize, let json = try? JSON.parse(bytes.rawSpan) else {
-            return Self.broken(String(decoding: bytes.prefix(Self.headSize), as: UTF8.self)) ?? hint
+        guard let json = try await fetcher.containerDocuments.manifest(fetcher).json else {
+            return Self.broken(String(decoding: try await resource.read(0..<Int64(Self.headSize)), as: UTF8.self)) ?? hint
         }
         let object = json.object
         func has(_ names: String...) -> Bool { names.allSatisfy { object?[$0] != nil } }
@@ -233,21 +233,11 @@ struct FormatSniffer {
         ((json["readingOrder"] ?? json["spine"])?.array ?? []).compactMap { $0["type"]?.string }
     }
 
-    private static func isEncrypted(_ json: JSON) -> Bool {
-        let links = ((json["readingOrder"] ?? json["spine"])?.array ?? []) + (json["resources"]?.array ?? [])
-        return links.contains { $0["properties"]?["encrypted"]?["scheme"]?.string == "http://readium.org/2014/01/lcp" }
-    }
-
     // MARK: small documents in a container
 
     private func text(_ path: String) async throws(ResourceError) -> String {
         guard let bytes = try await small(path) else { return "" }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private func json(_ path: String) async throws(ResourceError) -> JSON? {
-        guard let bytes = try await small(path) else { return nil }
-        return try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Self.documentSize))
     }
 
     /// The bytes of an entry; nil where it is too long, damaged, or needs a password.

@@ -4,6 +4,8 @@ import CarrelJSON
 extension Manifest {
     /// Bytes of a manifest at most.
     static let sizeLimit = 32 << 20
+    /// How much JSON of a manifest is read.
+    static let limits = JSONLimits(depth: depthLimit * 3, byteCount: sizeLimit)
     /// Collections within collections at most; tables of contents are as deep.
     private static let depthLimit = 64
 
@@ -14,7 +16,7 @@ extension Manifest {
     ///   - warnings: hears of what was left out.
     /// - Throws: what is no JSON object with `metadata`, and has neither `readingOrder` nor its older name `spine`.
     public init(_ bytes: RawSpan, warnings: (any WarningLogger)? = nil) throws(Malformed) {
-        let json = try JSON.parse(bytes, limits: JSONLimits(depth: Self.depthLimit * 3, byteCount: Self.sizeLimit))
+        let json = try JSON.parse(bytes, limits: Self.limits)
         try self.init(json, Warnings(warnings))
     }
 

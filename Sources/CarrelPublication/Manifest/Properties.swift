@@ -51,6 +51,17 @@ public struct Encryption: Sendable, Hashable {
         self.scheme = scheme
     }
 
+    /// The scheme of Readium LCP.
+    public static let lcpScheme = "http://readium.org/2014/01/lcp"
+    /// AES-256 in CBC mode behind an initialization vector (XML Encryption §5.2).
+    public static let aes256CBC = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
+
+    /// Whether it was deflated (RFC 1951) before it was encrypted.
+    public var isDeflated: Bool { compression == "deflate" }
+
+    /// Whether it is encrypted by Readium LCP. One that names its cipher and no scheme counts: older tools wrote such.
+    public var isLCP: Bool { scheme == Self.lcpScheme || scheme == nil && algorithm == Self.aes256CBC }
+
     init?(_ json: JSONObject) {
         guard let algorithm = json["algorithm"]?.string else { return nil }
         self.algorithm = algorithm

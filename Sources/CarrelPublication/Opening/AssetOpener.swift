@@ -20,7 +20,7 @@ public struct AssetOpener: Sendable {
 
     func open(_ asset: PublicationAsset, warnings: (any WarningLogger)?) async throws(Publication.OpeningError) -> Opened {
         do throws(ResourceError) {
-            let fetcher = try await fetcher(of: asset, warnings)
+            let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
             return Opened(fetcher: fetcher, format: format)
         } catch {
@@ -41,17 +41,35 @@ public struct AssetOpener: Sendable {
         fetcher: any Fetcher,
         before: Format
     ) async throws(Publication.OpeningError) -> Format {
-        if before.conforms(to: .zipPassword) {
+        let named = asset.mediaType.flatMap { Format(mediaType: $0) }
+        // a password hid the content; a license that names no type leads to a package of any
+        if before.conforms(to: .zipPassword) || before.conforms(to: .lcpLicense) && named == nil {
             do throws(ResourceError) {
                 return try await FormatSniffer(asset, fetcher).sniff()
             } catch {
                 throw Publication.OpeningError(error)
             }
         }
-        return asset.mediaType.flatMap { Format(mediaType: $0) } ?? before
+        return named ?? before
     }
 
-    private func fetcher(of asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher
+    /// The resources in an asset, as they are: a package on a server is read by ranges and not downloaded.
+    ///
+    /// - Parameters:
+    ///   - asset: a file, a folder or an address; its license, if it has one, stands where it would be in the package.
+    ///   - warnings: hears of what is wrong in an archive.
+    /// - Returns: a fetcher that the caller closes.
+    /// - Throws: `resource.malformed` for a broken archive; what reading it throws.
+    public func fetcher(
+        of asset: PublicationAsset,
+        warnings: (any WarningLogger)? = nil
+    ) async throws(ResourceError) -> any Fetcher {
+        let package = try await package(asset, warnings)
+        guard let license = asset.license else { return package }
+        return try await LicensedFetcher(package, license: license)
+    }
+
+    private func package(_ asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher
     {
         let link = Link(ResourcePath(decoded: asset.name) ?? Self.unnamed, mediaType: asset.mediaType)
         let resource: any Resource
@@ -61,12 +79,22 @@ public struct AssetOpener: Sendable {
             if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return FolderFetcher(path: path) }
             resource = try FileResource(link, path: path)
         case .remote(let url):
+            // its end comes first, and of an archive its end is enough
             resource = HTTPResource(link, url: url, client: client)
+            do throws(ResourceError) {
+                return try await ArchiveFetcher(resource, warnings: warnings)
+            } catch  where error.code == .malformed {
+                if try await Self.isArchive(resource) { throw error }
+                return SingleResourceFetcher(resource)
+            }
         }
+        guard try await Self.isArchive(resource) else { return SingleResourceFetcher(resource) }
+        return try await ArchiveFetcher(resource, warnings: warnings)
+    }
+
+    /// Whether it begins as a ZIP archive does, with an entry or with its end.
+    private static func isArchive(_ resource: any Resource) async throws(ResourceError) -> Bool {
         let head = try await resource.read(0..<4)
-        if head == [0x50, 0x4b, 3, 4] || head == [0x50, 0x4b, 5, 6] {
-            return try await ArchiveFetcher(resource, warnings: warnings)
-        }
-        return SingleResourceFetcher(resource)
+        return head == [0x50, 0x4b, 3, 4] || head == [0x50, 0x4b, 5, 6]
     }
 }

@@ -11,6 +11,8 @@ public struct PublicationAsset: Sendable, Equatable {
     public let location: Location
     /// What it is, where somebody said; the bytes decide.
     public var mediaType: MediaType?
+    /// A license document that is kept beside it, in the place of one in it; nil when there is none.
+    public var license: [UInt8]?
 
     public init(path: String, mediaType: MediaType? = nil) {
         location = .file(path: path)

@@ -1,13 +1,9 @@
-import CarrelBytes
-import CarrelXML
-
 /// Recognises what is protected by a technology that nobody opened: names it, and opens the publication restricted.
 ///
 /// Asked last. Fonts that are only obscured are no protection.
 struct ForeignProtection: ContentProtection {
     private static let licenses: [ResourcePath] = ["META-INF/license.lcpl", "license.lcpl"]
     private static let rights: ResourcePath = "META-INF/rights.xml"
-    private static let manifest: ResourcePath = "manifest.json"
     private static let limit = 16 << 20
 
     func open(
@@ -37,21 +33,15 @@ struct ForeignProtection: ContentProtection {
     private static func name(_ fetcher: any Fetcher) async throws(ResourceError) -> String? {
         let paths = Set(try await fetcher.links().compactMap(\.path))
         if !paths.isDisjoint(with: licenses) { return "Readium LCP" }
-        if paths.contains(rights), try await text(rights, fetcher).contains("http://ns.adobe.com/adept") { return "Adobe ADEPT" }
+        if paths.contains(rights), try await text(rights, fetcher).contains(EncryptionDocument.adept) { return "Adobe ADEPT" }
         if paths.contains(EncryptionDocument.path) {
-            let text = try await text(EncryptionDocument.path, fetcher)
-            if text.contains("http://ns.adobe.com/adept") { return "Adobe ADEPT" }
-            if text.contains("http://readium.org/2014/01/lcp") { return "Readium LCP" }
-            let bytes = Array(text.utf8)
-            guard let root = try? XMLElement.parse(bytes.rawSpan, limits: EPUBDocument.limits, documentType: .skipped) else {
-                return nil
-            }
-            let isProtected = EncryptionDocument(root, Warnings()).resources.values.contains { encryption in
-                !FontObfuscation.algorithms.contains(encryption.algorithm)
-            }
-            if isProtected { return "an unknown technology" }
+            let document = try await fetcher.containerDocuments.encryption(fetcher)
+            if document.isADEPT { return "Adobe ADEPT" }
+            if document.isLCP { return "Readium LCP" }
+            let isProtected = document.resources.values.contains { !FontObfuscation.algorithms.contains($0.algorithm) }
+            if document.fault == nil, isProtected { return "an unknown technology" }
         }
-        if paths.contains(manifest), try await text(manifest, fetcher).contains("http://readium.org/2014/01/lcp") {
+        if paths.contains(ManifestDocument.path), try await fetcher.containerDocuments.manifest(fetcher).isLCP {
             return "Readium LCP"
         }
         return nil

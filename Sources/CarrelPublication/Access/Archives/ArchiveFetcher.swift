@@ -5,7 +5,8 @@ import CarrelArchive
 /// Reads in parallel: stored entries are parts of the archive, packed ones are unpacked as they are read. More lenient than what
 /// takes archives into a catalog: an entry with a name that cannot be used is left out with a warning, and of two with the same
 /// name the first counts.
-public final class ArchiveFetcher: Fetcher {
+public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
+    let documents = ContainerDocuments()
     let archive: any Resource
     private let entries: [ResourcePath: Entry]
     /// In the order of the directory.

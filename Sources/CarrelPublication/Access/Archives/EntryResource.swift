@@ -1,6 +1,9 @@
 import CarrelBytes
+import CarrelThreads
 
 /// An entry of an archive that needs no password.
+///
+/// Its first read fetches what stands before its bytes and the wanted bytes together, because a request to a server is dear.
 final class EntryResource: Resource {
     let link: Link
     private let entry: ArchiveFetcher.Entry
@@ -17,27 +20,39 @@ final class EntryResource: Resource {
     var lengthHint: LengthHint? { LengthHint(entry.size) }
 
     func length() async throws(ResourceError) -> Int64 {
-        // of a stored entry the two sizes were compared; a packed one is cut off or refused where it differs
-        try await resource().length()
+        // of a stored entry the two sizes are compared; a packed one is cut off or refused where it differs
+        if !entry.isEncrypted, entry.method == 8 || entry.method == 0 && entry.size == entry.packedSize { return entry.size }
+        return try await resource(for: 0..<0).length()
     }
 
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
-        try await resource().read(range, into: &buffer)
+        if let made = content.made { return try await made.read(range, into: &buffer) }
+        try await resource(for: range).read(range, into: &buffer)
     }
 
-    private func resource() async throws(ResourceError) -> any Resource {
+    private func resource(for range: Range<Int64>) async throws(ResourceError) -> any Resource {
         let (link, entry, archive) = (link, entry, archive)
-        return try await content.value { () async throws(ResourceError) in try await Self.open(link, entry, archive) }
+        return try await content.value { () async throws(ResourceError) in try await Self.open(link, entry, archive, for: range) }
     }
 
     private static func open(
         _ link: Link,
         _ entry: ArchiveFetcher.Entry,
-        _ archive: any Resource
+        _ archive: any Resource,
+        for range: Range<Int64>
     ) async throws(ResourceError) -> any Resource {
         guard !entry.isEncrypted else { throw ResourceError(.forbidden, "\"\(link.href)\" needs a password") }
-        let packed = SliceResource(link, of: archive, try await place(of: entry, link, archive))
+        let start = try await EntryStart(of: entry, link, archive, ahead: ahead(entry, range))
+        let packed = SliceResource(link, of: archive, start.place, head: start.head)
         return try await unpacked(packed, method: entry.method, size: entry.size)
+    }
+
+    /// Packed bytes that are fetched with what stands before them: all of a short entry, and else what is wanted of its beginning.
+    private static func ahead(_ entry: ArchiveFetcher.Entry, _ range: Range<Int64>) -> Int64 {
+        let (short, most): (Int64, Int64) = (64 << 10, 320 << 10)
+        if entry.packedSize <= short { return entry.packedSize }
+        if entry.method != 0 { return range.lowerBound < short ? short : 0 }
+        return range.lowerBound < short && range.upperBound <= most ? min(range.upperBound, entry.packedSize) : 0
     }
 
     /// The content of an entry.
@@ -58,25 +73,5 @@ final class EntryResource: Resource {
         case 8: return InflatingResource(packed, length: size)
         default: throw ResourceError(.malformed, "\"\(packed.link.href)\" is compressed in a way that is not supported")
         }
-    }
-
-    /// Where the bytes of an entry lie: after its local header (APPNOTE §4.3.7), which must have the same name.
-    static func place(
-        of entry: ArchiveFetcher.Entry,
-        _ link: Link,
-        _ archive: any Resource
-    ) async throws(ResourceError) -> Range<Int64> {
-        let headerLength: Int64 = 30
-        let nameEnd = entry.offset + headerLength + Int64(entry.rawName.count)
-        let header = try await archive.read(entry.offset..<nameEnd)
-        let bytes = header.rawSpan
-        guard header.count == Int(nameEnd - entry.offset), bytes.u32(at: 0) == 0x504b_0304,
-            bytes.u16le(at: 26) == UInt16(clamping: entry.rawName.count),
-            header[Int(headerLength)...].elementsEqual(entry.rawName)
-        else { throw ResourceError(.malformed, "\"\(link.href)\" is not where the archive's directory says") }
-        let start = nameEnd + Int64(bytes.u16le(at: 28))
-        let end = start + entry.packedSize
-        guard end <= (try await archive.length()) else { throw ResourceError(.malformed, "\"\(link.href)\" is cut off") }
-        return start..<end
     }
 }

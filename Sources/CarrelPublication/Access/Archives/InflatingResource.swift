@@ -5,11 +5,14 @@ import CarrelZlib
 /// Unpacks deflated bytes as they are read, from any place.
 ///
 /// Where reading has been before, the state of the unpacking is kept at intervals, so that a later read begins near its place and
-/// not at the beginning. That takes less than 2 MiB, however long the resource is.
+/// not at the beginning; where a read ended, its state and the packed bytes that are left of it. That takes less than 3 MiB,
+/// however long the resource is.
 final class InflatingResource: Resource {
     var link: Link { packed.link }
     private let packed: any Resource
-    private let byteCount: Int64
+    /// Bytes, where the container says; a stream that gives more or fewer is at fault.
+    private let declared: Int64?
+    private let fault: ResourceError.Code
     private let places: Locked<Places>
 
     /// The state at a place: what can be copied and continued.
@@ -19,13 +22,19 @@ final class InflatingResource: Resource {
         var input: Int64 = 0
         /// Bytes given.
         var output: Int64 = 0
+        /// Packed bytes that were read already and not taken.
+        var rest: [UInt8] = []
     }
 
     private struct Places: @unchecked Sendable {  // only `take` and `keep` see the inflaters in it, under the lock
         /// In the order of their output; never continued, only copied.
         var marks: [Place] = []
+        /// Bytes between them.
+        var interval: Int64 = 1 << 20
         /// Where reads ended; taken out by whoever goes on.
         var ends: [Place] = []
+        /// Bytes that come out in all, once that was seen.
+        var length: Int64?
     }
 
     private static let inputSize: Int64 = 64 << 10
@@ -35,27 +44,39 @@ final class InflatingResource: Resource {
 
     /// - Parameters:
     ///   - packed: raw deflate (RFC 1951); closed with this one.
-    ///   - length: bytes that come out; a stream that gives more or fewer is malformed.
-    init(_ packed: any Resource, length: Int64) {
+    ///   - length: bytes that come out; nil when nobody says, and the stream's end does.
+    ///   - fault: what bytes that do not unpack mean.
+    init(_ packed: any Resource, length: Int64? = nil, fault: ResourceError.Code = .malformed) {
         self.packed = packed
-        byteCount = length
+        declared = length
+        self.fault = fault
         places = Locked(Places())
     }
 
-    func length() async throws(ResourceError) -> Int64 { byteCount }
+    func length() async throws(ResourceError) -> Int64 {
+        if let known { return known }
+        var nothing: [UInt8] = []
+        try await unpack(Int64.max - 1..<Int64.max, into: &nothing)
+        return known ?? 0
+    }
 
     func close() { packed.close() }
 
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
-        let range = range.clamped(to: 0..<byteCount)
+        let range = range.clamped(to: 0..<(known ?? Int64.max))
         guard !range.isEmpty else { return }
+        try await unpack(range, into: &buffer)
+    }
+
+    private var known: Int64? { declared ?? places.withLock { $0.length } }
+
+    private func unpack(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
         var place = take(before: range.lowerBound)
         var input: [UInt8] = []
+        swap(&input, &place.rest)
         var used = 0
         var skipped: [UInt8] = []
-        var isAtEnd = false
         while place.output < range.upperBound {
-            if isAtEnd { throw malformed }
             if used == input.count {
                 input.removeAll(keepingCapacity: true)
                 used = 0
@@ -72,20 +93,30 @@ final class InflatingResource: Resource {
                     isSkipping
                     ? try place.inflater.inflate(rest, into: &skipped, atMost: Int(wanted))
                     : try place.inflater.inflate(rest, into: &buffer, atMost: Int(wanted))
-            } catch { throw malformed }
+            } catch { throw damaged }
             let given = (isSkipping ? skipped.count : buffer.count) - before
-            guard step.taken > 0 || given > 0 || step.isAtEnd else { throw malformed }
+            guard step.taken > 0 || given > 0 || step.isAtEnd else { throw damaged }
             used += step.taken
             place.input += Int64(step.taken)
             place.output += Int64(given)
-            isAtEnd = step.isAtEnd
+            if step.isAtEnd { return try end(at: place.output, before: range.upperBound) }
             mark(place)
         }
+        place.rest = Array(input[used...])
         keep(place)
     }
 
-    private var malformed: ResourceError {
-        ResourceError(.malformed, "\"\(link.href)\" is damaged: it does not unpack to its length")
+    /// The stream has ended: too early, or where nobody knew it would.
+    private func end(at output: Int64, before upper: Int64) throws(ResourceError) {
+        guard declared == nil else {
+            if output < upper { throw damaged }
+            return
+        }
+        places.withLock { $0.length = output }
+    }
+
+    private var damaged: ResourceError {
+        ResourceError(fault, "\"\(link.href)\" is damaged: it does not unpack to its length")
     }
 
     /// The nearest state that is not past a place, for the caller alone.
@@ -102,17 +133,20 @@ final class InflatingResource: Resource {
         }
     }
 
-    /// Keeps a copy of the state if there is none near its place.
+    /// Keeps a copy of the state if there is none near its place. When there are too many, every other one goes.
     private func mark(_ place: Place) {
-        let interval = max(1 << 20, byteCount / Int64(Self.markLimit))
-        guard place.output >= interval else { return }
         places.withLock { places in
+            guard place.output >= places.interval else { return }
             let index = places.marks.firstIndex { $0.output > place.output } ?? places.marks.count
-            if index > 0, place.output - places.marks[index - 1].output < interval { return }
-            if index < places.marks.count, places.marks[index].output - place.output < interval { return }
-            var kept = place
-            kept.inflater = place.inflater.copy()
-            places.marks.insert(kept, at: index)
+            if index > 0, place.output - places.marks[index - 1].output < places.interval { return }
+            if index < places.marks.count, places.marks[index].output - place.output < places.interval { return }
+            places.marks.insert(
+                Place(inflater: place.inflater.copy(), input: place.input, output: place.output),
+                at: index
+            )
+            guard places.marks.count > Self.markLimit else { return }
+            places.interval *= 2
+            places.marks = places.marks.indices.filter { $0 % 2 == 1 }.map { places.marks[$0] }
         }
     }
 

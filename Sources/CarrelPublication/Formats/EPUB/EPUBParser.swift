@@ -15,9 +15,10 @@ struct EPUBParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let package = try await Self.package(fetcher, warnings)
-            let encryption =
-                try await Self.optional(EncryptionDocument.path, fetcher, warnings)
-                .map { EncryptionDocument($0, warnings).resources } ?? [:]
+            let document = try await fetcher.containerDocuments.encryption(fetcher)
+            if let fault = document.fault { warnings.add(.major, fault.message) }
+            for warning in document.warnings { warnings.logger?.log(warning) }
+            let encryption = document.fault == nil ? document.resources : [:]
             var manifest = EPUBManifest(package, encryption, warnings).manifest(untitled: asset.name)
             try await Self.addNavigation(to: &manifest, package, fetcher, warnings)
             let identifier = package.uniqueIdentifier

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTPClient
+import CarrelJSON
 
 /// Opens packages with a Readium manifest (`.webpub`, `.audiobook`, `.divina`, `.lcpdf`, `.lcpa`, `.lcpdi`) and such a manifest
 /// standing alone.
@@ -17,11 +18,15 @@ struct ReadiumParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let listed = try await fetcher.links()
-            let href = isPackage ? "manifest.json" : listed.first?.href ?? ""
-            let bytes = try await fetcher.get(href).read(upTo: Manifest.sizeLimit)
+            let json: JSON
+            switch try await fetcher.containerDocuments.manifest(fetcher) {
+            case .json(let found): json = found
+            case .missing: throw ResourceError(.notFound, "the package has no \"\(ManifestDocument.path)\"")
+            case .broken(let fault): throw fault
+            }
             var manifest: Manifest
-            do throws(Malformed) { manifest = try Manifest(bytes.rawSpan, warnings: warnings.logger) } catch {
-                throw ResourceError(.malformed, "\"\(href)\" cannot be read: \(error)")
+            do throws(Malformed) { manifest = try Manifest(json, warnings) } catch {
+                throw ResourceError(.malformed, "the manifest cannot be read: \(error)")
             }
             guard isPackage else {
                 return Publication.Builder(manifest: manifest, format: format, fetcher: remote(asset, manifest))
@@ -46,11 +51,7 @@ struct ReadiumParser: PublicationParser {
         func settled(_ link: Link) -> Link {
             var link = link
             link.alternates = link.alternates.map(settled)
-            guard link.href.hasPrefix("http://") || link.href.hasPrefix("https://") else { return link }
-            let authority = link.href.drop { $0 != ":" }.dropFirst(3)
-            guard let slash = authority.firstIndex(of: "/"), let path = ResourcePath(href: authority[slash...]),
-                entries.contains(path)
-            else { return link }
+            guard let path = ResourcePath(absolute: link.href, in: entries) else { return link }
             warnings.add(.minor, "the absolute address \"\(link.href)\" is taken for an entry of the package")
             link.href = path.href
             return link

@@ -4,7 +4,8 @@ import CarrelCrypto
 import CarrelZlib
 
 /// An archive some or all of whose entries are encrypted, with the password.
-final class UnlockedArchive: Fetcher {
+final class UnlockedArchive: Fetcher, DocumentedFetcher {
+    let documents = ContainerDocuments()
     private let locked: ArchiveFetcher
     private let password: Secret
 
@@ -84,7 +85,7 @@ private final class UnlockedEntry: Resource {
 
     private func open() async throws(ResourceError) -> Content {
         try await content.value { [link, entry, archive, password] () async throws(ResourceError) in
-            let bytes = SliceResource(link, of: archive, try await EntryResource.place(of: entry, link, archive))
+            let bytes = SliceResource(link, of: archive, try await EntryStart(of: entry, link, archive).place)
             let decrypted: any Resource
             let method: UInt16
             if let aes = entry.aes {

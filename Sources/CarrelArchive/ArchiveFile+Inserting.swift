@@ -1,0 +1,87 @@
+import CarrelBytes
+import Glibc
+
+extension ArchiveFile {
+    /// Puts an entry into an archive, in the place of one of the same name.
+    ///
+    /// - Parameters:
+    ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
+    ///     do not count is copied, and the copy takes its place.
+    ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
+    ///   - limit: entries at most.
+    /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
+    package static func insert(
+        into path: String,
+        limit: Int,
+        _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
+    ) throws(ArchiveError) {
+        let file = try ArchiveFile(path: path, isWritten: true)
+        // one writer at a time
+        while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+        let entry = choose(try CentralDirectory(file, limit: limit).records.map(\.rawName))
+        let insertion = try EntryInsertion(
+            try ArchiveFile(path: path),
+            name: entry.name,
+            content: entry.content,
+            checksum: entry.checksum,
+            limit: limit
+        )
+        guard !insertion.isSafeInPlace else { return try file.perform(insertion) }
+        let copy = try file.copy(beside: path)
+        do throws(ArchiveError) {
+            try copy.file.perform(insertion)
+            guard unsafe rename(copy.path, path) == 0 else { throw notWritten }
+        } catch {
+            unlink(copy.path)
+            throw error
+        }
+    }
+
+    private static var notWritten: ArchiveError {
+        unsafe ArchiveError(.unreadable, "archive cannot be written: \(String(cString: strerror(errno)))")
+    }
+
+    private func perform(_ insertion: EntryInsertion) throws(ArchiveError) {
+        for step in insertion.steps {
+            var done = 0
+            while done < step.bytes.count {
+                let wrote = unsafe step.bytes.withUnsafeBytes { bytes in
+                    unsafe pwrite(
+                        descriptor,
+                        bytes.baseAddress?.advanced(by: done),
+                        bytes.count - done,
+                        off_t(step.offset) + done
+                    )
+                }
+                if wrote < 0, errno == EINTR { continue }
+                guard wrote > 0 else { throw Self.notWritten }
+                done += wrote
+            }
+            guard fsync(descriptor) == 0 else { throw Self.notWritten }
+        }
+    }
+
+    /// A copy with the same mode and owner, in the same folder.
+    private func copy(beside path: String) throws(ArchiveError) -> (file: ArchiveFile, path: String) {
+        var status = stat()
+        let name = "\(path).new"
+        unlink(name)
+        let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.notWritten }
+        var left = length
+        var isDone = unsafe fstat(self.descriptor, &status) == 0 && fchmod(descriptor, status.st_mode & 0o7777) == 0
+        isDone = isDone && (fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid())
+        var from: off_t = 0
+        while isDone, left > 0 {
+            let copied = unsafe copy_file_range(self.descriptor, &from, descriptor, nil, Int(left), 0)
+            isDone = copied > 0
+            left -= Int64(max(0, copied))
+        }
+        guard isDone else {
+            close(descriptor)
+            unlink(name)
+            throw Self.notWritten
+        }
+        return (ArchiveFile(descriptor: descriptor, length: length), name)
+    }
+}

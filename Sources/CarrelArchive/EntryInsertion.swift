@@ -1,0 +1,180 @@
+import CarrelBytes
+
+/// How an entry gets into an archive without touching what is there: a few writes behind the archive's end, whatever its size.
+///
+/// The archive is whole before, after and between them, so that it can be read whenever the writing stops: the first write puts a
+/// copy of the archive's end where the new end will be, and so makes room; the second fills the room with the entry and a new
+/// directory; the third, of a few bytes within one sector of the disk, makes the end point to that directory. The old directory
+/// stays behind as bytes that nobody reads (PKWARE APPNOTE 6.3.10 §4.3 allows them), and so does an entry that was replaced.
+package struct EntryInsertion {
+    /// Bytes to write. They must be on the disk before the next ones.
+    package struct Step: Sendable {
+        package let offset: Int64
+        package let bytes: [UInt8]
+    }
+
+    package let steps: [Step]
+    /// Whether the archive can be read between the steps; not when offsets do not count bytes before it.
+    package let isSafeInPlace: Bool
+
+    private static let sectorSize: Int64 = 512
+    private static let full: Int64 = 0xffff_ffff
+
+    /// - Parameters:
+    ///   - archive: as it is.
+    ///   - name: of the entry; entries of that name are replaced.
+    ///   - content: stored as it is.
+    ///   - limit: entries at most.
+    /// - Throws: why the archive is refused.
+    package init(
+        _ archive: some ArchiveSource,
+        name: String,
+        content: [UInt8],
+        checksum: UInt32,
+        limit: Int
+    ) throws(ArchiveError) {
+        _ = try CentralDirectory(archive, limit: limit)
+        let end = try EndOfDirectory(archive)
+        isSafeInPlace = end.prefix == 0
+        var kept = KeptRecords(try archive.read(end.start..<end.start + end.size), without: Array(name.utf8))
+        let offset = archive.length - end.prefix
+        let entry = NewEntry(name: Array(name.utf8), content: content, checksum: checksum, offset: offset)
+        kept.bytes += entry.record
+        kept.count += 1
+
+        let local = entry.local
+        let needsLarge =
+            end.locator != nil || kept.count >= 0xffff || Int64(kept.bytes.count) >= Self.full
+            || offset + Int64(local.count) + Self.sectorSize >= Self.full
+        // the directory, a large archive's record behind it, then what is swapped in one sector
+        let large: Int64 = needsLarge ? 56 : 0
+        let swapped: Int64 = (needsLarge ? 20 : 0) + 22
+        let unpadded = archive.length + Int64(local.count + kept.bytes.count) + large
+        let inSector = unpadded % Self.sectorSize
+        let padding = inSector + swapped > Self.sectorSize ? Self.sectorSize - inSector : 0
+        let start = archive.length + Int64(local.count) + padding
+        let place = unpadded + padding
+
+        var fill = local
+        fill.append(contentsOf: repeatElement(0, count: Int(padding)))
+        fill += kept.bytes
+        var tail: [UInt8] = []
+        if needsLarge {
+            let recordPlace = start + Int64(kept.bytes.count) - end.prefix
+            fill += Self.largeRecord(count: kept.count, size: kept.bytes.count, start: start - end.prefix)
+            tail.add(0x504b_0607 as UInt32)
+            tail.add(little: 0, 4)
+            tail.add(little: recordPlace, 8)
+            tail.add(little: 1, 4)
+        }
+        tail.add(0x504b_0506 as UInt32)
+        tail.add(little: 0, 4)
+        let count = needsLarge ? 0xffff : Int64(kept.count)
+        tail.add(little: count, 2)
+        tail.add(little: count, 2)
+        tail.add(little: needsLarge ? Self.full : Int64(kept.bytes.count), 4)
+        tail.add(little: needsLarge ? Self.full : start - end.prefix, 4)
+
+        let room = [UInt8](repeating: 0, count: needsLarge ? 20 : 0)
+        steps = [
+            Step(offset: place, bytes: (end.locator ?? room) + end.record),
+            Step(offset: archive.length, bytes: fill),
+            Step(offset: place, bytes: tail),
+        ]
+    }
+
+    /// The record for large archives (§4.3.14).
+    private static func largeRecord(count: Int, size: Int, start: Int64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.add(0x504b_0606 as UInt32)
+        bytes.add(little: 44, 8)
+        bytes.add(little: 3 << 8 | 45, 2)
+        bytes.add(little: 45, 2)
+        bytes.add(little: 0, 8)
+        bytes.add(little: Int64(count), 8)
+        bytes.add(little: Int64(count), 8)
+        bytes.add(little: Int64(size), 8)
+        bytes.add(little: start, 8)
+        return bytes
+    }
+}
+
+/// The records of a directory, as they are, but for those of one name.
+private struct KeptRecords {
+    var bytes: [UInt8] = []
+    var count = 0
+
+    /// - Parameters:
+    ///   - directory: whole and well-formed.
+    ///   - name: of what is left out.
+    init(_ directory: [UInt8], without name: [UInt8]) {
+        bytes.reserveCapacity(directory.count + 256)
+        var at = 0
+        while at + 46 <= directory.count {
+            let span = directory.rawSpan
+            let nameLength = Int(span.u16le(at: at + 28))
+            let end = at + 46 + nameLength + Int(span.u16le(at: at + 30)) + Int(span.u16le(at: at + 32))
+            if !directory[at + 46..<at + 46 + nameLength].elementsEqual(name) {
+                bytes += directory[at..<end]
+                count += 1
+            }
+            at = end
+        }
+    }
+}
+
+/// An entry that is stored as it is, readable by everybody.
+private struct NewEntry {
+    /// The local header and the content (§4.3.7).
+    let local: [UInt8]
+    /// For the directory (§4.3.12).
+    let record: [UInt8]
+
+    init(name: [UInt8], content: [UInt8], checksum: UInt32, offset: Int64) {
+        let isFar = offset >= 0xffff_ffff
+        var common: [UInt8] = []
+        common.add(little: isFar ? 45 : 10, 2)
+        // no flags, stored, at the beginning of 1980
+        common.add(little: 0, 2)
+        common.add(little: 0, 2)
+        common.add(little: 0, 2)
+        common.add(little: 0x21, 2)
+        common.add(little: Int64(checksum), 4)
+        common.add(little: Int64(content.count), 4)
+        common.add(little: Int64(content.count), 4)
+        common.add(little: Int64(name.count), 2)
+        var local: [UInt8] = []
+        local.add(0x504b_0304 as UInt32)
+        local += common
+        local.add(little: 0, 2)
+        self.local = local + name + content
+
+        var record: [UInt8] = []
+        record.add(0x504b_0102 as UInt32)
+        record.add(little: 3 << 8 | 45, 2)
+        record += common
+        record.add(little: isFar ? 12 : 0, 2)
+        record.add(little: 0, 6)
+        record.add(little: 0o100644 << 16, 4)
+        record.add(little: isFar ? 0xffff_ffff : offset, 4)
+        record += name
+        if isFar {
+            record.add(little: 1, 2)
+            record.add(little: 8, 2)
+            record.add(little: offset, 8)
+        }
+        self.record = record
+    }
+}
+
+extension [UInt8] {
+    /// A signature, in the order of its letters.
+    fileprivate mutating func add(_ signature: UInt32) {
+        for shift in [24, 16, 8, 0] as [UInt32] { append(UInt8(truncatingIfNeeded: signature >> shift)) }
+    }
+
+    /// A number of some bytes, the least first.
+    fileprivate mutating func add(little value: Int64, _ count: Int) {
+        for place in 0..<count { append(UInt8(truncatingIfNeeded: value >> Int64(8 * place))) }
+    }
+}

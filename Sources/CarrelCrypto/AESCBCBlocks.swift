@@ -1,0 +1,78 @@
+import CarrelThreads
+
+/// AES-256 in CBC mode, decrypting whole blocks from wherever they lie in a message (NIST SP 800-38A §6.2).
+///
+/// The padding is left on: formats differ in it. Any number of threads may use one value at once.
+public final class AESCBCBlocks: Sendable {
+    /// Bytes of a block.
+    public static let blockSize = 16
+
+    private let key: Secret
+    /// One that nobody uses now: to expand the key costs more than a small range.
+    private let idle = Locked<CipherContext?>(nil)
+
+    /// - Parameter key: 32 bytes.
+    /// - Throws: `keyLength`.
+    public init(key: Secret) throws(CryptoError) {
+        guard key.count == 32 else { throw CryptoError(.keyLength, "an AES-256 key has 32 bytes") }
+        self.key = key
+    }
+
+    /// Decrypts blocks and appends what is wanted of them.
+    ///
+    /// - Parameters:
+    ///   - cipher: the block before the first wanted one (or the initialization vector), then at least one block.
+    ///   - skipped: bytes of the first wanted block that are not wanted, 0...15.
+    ///   - dropped: bytes of the last block that are not wanted, 0...15.
+    ///   - out: gets the bytes appended.
+    /// - Throws: `length` when the cipher text is not whole blocks, `refused`.
+    public func decrypt(
+        _ cipher: RawSpan,
+        skipping skipped: Int = 0,
+        dropping dropped: Int = 0,
+        into out: inout [UInt8]
+    ) throws(CryptoError) {
+        let size = Self.blockSize
+        let count = cipher.byteCount - size
+        guard count >= size, count % size == 0, 0..<size ~= skipped, 0..<size ~= dropped, skipped + dropped <= count else {
+            throw CryptoError(.length, "the cipher text is not whole blocks")
+        }
+        var context = try context(iv: [UInt8](copying: cipher.extracting(0..<size)))
+        var isDone = true
+        // blocks that are wanted whole go where they belong; the others by way of a block of their own
+        let first = skipped == 0 ? 0 : size
+        let last = dropped == 0 ? count : max(first, count - size)
+        func part(_ range: Range<Int>, _ wanted: Range<Int>) {
+            var block = [UInt8](repeating: 0, count: size)
+            let input = cipher.extracting(size + range.lowerBound..<size + range.upperBound)
+            let written = unsafe block.withUnsafeMutableBufferPointer { unsafe context.transform(input, into: $0.baseAddress) }
+            isDone = isDone && written == size
+            out += block[wanted]
+        }
+        if first > 0 { part(0..<size, skipped..<(count == size ? size - dropped : size)) }
+        if last > first {
+            let input = cipher.extracting(size + first..<size + last)
+            out.append(addingCapacity: last - first) { (room: inout OutputSpan<UInt8>) in
+                unsafe room.withUnsafeMutableBufferPointer { room, filled in
+                    let written = unsafe context.transform(input, into: room.baseAddress.map { unsafe $0 + filled })
+                    isDone = isDone && written == last - first
+                    filled += written ?? 0
+                }
+            }
+        }
+        if last < count { part(last..<count, 0..<size - dropped) }
+        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
+        idle.withLock { $0 = consume context }
+    }
+
+    /// A cipher that begins after a block.
+    private func context(iv: [UInt8]) throws(CryptoError) -> CipherContext {
+        if var context = idle.withLock({ $0.take() }) {
+            try context.restart(iv: iv)
+            return context
+        }
+        var context = try CipherContext(cbcKey: key, iv: iv, encrypt: false)
+        context.leavePadding()
+        return context
+    }
+}

@@ -1,0 +1,36 @@
+/// A package with a license that is kept beside it: because the package is on a server, or may not be written.
+///
+/// The license stands where it would be in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others (Readium LCP §2.5).
+/// One that is in the package already is hidden by it.
+public final class LicensedFetcher: Fetcher, DocumentedFetcher {
+    /// Where the license stands.
+    public let path: ResourcePath
+
+    let documents: ContainerDocuments
+    private let package: any Fetcher
+    private let license: [UInt8]
+
+    /// - Parameters:
+    ///   - package: closed with this one.
+    ///   - license: a license document.
+    /// - Throws: what listing the package throws.
+    public init(_ package: any Fetcher, license: [UInt8]) async throws(ResourceError) {
+        self.package = package
+        self.license = license
+        documents = package.containerDocuments
+        let paths = try await package.links().compactMap(\.path)
+        path = LicenseInjection.path(in: paths)
+    }
+
+    public func links() async throws(ResourceError) -> [Link] {
+        try await package.links().filter { $0.path != path } + [Self.link(path)]
+    }
+
+    public func get(_ link: Link) -> any Resource {
+        link.path == path ? BytesResource(Self.link(path), license) : package.get(link)
+    }
+
+    public func close() { package.close() }
+
+    private static func link(_ path: ResourcePath) -> Link { Link(path, mediaType: Format.lcpLicense.mediaType) }
+}

@@ -1,0 +1,60 @@
+import CarrelJSON
+
+extension Fetcher {
+    /// What a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the `encrypted` property of the
+    /// links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured fonts are among them.
+    ///
+    /// The document is parsed once, however often this is called while a publication is opened.
+    ///
+    /// - Parameter warnings: hears of entries that are left out.
+    /// - Returns: how each is encrypted, by where it is, however its address is escaped there.
+    /// - Throws: `resource.malformed` for a document that cannot be read; what reading throws.
+    public func encryptedResources(
+        warnings: (any WarningLogger)? = nil
+    ) async throws(ResourceError) -> [ResourcePath: Encryption] {
+        let document = try await containerDocuments.encryption(self)
+        if let fault = document.fault { throw fault }
+        for warning in document.warnings { warnings?.log(warning) }
+        if !document.resources.isEmpty { return document.resources }
+        switch try await containerDocuments.manifest(self) {
+        case .missing: return [:]
+        case .broken(let fault): throw fault
+        case .json(let json):
+            let entries = Set(try await links().compactMap(\.path))
+            var found: [ResourcePath: Encryption] = [:]
+            for role in ["readingOrder", "spine", "resources", "links"] {
+                Self.add(json[role]?.array ?? [], in: entries, to: &found)
+            }
+            return found
+        }
+    }
+
+    private static func add(_ links: [JSON], in entries: Set<ResourcePath>, to found: inout [ResourcePath: Encryption]) {
+        for link in links {
+            if let href = link["href"]?.string, let object = link["properties"]?["encrypted"]?.object,
+                let encryption = Encryption(object),
+                let path = ResourcePath(href: href) ?? ResourcePath(absolute: href, in: entries)
+            {
+                found[path] = encryption
+            }
+            // the JSON reader limits how deep they nest
+            for inner in ["alternate", "children"] { add(link[inner]?.array ?? [], in: entries, to: &found) }
+        }
+    }
+}
+
+extension ResourcePath {
+    /// An absolute address of what lies in the package itself: some packages have such.
+    ///
+    /// - Parameters:
+    ///   - href: begins with `http://` or `https://`.
+    ///   - entries: of the package. Nil when the address's path is none of them.
+    init?(absolute href: String, in entries: Set<ResourcePath>) {
+        guard href.hasPrefix("http://") || href.hasPrefix("https://") else { return nil }
+        let authority = href.drop { $0 != ":" }.dropFirst(3)
+        guard let slash = authority.firstIndex(of: "/"), let path = ResourcePath(href: authority[slash...]),
+            entries.contains(path)
+        else { return nil }
+        self = path
+    }
+}

@@ -1,0 +1,40 @@
+import CarrelArchive
+import CarrelThreads
+import CarrelZlib
+
+/// Puts a license into a package (Readium LCP §2.5), or a renewed one in the place of the old.
+///
+/// The package is not copied: the license and a new directory are written behind its end, so that it takes as long for an audiobook
+/// of a gigabyte as for a short text. Whenever the writing stops, the package can be opened, with its old license or the new one.
+/// What was opened before goes on reading; `InvalidatingFetcher.invalidate()` lets it see the new license.
+public enum LicenseInjection {
+    private static let threads = BlockingThreads(name: "carrel-license", count: 1)
+    private static let inEPUB: ResourcePath = "META-INF/license.lcpl"
+    private static let inPackage: ResourcePath = "license.lcpl"
+    private static let container: ResourcePath = "META-INF/container.xml"
+
+    /// - Parameters:
+    ///   - license: a license document, as its signature covers it.
+    ///   - path: of an EPUB or a Readium package. Its mode and its owner stay as they are.
+    /// - Throws: `resource.malformed` when it is no archive; `resource.unavailable` when it cannot be written: a package that may not be
+    ///   gets its license by `PublicationAsset.license`.
+    public static func inject(_ license: [UInt8], into path: String) async throws(ResourceError) {
+        var checksum = CRC32()
+        checksum.update(license.rawSpan)
+        let value = checksum.value
+        do {
+            try await threads.run {
+                try ArchiveFile.insert(into: path, limit: ArchiveFetcher.entryLimit) { names in
+                    let isEPUB = names.contains { $0.elementsEqual(container.string.utf8) }
+                    return ((isEPUB ? inEPUB : inPackage).string, license, value)
+                }
+            }
+        } catch {
+            guard let error = error as? ArchiveError else { throw ResourceError(.unavailable, "the package cannot be written") }
+            throw ResourceError(error.code == .unreadable ? .unavailable : .malformed, error.message)
+        }
+    }
+
+    /// Where the license of a package stands, by what else is in it.
+    static func path(in paths: [ResourcePath]) -> ResourcePath { paths.contains(container) ? inEPUB : inPackage }
+}

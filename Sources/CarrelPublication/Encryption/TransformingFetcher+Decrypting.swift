@@ -1,0 +1,28 @@
+extension TransformingFetcher {
+    /// Decrypts the resources that a container declares encrypted by Readium LCP, and leaves the others alone.
+    ///
+    /// - Parameters:
+    ///   - key: of the publication.
+    ///   - properties: how each is encrypted, as ``Fetcher/encryptedResources(warnings:)`` finds it.
+    /// - Returns: for `TransformingFetcher.init`. A resource whose cipher is not known fails with `resource.decryption`.
+    public static func decrypting(with key: ContentKey, properties: [ResourcePath: Encryption]) -> Transformer {
+        { resource in
+            let link = resource.link
+            guard let encryption = link.path.flatMap({ properties[$0] }) ?? link.properties.encryption, encryption.isLCP else {
+                return resource
+            }
+            guard encryption.algorithm == Encryption.aes256CBC else {
+                return FailingResource(
+                    link,
+                    ResourceError(.decryption, "\"\(link.href)\" is encrypted with a cipher that is not supported")
+                )
+            }
+            return AESCBCResource(
+                resource,
+                key: key,
+                isDeflated: encryption.isDeflated,
+                originalLength: encryption.originalLength
+            )
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import CarrelBytes
+import CarrelTesting
+import CarrelZlib
+import Glibc
+import ProtectedPublications
+import Testing
+
+@testable import CarrelArchive
+@testable import CarrelPublication
+
+/// An archive in memory.
+private struct Bytes: ArchiveSource {
+    let bytes: [UInt8]
+    var length: Int64 { Int64(bytes.count) }
+
+    func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {
+        guard range.lowerBound >= 0, range.upperBound <= length else { throw ArchiveError(.damaged, "archive is cut off") }
+        return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+}
+
+@Suite("A license put into a package")
+struct LicenseInjectionTests {
+    private let directory = TemporaryDirectory()
+    private let old = Array("{\"id\":\"old\"}".utf8)
+    private let new = Array("{\"id\":\"new\",\"provider\":\"https://library.example\"}".utf8)
+
+    /// What is in an archive, by name.
+    private func contents(_ archive: any Resource) async throws -> [String: [UInt8]] {
+        let fetcher = try await ArchiveFetcher(archive)
+        var found: [String: [UInt8]] = [:]
+        for link in try await fetcher.links() {
+            found[link.href] = try await fetcher.get(link).read(upTo: 16 << 20)
+        }
+        return found
+    }
+
+    private func contents(_ path: String) async throws -> [String: [UInt8]] {
+        try await contents(try FileResource(Link(href: "package"), path: path))
+    }
+
+    /// What three other programs say of an archive.
+    private func checkByOthers(_ path: String) async throws {
+        for command in [["unzip", "-tqq"], ["7z", "t", "-bso0"], ["zip", "-T", "-q"]] {
+            let result = try await runProcess([try requirePeer(command[0])] + command.dropFirst() + [path])
+            #expect(result.status.isSuccess, "\(command[0]): \(result.errorText) \(String(decoding: result.output, as: UTF8.self))")
+        }
+        // libzip, which is strict here
+        let archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: 64 << 20))
+        for entry in archive.entries {
+            let reader = try archive.open(entry)
+            while !(try reader.read(atMost: 1 << 16)).isEmpty {}
+        }
+    }
+
+    /// Makes an archive with the `zip` command.
+    private func zip(_ name: String, _ options: [String] = [], _ files: [String: [UInt8]]) async throws -> String {
+        let folder = "\(name).d"
+        for (file, bytes) in files {
+            let parent = file.split(separator: "/").dropLast().joined(separator: "/")
+            try await checkProcess(["mkdir", "-p", directory.file("\(folder)/\(parent)")])
+            directory.write("\(folder)/\(file)", bytes)
+        }
+        try await checkProcess(
+            [try requirePeer("zip"), "-qr"] + options + ["../\(name)"] + files.keys.sorted(),
+            directory: directory.file(folder)
+        )
+        return directory.file(name)
+    }
+
+    private let epub: [String: [UInt8]] = [
+        "mimetype": Array("application/epub+zip".utf8), "META-INF/container.xml": Array("<container/>".utf8),
+        "META-INF/encryption.xml": Array("<encryption/>".utf8), "a b.xhtml": (0..<5000).map { UInt8($0 & 63) },
+    ]
+
+    @Test func `is there, and everything else is as it was, for every reader`() async throws {
+        let path = try await zip("book.epub", epub)
+        try await LicenseInjection.inject(old, into: path)
+        var expected = epub.reduce(into: [:]) { $0[ResourcePath(decoded: $1.key)?.href ?? ""] = $1.value }
+        expected["META-INF/license.lcpl"] = old
+        #expect(try await contents(path) == expected)
+        try await checkByOthers(path)
+        // and again: a renewed one takes its place
+        try await LicenseInjection.inject(new, into: path)
+        expected["META-INF/license.lcpl"] = new
+        #expect(try await contents(path) == expected)
+        try await checkByOthers(path)
+    }
+
+    @Test func `defect 7: is whole, however long it is`() async throws {
+        let path = try await zip("book.webpub", ["manifest.json": Array("{}".utf8)])
+        let long = (0..<700_001).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        try await LicenseInjection.inject(long, into: path)
+        #expect(try await contents(path)["license.lcpl"] == long)
+        try await checkByOthers(path)
+    }
+
+    @Test func `stands in the root of a Readium package`() async throws {
+        let made = try await ProtectedPublication.pdf(at: directory.file("a.lcpdf"), byteCount: 100_000)
+        try await LicenseInjection.inject(new, into: made.path)
+        #expect(try await contents(made.path).keys.sorted() == ["license.lcpl", "manifest.json", "publication.pdf"])
+        try await checkByOthers(made.path)
+    }
+
+    @Test(arguments: [
+        ["-fd"], ["-fz"], ["-9"], ["-0", "-X"],
+    ])
+    func `leaves data descriptors, ZIP64, packed entries and extra fields alone`(options: [String]) async throws {
+        let path = try await zip("book.epub", options, epub)
+        let before = try #require(directory.read("book.epub"))
+        try await LicenseInjection.inject(new, into: path)
+        #expect(try #require(directory.read("book.epub")).starts(with: before.dropLast(22)))
+        #expect(try await contents(path).count == 5)
+        try await checkByOthers(path)
+    }
+
+    @Test func `keeps the comment, the mode and the file itself`() async throws {
+        let path = try await zip("book.epub", epub)
+        let comment = String(repeating: "A comment. ", count: 3000)
+        try await checkProcess([try requirePeer("python3"), "-c", "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = sys.argv[2].encode()", path, comment])
+        chmod(path, 0o640)
+        var before = stat()
+        #expect(unsafe stat(path, &before) == 0)
+        try await LicenseInjection.inject(new, into: path)
+        var after = stat()
+        #expect(unsafe stat(path, &after) == 0)
+        #expect(after.st_ino == before.st_ino && after.st_mode == before.st_mode)
+        let bytes = try #require(directory.read("book.epub"))
+        #expect(bytes.suffix(comment.utf8.count).elementsEqual(comment.utf8))
+        #expect(try await contents(path).count == 5)
+        try await checkByOthers(path)
+    }
+
+    @Test func `is put behind a program that unpacks itself, whether its offsets count that or not`() async throws {
+        let path = try await zip("book.epub", epub)
+        let archive = try #require(directory.read("book.epub"))
+        directory.write("book.epub", Array("#!/bin/sh\nexit 0\n".utf8) + archive)
+        chmod(path, 0o640)
+        #expect(try await contents(path).count == 4)
+        try await LicenseInjection.inject(new, into: path)
+        #expect(try await contents(path)["META-INF/license.lcpl"] == new)
+        var status = stat()
+        #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o640)
+        #expect(directory.read("book.epub.new") == nil)
+        try await checkProcess([try requirePeer("zip"), "-qA", path])
+        try await LicenseInjection.inject(old, into: path)
+        #expect(try await contents(path)["META-INF/license.lcpl"] == old)
+        #expect(try await contents(path).count == 5)
+    }
+
+    @Test(arguments: [["-9"], ["-fz"]], [0, 700])
+    func `leaves the old or the new archive wherever the writing stops`(options: [String], comment: Int) async throws {
+        let path = try await zip("book.epub", options, epub)
+        if comment > 0 {
+            try await checkProcess([try requirePeer("python3"), "-c", "import sys, zipfile\nzipfile.ZipFile(sys.argv[1], 'a').comment = b'c' * int(sys.argv[2])", path, "\(comment)"])
+        }
+        try await LicenseInjection.inject(old, into: path)
+        let before = try #require(directory.read("book.epub"))
+        let insertion = try EntryInsertion(
+            Bytes(bytes: before),
+            name: "META-INF/license.lcpl",
+            content: new,
+            checksum: crc(new),
+            limit: 1000
+        )
+        #expect(insertion.isSafeInPlace)
+        #expect(insertion.steps.count == 3)
+        var bytes = before
+        func write(_ part: ArraySlice<UInt8>, at offset: Int) {
+            if bytes.count < offset + part.count { bytes += repeatElement(0, count: offset + part.count - bytes.count) }
+            bytes.replaceSubrange(offset..<offset + part.count, with: part)
+        }
+        for (number, step) in insertion.steps.enumerated() {
+            // what is swapped lies within one sector of the disk, and is written whole or not at all; what is longer is not
+            let swapped = insertion.steps[2].bytes.count
+            #expect(number == 1 || Int(step.offset) % 512 + swapped <= 512)
+            var done = number == 1 ? 0 : min(swapped, step.bytes.count)
+            if number != 1 { write(step.bytes[..<done], at: Int(step.offset)) }
+            while true {
+                let found = try await contents(BytesResource(Link(href: "a"), bytes))
+                #expect(found["META-INF/license.lcpl"] == (number == 2 ? new : old), "step \(number), byte \(done)")
+                #expect(found.count == 5)
+                guard done < step.bytes.count else { break }
+                write(step.bytes[done..<done + 1], at: Int(step.offset) + done)
+                done += 1
+            }
+            let stopped = directory.write("stopped.epub", bytes)
+            // unzip reads what lies between, too; its warning is status 1
+            let result = try await runProcess([try requirePeer("unzip"), "-tqq", stopped])
+            #expect([ExitStatus.exited(0), .exited(1)].contains(result.status), "step \(number): \(result.errorText)")
+        }
+        try await checkByOthers(directory.file("stopped.epub"))
+        // and what stopped is finished by the next
+        try await LicenseInjection.inject(new, into: directory.file("stopped.epub"))
+        #expect(try await contents(directory.file("stopped.epub"))["META-INF/license.lcpl"] == new)
+    }
+
+    @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
+        let path = try await zip("book.epub", epub)
+        try await LicenseInjection.inject(old, into: path)
+        let first = try await ArchiveFetcher(try FileResource(Link(href: "a"), path: path))
+        try await LicenseInjection.inject(new, into: path)
+        #expect(try await first.get("META-INF/license.lcpl").read(upTo: 1000) == old)
+        let second = try await ArchiveFetcher(try FileResource(Link(href: "a"), path: path))
+        let fetcher = InvalidatingFetcher(fetcher: first) { _ in second }
+        fetcher.invalidate()
+        #expect(try await fetcher.get("META-INF/license.lcpl").read(upTo: 1000) == new)
+    }
+
+    @Test func `is refused where there is no archive, or none that may be written`() async throws {
+        let text = directory.write("a.txt", "no archive")
+        await #expect(throws: ResourceError(.malformed, "")) { try await LicenseInjection.inject(new, into: text) }
+        await #expect(throws: ResourceError(.unavailable, "")) {
+            try await LicenseInjection.inject(new, into: directory.file("none"))
+        }
+        #expect(directory.read("a.txt") == Array("no archive".utf8))
+    }
+
+    private func crc(_ bytes: [UInt8]) -> UInt32 {
+        var sum = CRC32()
+        sum.update(bytes.rawSpan)
+        return sum.value
+    }
+}

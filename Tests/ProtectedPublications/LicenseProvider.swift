@@ -1,0 +1,88 @@
+import CarrelBytes
+import CarrelCrypto
+
+/// Issues licenses of Readium LCP's basic profile (§3, §5): whoever has the private key of a certificate.
+public struct LicenseProvider: Sendable {
+    /// In DER.
+    public let certificate: [UInt8]
+    private let sign: @Sendable ([UInt8]) async throws -> [UInt8]
+
+    /// Of every license that it issues.
+    public static let profile = "http://readium.org/lcp/basic-profile"
+    static let cipher = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
+
+    /// - Parameters:
+    ///   - certificate: in DER.
+    ///   - sign: RSA PKCS #1 v1.5 with SHA-256 over the bytes that it is given.
+    public init(certificate: [UInt8], sign: @escaping @Sendable ([UInt8]) async throws -> [UInt8]) {
+        self.certificate = certificate
+        self.sign = sign
+    }
+
+    /// What a license says. Members are written in canonical order, so that what is signed is what is written.
+    public struct Terms: Sendable {
+        public var id = "0d7c9b1a-6f0e-4c51-9a36-3c1c2f1c9e77"
+        public var issued = "2026-11-01T10:00:00Z"
+        public var updated: String?
+        public var provider = "https://library.example"
+        public var passphrase = "open sesame"
+        public var hint = "What Ali Baba said"
+        /// Links, as canonical JSON objects.
+        public var links: [String] = []
+        /// As a canonical JSON object.
+        public var rights: String?
+        public var user = #"{"id":"reader-1"}"#
+
+        public init() {}
+    }
+
+    /// A license for a publication.
+    ///
+    /// - Parameters:
+    ///   - terms: what it says.
+    ///   - key: the content key, 32 bytes.
+    ///   - type: media type of the protected publication.
+    ///   - href: where it is.
+    /// - Returns: the document.
+    /// - Throws: what signing throws.
+    public func license(
+        _ terms: Terms,
+        key: [UInt8],
+        type: String,
+        href: String = "https://library.example/publication"
+    ) async throws -> [UInt8] {
+        let phrase = Array(terms.passphrase.utf8)
+        let userKey = Secret(SHA256.hash(phrase.rawSpan))
+        let links =
+            [
+                #"{"href":"https://library.example/hint","rel":"hint","type":"text/html"}"#,
+                #"{"href":"\#(href)","rel":"publication","type":"\#(type)"}"#,
+            ] + terms.links
+        let start =
+            #"{"encryption":{"content_key":{"algorithm":"\#(Self.cipher)","encrypted_value":"\#(try Self.seal(key, userKey))"},"#
+            + #""profile":"\#(Self.profile)","user_key":{"algorithm":"http://www.w3.org/2001/04/xmlenc#sha256","#
+            + #""key_check":"\#(try Self.seal(Array(terms.id.utf8), userKey))","text_hint":"\#(terms.hint)"}},"id":"\#(terms.id)","#
+            + #""issued":"\#(terms.issued)","links":[\#(links.joined(separator: ","))],"provider":"\#(terms.provider)""#
+        var end = ""
+        if let rights = terms.rights { end += #","rights":\#(rights)"# }
+        let signaturePlace = start + end
+        var last = ""
+        if let updated = terms.updated { last += #","updated":"\#(updated)""# }
+        last += #","user":\#(terms.user)}"#
+        let signature = Base64.encode(try await sign(Array((signaturePlace + last).utf8)))
+        let member =
+            #","signature":{"algorithm":"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256","#
+            + #""certificate":"\#(Base64.encode(certificate))","value":"\#(signature)"}"#
+        return Array((signaturePlace + member + last).utf8)
+    }
+
+    private static func seal(_ plain: [UInt8], _ key: Secret) throws -> String {
+        let iv = Secret.random(count: 16).withBytes { [UInt8](copying: $0) }
+        let cipher = try [UInt8](rawCapacity: AESCBCEncryptor.cipherLength(ofPlainLength: plain.count)) { out in
+            var encryptor = try AESCBCEncryptor(key: key, iv: iv)
+            try encryptor.update(plain.rawSpan, into: &out)
+            try encryptor.finish(into: &out)
+        }
+        return Base64.encode(iv + cipher)
+    }
+}

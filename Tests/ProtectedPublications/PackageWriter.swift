@@ -1,0 +1,91 @@
+import CarrelCrypto
+import CarrelZlib
+import Glibc
+
+/// Writes a package of stored entries (PKWARE APPNOTE §4.3), each as it comes, however long it is.
+public final class PackageWriter {
+    private let descriptor: Int32
+    private var position: Int64 = 0
+    private var directory: [UInt8] = []
+    private var count = 0
+
+    /// What keeps a package from being written.
+    public struct WriteError: Error {
+        let number = errno
+    }
+
+    public init(path: String) throws(WriteError) {
+        descriptor = unsafe open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw WriteError() }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Adds an entry.
+    public func add(_ name: String, _ content: [UInt8]) throws {
+        try add(name) { write in try write(content) }
+    }
+
+    /// Adds an entry encrypted under a key: an initialization vector, then AES-256 in CBC mode.
+    ///
+    /// - Parameters:
+    ///   - name: of the entry.
+    ///   - key: 32 bytes.
+    ///   - content: gives the plain bytes piece by piece.
+    public func add(
+        _ name: String,
+        under key: Secret,
+        _ content: (_ write: ([UInt8]) throws -> Void) throws -> Void
+    ) throws {
+        try add(name) { write in
+            let iv = Secret.random(count: 16).withBytes { [UInt8](copying: $0) }
+            var encryptor = try AESCBCEncryptor(key: key, iv: iv)
+            try write(iv)
+            try content { piece in
+                try write(try [UInt8](rawCapacity: piece.count + 16) { out in try encryptor.update(piece.rawSpan, into: &out) })
+            }
+            let last = try [UInt8](rawCapacity: 16) { out in try encryptor.finish(into: &out) }
+            try write(last)
+        }
+    }
+
+    /// Adds an entry that is given piece by piece.
+    public func add(_ name: String, _ content: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+        let start = position
+        let nameBytes = Array(name.utf8)
+        var checksum = CRC32()
+        position += Int64(30 + nameBytes.count)
+        let first = position
+        try content { piece in
+            checksum.update(piece.rawSpan)
+            try put(piece, at: position)
+            position += Int64(piece.count)
+        }
+        let size = little(position - first, 4)
+        let common =
+            little(10, 2) + little(0x800, 2) + little(0, 2) + little(0, 2) + little(0x21, 2) + little(Int64(checksum.value), 4)
+            + size + size + little(Int64(nameBytes.count), 2)
+        try put([0x50, 0x4b, 3, 4] + common + little(0, 2) + nameBytes, at: start)
+        directory += [0x50, 0x4b, 1, 2] + little(0x0314, 2) + common + little(0, 8) + little(0o100644 << 16, 4) + little(start, 4)
+        directory += nameBytes
+        count += 1
+    }
+
+    /// Writes the directory. Packages have fewer than 65,536 entries and 4 GiB.
+    public func finish() throws {
+        let number = little(Int64(count), 2)
+        let end = [0x50, 0x4b, 5, 6] + little(0, 4) + number + number + little(Int64(directory.count), 4) + little(position, 4)
+        try put(directory + end + little(0, 2), at: position)
+    }
+
+    private func put(_ bytes: [UInt8], at place: Int64) throws {
+        let wrote = unsafe pwrite(descriptor, bytes, bytes.count, off_t(place))
+        guard wrote == bytes.count else { throw WriteError() }
+    }
+
+    private func little(_ value: Int64, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> Int64(8 * $0)) }
+    }
+}
