@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
 public import CarrelStore
+import CarrelThreads
 
 /// What a device remembers of LCP, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
 /// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
@@ -9,27 +10,44 @@ public import CarrelStore
 /// Digests are not encrypted beyond that: whoever can read the file can open the publications with it, as with the publications'
 /// reader itself. Passphrases, content keys and users' names are not in it.
 public final class LCPStore: PassphraseStore {
-    private let database: any Database
-
-    /// - Parameter database: with the tables of ``migrations``; closed by its owner.
-    public init(_ database: any Database) {
-        self.database = database
+    private enum Place {
+        case closed(path: String)
+        case open(any Database)
     }
 
-    /// Opens or makes a database.
-    ///
-    /// - Parameter path: of the file.
-    /// - Throws: `lcp.store`.
-    public convenience init(path: String) throws(LCPError) {
-        do throws(StoreError) { self.init(try SQLiteDatabase(path: path, migrations: Self.migrations)) } catch {
-            throw LCPError(.store, "the database of licenses cannot be opened: \(error.message)")
-        }
+    private let place: Locked<Place>
+
+    /// - Parameter database: with the tables of ``migrations``; closed with this one.
+    public init(_ database: any Database) {
+        place = Locked(.open(database))
+    }
+
+    /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
+    public init(path: String) {
+        place = Locked(.closed(path: path))
     }
 
     /// Counts what was copied and printed, in the same database.
-    public var rights: any UserRightsStore { DatabaseUserRightsStore(database) }
+    ///
+    /// - Returns: a store that is closed with this one.
+    /// - Throws: `lcp.store`.
+    public func rights() throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try database()) }
 
-    public func close() async { await database.close() }
+    public func close() async { try? await database().close() }
+
+    private func database() throws(LCPError) -> any Database {
+        try place.withLock { place throws(LCPError) in
+            switch place {
+            case .open(let database): return database
+            case .closed(let path):
+                do throws(StoreError) {
+                    let database = try SQLiteDatabase(path: path, migrations: Self.migrations)
+                    place = .open(database)
+                    return database
+                } catch { throw Self.failure(error) }
+            }
+        }
+    }
 
     // MARK: passphrases
 
@@ -51,7 +69,7 @@ public final class LCPStore: PassphraseStore {
     }
 
     public func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError) {
-        let digest = key.secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { Array($0) } }
+        let digest = key.secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } }
         let values: [SQLValue] = [.blob(digest), SQLValue(owner.license), SQLValue(owner.provider), SQLValue(owner.user)]
         try await write { transaction in
             try transaction.run(Statement.forgetPassphrase, values)
@@ -122,6 +140,7 @@ public final class LCPStore: PassphraseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
+        let database = try database()
         do { return try await database.read(body) } catch { throw Self.failure(error) }
     }
 
@@ -129,6 +148,7 @@ public final class LCPStore: PassphraseStore {
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
+        let database = try database()
         do { return try await database.write(body) } catch { throw Self.failure(error) }
     }
 

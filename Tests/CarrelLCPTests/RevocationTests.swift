@@ -76,7 +76,7 @@ struct RevocationTests {
         var configuration = LCPService.Configuration()
         configuration.profiles = try provider.profiles
         configuration.revocationListAddresses = [url]
-        return LCPService(store: try LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration, clock: clock)
+        return LCPService(store: LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration, clock: clock)
     }
 
     @Test func `defect 2: that cannot be had keeps nobody from opening`() async throws {

@@ -31,5 +31,7 @@ public struct UserKey: Sendable, Equatable {
 
 extension UserKey {
     /// 64 digits. A secret: it opens what the passphrase opens.
-    var hexDigest: String { secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { Hex.encode($0) } } }
+    var hexDigest: String {
+        secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Hex.encode($0) } }
+    }
 }

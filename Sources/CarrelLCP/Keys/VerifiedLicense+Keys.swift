@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelJSON
 public import CarrelCrypto
 
 extension VerifiedLicense {

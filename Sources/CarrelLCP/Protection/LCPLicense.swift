@@ -1,5 +1,6 @@
 public import CarrelBytes
 import CarrelCrypto
+import CarrelPublication
 import CarrelThreads
 
 /// The license of a publication that was opened, with what can be done about it at its provider.

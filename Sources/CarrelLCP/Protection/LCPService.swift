@@ -1,11 +1,11 @@
 public import CarrelBytes
 import CarrelCrypto
 public import CarrelHTTPClient
-public import CarrelPublication
+import CarrelPublication
 
 /// Readium LCP for a reading app: what it remembers, and what it talks to.
 ///
-///     let service = LCPService(store: try LCPStore(path: "licenses.sqlite"))
+///     let service = LCPService(store: LCPStore(path: "licenses.sqlite"))
 ///     let streamer = Streamer(contentProtections: [service.contentProtection(authentication)])
 public final class LCPService: Sendable {
     /// What an app decides.
@@ -32,6 +32,8 @@ public final class LCPService: Sendable {
     let server: LicenseServer
     let lists: RevocationLists
     let clock: any WallClock
+    /// Opens packages, by the addresses in licenses too.
+    let opener: AssetOpener
     let background = BackgroundWork()
 
     /// - Parameters:
@@ -52,6 +54,7 @@ public final class LCPService: Sendable {
         self.passphrases = passphrases ?? store
         self.configuration = configuration
         self.clock = clock
+        opener = AssetOpener(client: client)
         server = LicenseServer(
             client: client,
             deviceName: configuration.deviceName,
@@ -88,6 +91,27 @@ public final class LCPService: Sendable {
             return .success(verified)
         } catch {
             return .failure(error)
+        }
+    }
+
+    /// The package that a license leads to, if the license is to be believed: nothing is asked of the addresses of others.
+    func package(of license: [UInt8]) async throws(ResourceError) -> PublicationAsset {
+        do throws(LCPError) {
+            let unverified = try UnverifiedLicense(license)
+            if case .failure(let error) = await verify(unverified), error.code != .certificateRevoked { throw error }
+            guard let link = unverified.document.links.first(withRelation: "publication"), !link.isTemplated else {
+                throw LCPError(.malformedLicense, "the license leads to no publication")
+            }
+            guard !configuration.isOffline else { throw LCPError(.unavailable, "the publication is on a server") }
+            var asset = PublicationAsset(url: link.href, mediaType: link.mediaType)
+            asset.license = license
+            return asset
+        } catch {
+            switch error.code {
+            case .malformedLicense: throw ResourceError(.malformed, error.message)
+            case .unavailable: throw ResourceError(.unavailable, error.message)
+            default: throw ResourceError(.forbidden, error.message)
+            }
         }
     }
 

@@ -40,7 +40,7 @@ struct LicenseOpening {
                 action = validation.next(.verified(result))
             case .fetchStatus(let link):
                 action = validation.next(
-                    .status(await result { () throws(LCPError) in try await service.server.status(at: link) })
+                    .status(await result { () async throws(LCPError) in try await service.server.status(at: link) })
                 )
             case .fetchLicense(let link):
                 action = validation.next(.license(await fetch(link)))
@@ -65,32 +65,32 @@ struct LicenseOpening {
     }
 
     private func fetch(_ link: LicenseLink) async -> Result<VerifiedLicense, LCPError> {
-        switch await result({ () throws(LCPError) in try await service.server.license(at: link) }) {
+        switch await result({ () async throws(LCPError) in try await service.server.license(at: link) }) {
         case .success(let license): await service.verify(license)
         case .failure(let error): .failure(error)
         }
     }
 
     private func unlock(_ license: VerifiedLicense) async -> Result<(content: ContentKey, user: UserKey), LCPError> {
-        await result { () throws(LCPError) in
+        await result { () async throws(LCPError) in
             let given = credentials.map { UserKey.candidates($0) } ?? []
             let known = (try? await service.passphrases.userKeys(for: license.document)) ?? []
-            if let opened = try await open(license, given + known) { return opened }
+            if let opened = try await unlock(license, with: given + known) { return opened }
             var reason: LCPAuthenticatedLicense.Reason = credentials == nil ? .passphraseNotFound : .invalidPassphrase
             while let ask {
                 guard let words = await ask(LCPAuthenticatedLicense(reason: reason, document: license.document)) else {
                     throw LCPError(.cancelled, "nobody gave the passphrase")
                 }
-                if let opened = try await open(license, UserKey.candidates(words)) { return opened }
+                if let opened = try await unlock(license, with: UserKey.candidates(words)) { return opened }
                 reason = .invalidPassphrase
             }
             throw LCPError(.passphrase, credentials == nil ? "it needs a passphrase" : "the passphrase is wrong")
         }
     }
 
-    private func open(
+    private func unlock(
         _ license: VerifiedLicense,
-        _ candidates: [UserKey]
+        with candidates: [UserKey]
     ) async throws(LCPError) -> (content: ContentKey, user: UserKey)? {
         for candidate in candidates {
             guard let bytes = try license.contentKey(candidate) else { continue }

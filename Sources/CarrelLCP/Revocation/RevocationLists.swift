@@ -1,5 +1,6 @@
-public import CarrelBytes
+import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPClient
 
 /// The lists of revoked certificates: kept on disk, fetched anew in the background, never waited for.

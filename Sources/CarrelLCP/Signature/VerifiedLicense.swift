@@ -1,3 +1,4 @@
+import CarrelBytes
 public import CarrelCrypto
 
 /// A license that nobody has checked yet: good for showing what it claims, not for opening anything.

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 
 /// What a license server says of a request that it refuses (RFC 9457; LSD 1.0 §3.5).

@@ -1,4 +1,4 @@
-public import CarrelBytes
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 

@@ -1,5 +1,6 @@
 public import CarrelBytes
 import CarrelJSON
+import CarrelPublication
 
 /// A license status document (LSD 1.0 §2): what has become of a license since it was issued.
 public struct StatusDocument: Sendable {
