@@ -336,6 +336,12 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark("CryptoBench", ["CCryptoLoops", "CarrelBytes", "CarrelCrypto"], exclude: ["C"]),
         benchmark("HTTPServerBench", ["CarrelHTTP", "CarrelHTTPServer", "CarrelThreads"], exclude: ["run"]),
         benchmark("JSONBench", ["CarrelBytes", "CarrelJSON"]),
+        .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
+        benchmark(
+            "PublicationBench",
+            ["CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelPublication", "ProtectedPublications"],
+            exclude: ["C", "run"]
+        ),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),
         benchmark("ClientBench", ["CClientLoops", "CarrelHTTPClient"], exclude: ["C", "run"]),

@@ -64,7 +64,8 @@ struct EndOfDirectory {
         let shift = end - start - size
         guard size >= 4, shift > 0, start >= 0, size <= end else { return 0 }
         func isDirectory(_ at: Int64) throws(ArchiveError) -> Bool {
-            try file.read(at..<at + 4).rawSpan.u32(at: 0) == 0x504b_0102
+            let signature = try file.read(at..<at + 4)
+            return signature.rawSpan.u32(at: 0) == 0x504b_0102
         }
         if try isDirectory(start) { return 0 }
         return try isDirectory(start + shift) ? shift : 0

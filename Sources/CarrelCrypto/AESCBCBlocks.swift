@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelThreads
 
 /// AES-256 in CBC mode, decrypting whole blocks from wherever they lie in a message (NIST SP 800-38A §6.2).
@@ -38,31 +39,44 @@ public final class AESCBCBlocks: Sendable {
             throw CryptoError(.length, "the cipher text is not whole blocks")
         }
         var context = try context(iv: [UInt8](copying: cipher.extracting(0..<size)))
-        var isDone = true
         // blocks that are wanted whole go where they belong; the others by way of a block of their own
         let first = skipped == 0 ? 0 : size
         let last = dropped == 0 ? count : max(first, count - size)
-        func part(_ range: Range<Int>, _ wanted: Range<Int>) {
-            var block = [UInt8](repeating: 0, count: size)
-            let input = cipher.extracting(size + range.lowerBound..<size + range.upperBound)
-            let written = unsafe block.withUnsafeMutableBufferPointer { unsafe context.transform(input, into: $0.baseAddress) }
-            isDone = isDone && written == size
-            out += block[wanted]
+        var isDone = true
+        if first > 0 {
+            let block = Self.transform(cipher.extracting(size..<2 * size), &context)
+            isDone = block.count == size
+            out += block.prefix(count == size ? size - dropped : size).dropFirst(skipped)
         }
-        if first > 0 { part(0..<size, skipped..<(count == size ? size - dropped : size)) }
         if last > first {
             let input = cipher.extracting(size + first..<size + last)
-            out.append(addingCapacity: last - first) { (room: inout OutputSpan<UInt8>) in
-                unsafe room.withUnsafeMutableBufferPointer { room, filled in
-                    let written = unsafe context.transform(input, into: room.baseAddress.map { unsafe $0 + filled })
-                    isDone = isDone && written == last - first
-                    filled += written ?? 0
-                }
+            isDone = isDone && Self.append(input, &context, to: &out)
+        }
+        if last < count {
+            let block = Self.transform(cipher.extracting(size + last..<size + count), &context)
+            isDone = isDone && block.count == size
+            out += block.prefix(size - dropped)
+        }
+        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
+        var spare: CipherContext? = consume context
+        idle.withLock { swap(&$0, &spare) }
+    }
+
+    private static func transform(_ input: RawSpan, _ context: inout CipherContext) -> [UInt8] {
+        var out: [UInt8] = []
+        return append(input, &context, to: &out) ? out : []
+    }
+
+    /// Whether the cipher took the blocks and gave as many.
+    private static func append(_ input: RawSpan, _ context: inout CipherContext, to out: inout [UInt8]) -> Bool {
+        var written: Int?
+        out.append(addingCapacity: input.byteCount) { (room: inout OutputSpan<UInt8>) in
+            unsafe room.withUnsafeMutableBufferPointer { room, filled in
+                written = unsafe context.transform(input, into: room.baseAddress.map { unsafe $0 + filled })
+                filled += written ?? 0
             }
         }
-        if last < count { part(last..<count, 0..<size - dropped) }
-        guard isDone else { throw CryptoError(.refused, "the cipher failed") }
-        idle.withLock { $0 = consume context }
+        return written == input.byteCount
     }
 
     /// A cipher that begins after a block.

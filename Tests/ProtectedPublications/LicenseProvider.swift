@@ -58,10 +58,12 @@ public struct LicenseProvider: Sendable {
                 #"{"href":"https://library.example/hint","rel":"hint","type":"text/html"}"#,
                 #"{"href":"\#(href)","rel":"publication","type":"\#(type)"}"#,
             ] + terms.links
+        let contentKey = try Self.seal(key, userKey)
+        let keyCheck = try Self.seal(Array(terms.id.utf8), userKey)
         let start =
-            #"{"encryption":{"content_key":{"algorithm":"\#(Self.cipher)","encrypted_value":"\#(try Self.seal(key, userKey))"},"#
+            #"{"encryption":{"content_key":{"algorithm":"\#(Self.cipher)","encrypted_value":"\#(contentKey)"},"#
             + #""profile":"\#(Self.profile)","user_key":{"algorithm":"http://www.w3.org/2001/04/xmlenc#sha256","#
-            + #""key_check":"\#(try Self.seal(Array(terms.id.utf8), userKey))","text_hint":"\#(terms.hint)"}},"id":"\#(terms.id)","#
+            + #""key_check":"\#(keyCheck)","text_hint":"\#(terms.hint)"}},"id":"\#(terms.id)","#
             + #""issued":"\#(terms.issued)","links":[\#(links.joined(separator: ","))],"provider":"\#(terms.provider)""#
         var end = ""
         if let rights = terms.rights { end += #","rights":\#(rights)"# }
@@ -78,11 +80,7 @@ public struct LicenseProvider: Sendable {
 
     private static func seal(_ plain: [UInt8], _ key: Secret) throws -> String {
         let iv = Secret.random(count: 16).withBytes { [UInt8](copying: $0) }
-        let cipher = try [UInt8](rawCapacity: AESCBCEncryptor.cipherLength(ofPlainLength: plain.count)) { out in
-            var encryptor = try AESCBCEncryptor(key: key, iv: iv)
-            try encryptor.update(plain.rawSpan, into: &out)
-            try encryptor.finish(into: &out)
-        }
+        let cipher = try PackageWriter.encrypted(plain, under: key, iv)
         return Base64.encode(iv + cipher)
     }
 }

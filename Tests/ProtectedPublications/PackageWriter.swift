@@ -1,4 +1,5 @@
-import CarrelCrypto
+import CarrelBytes
+public import CarrelCrypto
 import CarrelZlib
 import Glibc
 
@@ -24,44 +25,33 @@ public final class PackageWriter {
     }
 
     /// Adds an entry.
-    public func add(_ name: String, _ content: [UInt8]) throws {
-        try add(name) { write in try write(content) }
-    }
+    public func add(_ name: String, _ content: [UInt8]) throws { try add(name, under: nil, CollectionOfOne(content)) }
 
-    /// Adds an entry encrypted under a key: an initialization vector, then AES-256 in CBC mode.
+    /// Adds an entry that comes piece by piece.
     ///
     /// - Parameters:
     ///   - name: of the entry.
-    ///   - key: 32 bytes.
-    ///   - content: gives the plain bytes piece by piece.
-    public func add(
-        _ name: String,
-        under key: Secret,
-        _ content: (_ write: ([UInt8]) throws -> Void) throws -> Void
-    ) throws {
-        try add(name) { write in
-            let iv = Secret.random(count: 16).withBytes { [UInt8](copying: $0) }
-            var encryptor = try AESCBCEncryptor(key: key, iv: iv)
-            try write(iv)
-            try content { piece in
-                try write(try [UInt8](rawCapacity: piece.count + 16) { out in try encryptor.update(piece.rawSpan, into: &out) })
-            }
-            let last = try [UInt8](rawCapacity: 16) { out in try encryptor.finish(into: &out) }
-            try write(last)
-        }
-    }
-
-    /// Adds an entry that is given piece by piece.
-    public func add(_ name: String, _ content: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+    ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode behind an initialization vector. Nil for the clear.
+    ///   - pieces: the plain bytes.
+    public func add(_ name: String, under key: Secret?, _ pieces: some Sequence<[UInt8]>) throws {
         let start = position
         let nameBytes = Array(name.utf8)
         var checksum = CRC32()
         position += Int64(30 + nameBytes.count)
         let first = position
-        try content { piece in
-            checksum.update(piece.rawSpan)
-            try put(piece, at: position)
-            position += Int64(piece.count)
+        if let key {
+            let iv = Secret.random(count: 16).withBytes { [UInt8](copying: $0) }
+            try append(iv, &checksum)
+            var encryptor = try AESCBCEncryptor(key: key, iv: iv)
+            for piece in pieces {
+                let cipher = try [UInt8](rawCapacity: piece.count + 16) { out in try encryptor.update(piece.rawSpan, into: &out) }
+                try append(cipher, &checksum)
+            }
+            var last: [UInt8] = []
+            try Self.finish(encryptor, into: &last)
+            try append(last, &checksum)
+        } else {
+            for piece in pieces { try append(piece, &checksum) }
         }
         let size = little(position - first, 4)
         let common =
@@ -71,6 +61,29 @@ public final class PackageWriter {
         directory += [0x50, 0x4b, 1, 2] + little(0x0314, 2) + common + little(0, 8) + little(0o100644 << 16, 4) + little(start, 4)
         directory += nameBytes
         count += 1
+    }
+
+    /// Something short, encrypted whole.
+    static func encrypted(_ plain: [UInt8], under key: Secret, _ iv: [UInt8]) throws -> [UInt8] {
+        var encryptor = try AESCBCEncryptor(key: key, iv: iv)
+        var cipher = try [UInt8](rawCapacity: plain.count + 16) { out in try encryptor.update(plain.rawSpan, into: &out) }
+        try finish(encryptor, into: &cipher)
+        return cipher
+    }
+
+    private static func finish(_ encryptor: consuming AESCBCEncryptor, into bytes: inout [UInt8]) throws {
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
+        defer { unsafe room.deallocate() }
+        var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+        try encryptor.finish(into: &out)
+        let count = unsafe out.finalize(for: room)
+        unsafe bytes += room.prefix(count)
+    }
+
+    private func append(_ bytes: [UInt8], _ checksum: inout CRC32) throws {
+        checksum.update(bytes.rawSpan)
+        try put(bytes, at: position)
+        position += Int64(bytes.count)
     }
 
     /// Writes the directory. Packages have fewer than 65,536 entries and 4 GiB.

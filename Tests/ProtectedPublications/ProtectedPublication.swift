@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCrypto
 import CarrelZlib
 
@@ -44,8 +45,7 @@ public struct ProtectedPublication: Sendable {
                 try writer.add("OEBPS/\(name)", text)
                 continue
             }
-            let packed = deflated(text)
-            try writer.add("OEBPS/\(name)", under: made.key) { write in try write(packed) }
+            try writer.add("OEBPS/\(name)", under: made.key, [deflated(text)])
             encryption += EPUBText.encryption(of: "OEBPS/\(name)", length: text.count)
         }
         if made.isProtected {
@@ -144,16 +144,12 @@ public struct ProtectedPublication: Sendable {
         for (number, entry) in entries.enumerated() {
             let text = entry.byteCount == nil ? chapter(number) : []
             let length = entry.byteCount ?? Int64(text.count)
-            func write(_ write: ([UInt8]) throws -> Void) throws {
-                guard entry.byteCount != nil else { return try write(made.isProtected ? deflated(text) : text) }
-                for start in stride(from: 0, to: length, by: 1 << 20) {
-                    try write(content(start..<min(length, start + 1 << 20)))
-                }
-            }
-            if made.isProtected {
-                try writer.add(entry.name, under: made.key, write)
+            let key = made.isProtected ? made.key : nil
+            if entry.byteCount == nil {
+                try writer.add(entry.name, under: key, [key == nil ? text : deflated(text)])
             } else {
-                try writer.add(entry.name, write)
+                let starts = stride(from: 0, to: length, by: 1 << 20)
+                try writer.add(entry.name, under: key, starts.lazy.map { content($0..<min(length, $0 + 1 << 20)) })
             }
             let compression = entry.byteCount == nil ? #","compression":"deflate""# : ""
             let properties =

@@ -7,7 +7,7 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
     public let path: ResourcePath
 
     let documents: ContainerDocuments
-    private let package: any Fetcher
+    private let child: any Fetcher
     private let license: [UInt8]
 
     /// - Parameters:
@@ -15,7 +15,7 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
     ///   - license: a license document.
     /// - Throws: what listing the package throws.
     public init(_ package: any Fetcher, license: [UInt8]) async throws(ResourceError) {
-        self.package = package
+        child = package
         self.license = license
         documents = package.containerDocuments
         let paths = try await package.links().compactMap(\.path)
@@ -23,14 +23,14 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
     }
 
     public func links() async throws(ResourceError) -> [Link] {
-        try await package.links().filter { $0.path != path } + [Self.link(path)]
+        try await child.links().filter { $0.path != path } + [Self.link(path)]
     }
 
     public func get(_ link: Link) -> any Resource {
-        link.path == path ? BytesResource(Self.link(path), license) : package.get(link)
+        link.path == path ? BytesResource(Self.link(path), license) : child.get(link)
     }
 
-    public func close() { package.close() }
+    public func close() { child.close() }
 
     private static func link(_ path: ResourcePath) -> Link { Link(path, mediaType: Format.lcpLicense.mediaType) }
 }

@@ -25,8 +25,8 @@ public enum LicenseInjection {
         do {
             try await threads.run {
                 try ArchiveFile.insert(into: path, limit: ArchiveFetcher.entryLimit) { names in
-                    let isEPUB = names.contains { $0.elementsEqual(container.string.utf8) }
-                    return ((isEPUB ? inEPUB : inPackage).string, license, value)
+                    let isEPUB = names.contains { $0.elementsEqual(Self.container.string.utf8) }
+                    return ((isEPUB ? Self.inEPUB : Self.inPackage).string, license, value)
                 }
             }
         } catch {

@@ -138,7 +138,8 @@ struct FormatSniffer {
     /// A JSON document by its members.
     private func document(_ resource: any Resource) async throws(ResourceError) -> Format? {
         guard let json = try await fetcher.containerDocuments.manifest(fetcher).json else {
-            return Self.broken(String(decoding: try await resource.read(0..<Int64(Self.headSize)), as: UTF8.self)) ?? hint
+            let head = try await resource.read(0..<Int64(Self.headSize))
+            return Self.broken(String(decoding: head, as: UTF8.self)) ?? hint
         }
         let object = json.object
         func has(_ names: String...) -> Bool { names.allSatisfy { object?[$0] != nil } }

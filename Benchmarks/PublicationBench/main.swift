@@ -1,0 +1,176 @@
+// Opens protected publications and reads them. The `run` script beside it makes the files, and compares with other programs.
+//
+//   make FOLDER           writes publications of all sizes, and each one's content key beside it
+//   open FILE|URL [KEY]   opens a publication once: milliseconds from the start of the process, and memory at its peak
+//   first URL KEY         the same, and the first 64 KiB of its first resource
+//   ranges FILE KEY       64 KiB at random places of its first resource, and all of it in order, against a loop in C
+
+import CPublicationLoops
+import CarrelBytes
+import CarrelCrypto
+import CarrelPublication
+import Glibc
+import ProtectedPublications
+
+/// Unlocks with a key that is known: the license is read, and not judged.
+struct KnownKey: ContentProtection {
+    let key: ContentKey
+
+    func open(
+        _ asset: PublicationAsset,
+        fetcher: any Fetcher,
+        allowUserInteraction: Bool,
+        credentials: String?,
+        sender: (any Sendable)?,
+        onAskCredentials: OnAskCredentials?
+    ) async throws(Publication.OpeningError) -> ProtectedAsset? {
+        do throws(ResourceError) {
+            guard let license = try await fetcher.links().first(where: { $0.href.hasSuffix("license.lcpl") }) else { return nil }
+            _ = try await fetcher.get(license).read(upTo: 1 << 20)
+            let properties = try await fetcher.encryptedResources()
+            let decrypting = TransformingFetcher.decrypting(with: key, properties: properties)
+            return ProtectedAsset(asset: asset, fetcher: TransformingFetcher(fetcher, decrypting))
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+    }
+}
+
+func now() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// Of this thread's processor time, so that a busy machine does not count.
+func spent() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+/// Kilobytes that the process has, or had at most, in memory.
+func memory(_ field: String) -> Int {
+    guard let file = unsafe fopen("/proc/self/status", "r") else { return 0 }
+    defer { unsafe fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while unsafe fgets(&line, 256, file) != nil {
+        let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        if text.hasPrefix(field) { return Int(text.filter(\.isNumber)) ?? 0 }
+    }
+    return 0
+}
+
+func rounded(_ value: Double, _ places: Double = 100) -> Double { (value * places).rounded() / places }
+
+func makeAll(_ folder: String) async throws {
+    let provider = LicenseProvider(certificate: []) { _ in [] }
+    let protection = ProtectedPublication.Protection.lcp(provider, LicenseProvider.Terms())
+    func note(_ made: ProtectedPublication) {
+        guard let file = unsafe fopen("\(made.path).key", "w") else { return }
+        unsafe fputs(Hex.encode(made.contentKey), file)
+        unsafe fclose(file)
+    }
+    for count in [10, 1000, 8000, 50_000] {
+        _ = try await ProtectedPublication.epub(at: "\(folder)/clear-\(count).epub", chapters: count)
+        note(try await ProtectedPublication.epub(at: "\(folder)/lcp-\(count).epub", chapters: count, protection))
+    }
+    note(try await ProtectedPublication.pdf(at: "\(folder)/large.lcpdf", byteCount: 1 << 30, protection))
+    note(
+        try await ProtectedPublication.audiobook(at: "\(folder)/track.lcpa", tracks: 1, byteCount: 500_000_000, protection)
+    )
+}
+
+func opened(_ name: String, _ key: String?) async throws -> Publication {
+    let asset = name.hasPrefix("http") ? PublicationAsset(url: name) : PublicationAsset(path: name)
+    var protections: [any ContentProtection] = []
+    if let key { protections.append(KnownKey(key: try ContentKey(Secret(Hex.decode(key) ?? [])))) }
+    let publication = try await Streamer(contentProtections: protections).open(asset: asset, allowUserInteraction: false)
+    precondition(!publication.isRestricted)
+    return publication
+}
+
+func report(_ name: String, bytes: Double, rounds: Int, ours: () async throws -> Int64, floor: () -> Int64) async throws {
+    var ratios: [Double] = []
+    var best = (ours: Double.infinity, floor: Double.infinity)
+    for _ in 0..<rounds {
+        let start = spent()
+        let sum = try await ours()
+        let middle = spent()
+        let expected = floor()
+        let end = spent()
+        precondition(sum == expected, "other bytes than C's")
+        ratios.append((end - middle) / (middle - start))
+        best = (min(best.ours, middle - start), min(best.floor, end - middle))
+    }
+    ratios.sort()
+    print(
+        "\(name): \(rounded(ratios[rounds / 2])) of C [\(rounded(ratios[0])), \(rounded(ratios[rounds - 1]))];",
+        "at best \(rounded(bytes / best.ours / 1e9)) GB/s, C \(rounded(bytes / best.floor / 1e9)) GB/s"
+    )
+}
+
+func ranges(_ path: String, _ key: String) async throws {
+    let publication = try await opened(path, key)
+    let link = publication.readingOrder[0]
+    let resource = publication.get(link)
+    let length = try await resource.length()
+    let file = unsafe open(path, O_RDONLY)
+    // the first entry of the package: behind its local header and its name
+    let start = Int64(30 + "publication.pdf".utf8.count)
+    let size = 64 << 10
+    var random = SystemRandomNumberGenerator()
+    let places = (0..<4000).map { _ in Int64.random(in: 0..<length / Int64(size) - 1, using: &random) * Int64(size) + 16 * 77 }
+    let bytes = Hex.decode(key) ?? []
+    var scratch = [UInt8](repeating: 0, count: size + 16)
+    var out = [UInt8](repeating: 0, count: size)
+    var buffer: [UInt8] = []
+    // what is read lies in the page cache, on both sides
+    func warm(_ offsets: [Int64]) -> Int64 {
+        unsafe loop_decrypt_ranges(file, start, offsets, offsets.count, size, bytes, &scratch, &out)
+    }
+    _ = warm(places)
+    buffer.reserveCapacity(size)
+    let before = memory("VmRSS")
+    try await report("random 64 KiB of a 1 GB PDF", bytes: Double(places.count * size), rounds: 11) {
+        var sum: Int64 = 0
+        for place in places {
+            buffer.removeAll(keepingCapacity: true)
+            try await resource.read(place..<place + Int64(size), into: &buffer)
+            sum += Int64(buffer[0])
+        }
+        return sum
+    } floor: {
+        warm(places)
+    }
+    print("memory of the reading: \(max(0, memory("VmRSS") - before)) KiB")
+    let order = stride(from: 0, to: Int64(256 << 20), by: size).map { Int64($0) }
+    _ = warm(order)
+    try await report("256 MiB of it in order", bytes: Double(order.count * size), rounds: 7) {
+        var sum: Int64 = 0
+        for place in order {
+            buffer.removeAll(keepingCapacity: true)
+            try await resource.read(place..<place + Int64(size), into: &buffer)
+            sum += Int64(buffer[0])
+        }
+        return sum
+    } floor: {
+        warm(order)
+    }
+}
+
+let start = now()
+let arguments = CommandLine.arguments.dropFirst()
+switch (arguments.first ?? "", Array(arguments.dropFirst())) {
+case ("make", let rest) where rest.count == 1: try await makeAll(rest[0])
+case ("open", let rest) where !rest.isEmpty:
+    let publication = try await opened(rest[0], rest.count > 1 ? rest[1] : nil)
+    print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB \(publication.readingOrder.count) chapters")
+case ("first", let rest) where rest.count == 2:
+    let publication = try await opened(rest[0], rest[1])
+    let bytes = try await publication.get(publication.readingOrder[0]).read(0..<65_536)
+    precondition(bytes == ProtectedPublication.content(0..<65_536))
+    print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
+case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
+default: fputs("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY\n", stderr)
+}
