@@ -186,7 +186,7 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelPostgres", "CarrelPublication",
+                "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream",
             ]

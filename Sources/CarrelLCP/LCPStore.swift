@@ -3,6 +3,7 @@ import CarrelCrypto
 public import CarrelPublication
 public import CarrelStore
 import CarrelThreads
+import Glibc
 
 /// What a device remembers of LCP, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
 /// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
@@ -35,11 +36,21 @@ public final class LCPStore: PassphraseStore {
 
     public func close() async { try? await database().close() }
 
+    /// Makes the folders that are missing on the way to a file, for this user alone.
+    private static func makeFolders(of path: String) {
+        var end = path.startIndex
+        while let slash = path[end...].dropFirst().firstIndex(of: "/") {
+            unsafe mkdir(String(path[..<slash]), 0o700)
+            end = slash
+        }
+    }
+
     private func database() throws(LCPError) -> any Database {
         try place.withLock { place throws(LCPError) in
             switch place {
             case .open(let database): return database
             case .closed(let path):
+                Self.makeFolders(of: path)
                 do throws(StoreError) {
                     let database = try SQLiteDatabase(path: path, migrations: Self.migrations)
                     place = .open(database)
