@@ -23,7 +23,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 \.store,
                 "--licenses",
                 value: "file",
-                help: "Where digests of passphrases and this device's registrations are kept; by default in the state folder of the user.",
+                help:
+                    "Where digests of passphrases and this device's registrations are kept; by default in the state folder of the user.",
                 group: "Protection",
                 completion: .file
             ),

@@ -28,7 +28,10 @@ struct PassphraseTests {
             try await store.add(keys[4], of: PassphraseOwner())
             try await store.add(keys[0], of: PassphraseOwner(license: "license-1"))
             try await store.add(keys[3], of: PassphraseOwner(license: "x", provider: "https://other.example", user: "reader-1"))
-            try await store.add(keys[2], of: PassphraseOwner(license: "y", provider: "https://provider.example", user: "reader-2"))
+            try await store.add(
+                keys[2],
+                of: PassphraseOwner(license: "y", provider: "https://provider.example", user: "reader-2")
+            )
             try await store.add(
                 keys[1],
                 of: PassphraseOwner(license: "z", provider: "https://provider.example", user: "reader-1")

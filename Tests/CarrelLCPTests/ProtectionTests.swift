@@ -239,7 +239,9 @@ struct ProtectionTests {
         let (provider, profiles) = try await provider()
         let made = try await book(provider) { $0.rights = #"{"copy":10,"print":2}"# }
         var rights = try await open(made.path, try service(profiles), passphrase: "open sesame").rights
-        var answers = [await rights.canCopy("0123456789"), await rights.canCopy("0123456789A"), await rights.canPrint(pageCount: 3)]
+        var answers = [
+            await rights.canCopy("0123456789"), await rights.canCopy("0123456789A"), await rights.canPrint(pageCount: 3),
+        ]
         #expect(answers == [true, false, false])
         answers = [await rights.copy("01234567"), await rights.print(pageCount: 1)]
         #expect(answers == [true, true])

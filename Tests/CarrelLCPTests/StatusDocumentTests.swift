@@ -112,15 +112,17 @@ struct LicenseValidationTests {
         #expect(error.code == .certificateRevoked)
     }
 
-    @Test(arguments: [
-        (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: nil),
-        (status: "expired", end: nil, updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
-        (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-02T10:00:00Z", code: "lcp.expired"),
-        (status: "active", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
-        (status: "ready", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
-        (status: "returned", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.returned"),
-        (status: "unheard of", end: nil, updated: "2026-06-01T10:00:00Z", code: nil),
-    ] as [(status: String, end: String?, updated: String, code: String?)])
+    @Test(
+        arguments: [
+            (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: nil),
+            (status: "expired", end: nil, updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
+            (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-02T10:00:00Z", code: "lcp.expired"),
+            (status: "active", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
+            (status: "ready", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
+            (status: "returned", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.returned"),
+            (status: "unheard of", end: nil, updated: "2026-06-01T10:00:00Z", code: nil),
+        ] as [(status: String, end: String?, updated: String, code: String?)]
+    )
     func `believes the license where it is not older than the status, and the status otherwise`(
         _ row: (status: String, end: String?, updated: String, code: String?)
     ) async throws {

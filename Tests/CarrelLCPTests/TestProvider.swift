@@ -54,18 +54,17 @@ struct TestProvider {
         object["provider"] = "https://provider.example"
         for (name, value) in changes { object[name] = value }
         let id = object["id"]?.string ?? ""
-        object["encryption"] =
-            changes["encryption"] ?? [
-                "profile": .string(LCPProfile.basicURI),
-                "content_key": [
-                    "algorithm": "http://www.w3.org/2001/04/xmlenc#aes256-cbc",
-                    "encrypted_value": .string(try contentKey.withBytes { try Self.encrypt($0, key) }),
-                ],
-                "user_key": [
-                    "algorithm": "http://www.w3.org/2001/04/xmlenc#sha256", "text_hint": "What opens the cave?",
-                    "key_check": .string(try Self.encrypt(Array(id.utf8).rawSpan, key)),
-                ],
-            ]
+        let encrypted = (try contentKey.withBytes { try Self.encrypt($0, key) }, try Self.encrypt(Array(id.utf8), key))
+        object["encryption"] = [
+            "profile": .string(LCPProfile.basicURI),
+            "content_key": [
+                "algorithm": "http://www.w3.org/2001/04/xmlenc#aes256-cbc", "encrypted_value": .string(encrypted.0),
+            ],
+            "user_key": [
+                "algorithm": "http://www.w3.org/2001/04/xmlenc#sha256", "text_hint": "What opens the cave?",
+                "key_check": .string(encrypted.1),
+            ],
+        ]
         object["links"] = .array(
             [
                 ["rel": "hint", "href": "https://provider.example/hint", "type": "text/html"],
@@ -104,6 +103,8 @@ struct TestProvider {
         let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"], input: [])
         return try await certificates.run(["crl", "-outform", "DER"], input: list)
     }
+
+    static func encrypt(_ bytes: [UInt8], _ key: Secret) throws -> String { try encrypt(bytes.rawSpan, key) }
 
     /// Base 64 of an initialization vector and what AES-256 makes of bytes.
     static func encrypt(_ bytes: RawSpan, _ key: Secret) throws -> String {

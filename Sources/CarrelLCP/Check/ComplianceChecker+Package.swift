@@ -42,7 +42,9 @@ extension ComplianceChecker {
         for (path, encryption) in encrypted.sorted(by: { $0.key.string < $1.key.string }) {
             guard entries.contains(path) else { return "\"\(path)\" is said to be encrypted and is not there" }
             guard encryption.algorithm == Encryption.aes256CBC else { return "\"\(path)\" has another cipher than AES-256" }
-            if encryption.isDeflated, encryption.originalLength == nil { return "\"\(path)\" is packed and does not say how long it was" }
+            if encryption.isDeflated, encryption.originalLength == nil {
+                return "\"\(path)\" is packed and does not say how long it was"
+            }
             do throws(ResourceError) {
                 let size = try await fetcher.get(Link(path)).length()
                 if size < 32 || size % 16 != 0 { return "\"\(path)\" is said to be encrypted and is not" }
@@ -55,7 +57,9 @@ extension ComplianceChecker {
 
     private func clearFault(_ encrypted: Set<ResourcePath>, _ publication: Publication) -> String? {
         var forbidden = Set(Self.clear)
-        for relation in ["contents", "cover"] { forbidden.formUnion(publication.links(withRelation: relation).compactMap(\.path)) }
+        for relation in ["contents", "cover"] {
+            forbidden.formUnion(publication.links(withRelation: relation).compactMap(\.path))
+        }
         let found = encrypted.filter { forbidden.contains($0) || Self.clearExtensions.contains($0.fileExtension ?? "") }
         return found.map(\.string).min().map { "\"\($0)\" must not be encrypted" }
     }
@@ -66,7 +70,9 @@ extension ComplianceChecker {
             guard let path = link.path, let encryption = encrypted[path], encryption.isDeflated, let type = link.mediaType else {
                 continue
             }
-            if ["audio", "video", "image"].contains(type.type) && type.essence != "image/svg+xml" || type.essence == "application/pdf" {
+            if ["audio", "video", "image"].contains(type.type) && type.essence != "image/svg+xml"
+                || type.essence == "application/pdf"
+            {
                 return "\"\(path)\" was packed before it was encrypted"
             }
         }

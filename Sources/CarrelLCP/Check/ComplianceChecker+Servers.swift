@@ -58,7 +58,9 @@ extension ComplianceChecker {
         } catch {
             return "it cannot be had: \(error)"
         }
-        if let expected = link.mediaType?.essence, type != expected { return "it has the media type \(type) instead of \(expected)" }
+        if let expected = link.mediaType?.essence, type != expected {
+            return "it has the media type \(type) instead of \(expected)"
+        }
         if let length = link.length, length.byteCount != count { return "it has \(count) bytes instead of \(length.byteCount)" }
         if let hash = link.hash, digest.take()?.finish() != hash { return "it has another SHA-256 than the license says" }
         return nil
@@ -82,7 +84,10 @@ extension ComplianceChecker {
         report.add("status.license", fresh == nil ? "there is no link to the license" : nil)
         if let fresh { report.add("status.fresh-license", await freshFault(fresh, license, status, server)) }
         let times = (status.licenseUpdated, status.statusUpdated)
-        report.add("status.times", times.0 == nil || times.1 == nil ? "it does not say when license and status were changed" : nil)
+        report.add(
+            "status.times",
+            times.0 == nil || times.1 == nil ? "it does not say when license and status were changed" : nil
+        )
         await checkRegistration(status, server, &report)
     }
 

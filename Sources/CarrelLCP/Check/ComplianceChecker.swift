@@ -79,7 +79,9 @@ public struct ComplianceChecker: Sendable {
         } catch {
             let isSignature = error.code == .signature
             report.add("license.certificate", isSignature ? nil : error.message)
-            if isSignature { report.add("license.signature", error.message) } else {
+            if isSignature {
+                report.add("license.signature", error.message)
+            } else {
                 report.skip("license.signature", "the certificate is not to be believed")
             }
         }
@@ -102,13 +104,17 @@ public struct ComplianceChecker: Sendable {
 
     private static func schemaFault(_ license: LicenseDocument) -> String? {
         if license.links.first(withRelation: "hint") == nil { return "there is no link to a hint" }
-        guard let publication = license.links.first(withRelation: "publication") else { return "there is no link to the publication" }
+        guard let publication = license.links.first(withRelation: "publication") else {
+            return "there is no link to the publication"
+        }
         if publication.mediaType == nil { return "the link to the publication has no media type" }
         if license.encryption.hint.isEmpty { return "there is no hint in words" }
         if license.links.contains(where: { $0.relations.isEmpty }) { return "a link has no relation" }
         let userKey = license.json["encryption"]?["user_key"]?.object
         if userKey?["value"] != nil { return "the user key is in it" }
-        if license.encryption.contentKeyAlgorithm != Encryption.aes256CBC { return "the content key has another cipher than AES-256" }
+        if license.encryption.contentKeyAlgorithm != Encryption.aes256CBC {
+            return "the content key has another cipher than AES-256"
+        }
         let digest = "http://www.w3.org/2001/04/xmlenc#sha256"
         if license.encryption.userKeyAlgorithm != digest { return "the user key has another digest than SHA-256" }
         return nil
