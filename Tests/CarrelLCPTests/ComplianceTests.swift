@@ -2,6 +2,7 @@ import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
 import CarrelTesting
+import CarrelThreads
 import ProtectedPublications
 import Testing
 

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelJSON
+import CarrelPublication
 import CarrelTesting
 import Testing
 

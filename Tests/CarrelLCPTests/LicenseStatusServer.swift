@@ -30,6 +30,8 @@ final class LicenseStatusServer: Sendable {
     }
 
     let state = Locked(State())
+    /// Whoever registers waits here while it is closed.
+    let gate = Gate()
     private let server: Locked<HTTPServer?> = Locked(nil)
     private let port = Locked(0)
 
@@ -47,7 +49,10 @@ final class LicenseStatusServer: Sendable {
         for (route, method) in [
             ("status", HTTPMethod.get), ("license", .get), ("register", .post), ("renew", .put), ("return", .put),
         ] {
-            router.on(method, "/\(route)") { [self] request, _ in answer(route, request) }
+            router.on(method, "/\(route)") { [self] request, _ in
+                if route == "register" { await gate.pass() }
+                return answer(route, request)
+            }
         }
         let server = HTTPServer(configuration: ServerConfiguration(), router: router)
         let port = try server.start().first?.port ?? 0
@@ -104,5 +109,36 @@ final class LicenseStatusServer: Sendable {
         return #"{"id":"\#(state.id)","status":"\#(state.status)","message":"","updated":{"license":"\#(state.licenseUpdated)","#
             + #""status":"\#(state.statusUpdated)"},"links":[\#(links.joined(separator: ","))],"#
             + #""events":[\#(events.joined(separator: ","))]}"#
+    }
+}
+
+/// Where tasks wait until somebody opens it.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = true
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    func close() { state.withLock { $0.isOpen = false } }
+
+    func open() {
+        let waiting = state.withLock { state in
+            let waiting = state.waiting
+            state = State()
+            return waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiting.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
     }
 }

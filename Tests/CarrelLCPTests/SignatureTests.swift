@@ -61,7 +61,7 @@ struct SignatureTests {
             #expect(provider.isSigned(by: roots[place].subjectPublicKeyInfo))
             #expect(!provider.isSigned(by: roots[1 - place].subjectPublicKeyInfo))
         }
-        let (root, provider) = try ("readium/pki/lcp-rs/root_ca.der", "readium/pki/lcp-rs/provider.der")
+        let (root, provider) = ("readium/pki/lcp-rs/root_ca.der", "readium/pki/lcp-rs/provider.der")
         let issuer = try Certificate(der: try Fixtures.bytes(root)).subjectPublicKeyInfo
         #expect(try Certificate(der: try Fixtures.bytes(provider)).isSigned(by: issuer))
     }

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelJSON
 import CarrelTesting
 import Testing
 

@@ -113,6 +113,19 @@ struct StatusTests {
         }
     }
 
+    @Test func `is open before the server has taken its registration`() async throws {
+        try await withShelf { shelf in
+            server.gate.close()
+            let service = try service(shelf)
+            let publication = try await open(shelf, service)
+            #expect(!publication.isRestricted)
+            #expect(server.asked("register").isEmpty)
+            server.gate.open()
+            await service.finishBackgroundWork()
+            #expect(server.asked("register").count == 1)
+        }
+    }
+
     @Test(arguments: ["no JSON", #"{"id":"another license","status":"revoked"}"#, #"{"status":"revoked"}"#])
     func `opens when the server says what cannot be understood`(body: String) async throws {
         try await withShelf { shelf in

@@ -38,6 +38,8 @@ struct TestProvider {
     ///   - changes: members in place of those of ``unsigned(_:)``; nil for none.
     ///   - links: besides the hint and the publication.
     ///   - certificate: whose key signs.
+    /// - Returns: the document.
+    /// - Throws: what openssl says.
     func license(
         _ changes: [String: JSON?] = [:],
         links: [JSON] = [],
@@ -90,6 +92,9 @@ struct TestProvider {
     /// - Parameters:
     ///   - revoked: names of certificates.
     ///   - digest: that is signed with.
+    ///   - signer: whose list it is.
+    /// - Returns: the list.
+    /// - Throws: what openssl says.
     func revocationList(_ revoked: [String] = [], digest: String = "sha256", signer: String = "root") async throws -> [UInt8] {
         let file = { certificates.directory.file($0) }
         certificates.directory.write("list.db", "")

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelJSON
 public import CarrelHTTPClient
 public import CarrelPublication
 
