@@ -7,8 +7,8 @@ extension ArchiveFile {
     /// - Parameters:
     ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
     ///     do not count is copied, and the copy takes its place.
-    ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
     ///   - limit: entries at most.
+    ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
     /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
     package static func insert(
         into path: String,
@@ -32,7 +32,7 @@ extension ArchiveFile {
             try copy.file.perform(insertion)
             guard unsafe rename(copy.path, path) == 0 else { throw notWritten }
         } catch {
-            unlink(copy.path)
+            unsafe unlink(copy.path)
             throw error
         }
     }
@@ -43,45 +43,43 @@ extension ArchiveFile {
 
     private func perform(_ insertion: EntryInsertion) throws(ArchiveError) {
         for step in insertion.steps {
-            var done = 0
-            while done < step.bytes.count {
-                let wrote = unsafe step.bytes.withUnsafeBytes { bytes in
-                    unsafe pwrite(
-                        descriptor,
-                        bytes.baseAddress?.advanced(by: done),
-                        bytes.count - done,
-                        off_t(step.offset) + done
-                    )
-                }
-                if wrote < 0, errno == EINTR { continue }
-                guard wrote > 0 else { throw Self.notWritten }
-                done += wrote
-            }
+            try write(step.bytes, at: step.offset)
             guard fsync(descriptor) == 0 else { throw Self.notWritten }
+        }
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
+        var done = 0
+        while done < bytes.count {
+            let wrote = unsafe bytes.withUnsafeBytes { bytes in
+                unsafe pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + done)
+            }
+            if wrote < 0, errno == EINTR { continue }
+            guard wrote > 0 else { throw Self.notWritten }
+            done += wrote
         }
     }
 
     /// A copy with the same mode and owner, in the same folder.
     private func copy(beside path: String) throws(ArchiveError) -> (file: ArchiveFile, path: String) {
-        var status = stat()
         let name = "\(path).new"
-        unlink(name)
+        unsafe unlink(name)
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten }
-        var left = length
-        var isDone = unsafe fstat(self.descriptor, &status) == 0 && fchmod(descriptor, status.st_mode & 0o7777) == 0
-        isDone = isDone && (fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid())
-        var from: off_t = 0
-        while isDone, left > 0 {
-            let copied = unsafe copy_file_range(self.descriptor, &from, descriptor, nil, Int(left), 0)
-            isDone = copied > 0
-            left -= Int64(max(0, copied))
+        let copy = ArchiveFile(descriptor: descriptor, length: length)
+        do throws(ArchiveError) {
+            for start in stride(from: 0, to: length, by: 1 << 20) {
+                try copy.write(try read(start..<min(length, start + 1 << 20)), at: start)
+            }
+            var status = stat()
+            guard unsafe fstat(self.descriptor, &status) == 0,
+                fchown(descriptor, status.st_uid, status.st_gid) == 0 || status.st_uid == geteuid(),
+                fchmod(descriptor, status.st_mode & 0o7777) == 0
+            else { throw Self.notWritten }
+        } catch {
+            unsafe unlink(name)
+            throw error
         }
-        guard isDone else {
-            close(descriptor)
-            unlink(name)
-            throw Self.notWritten
-        }
-        return (ArchiveFile(descriptor: descriptor, length: length), name)
+        return (copy, name)
     }
 }

@@ -3,9 +3,10 @@ import CarrelBytes
 /// How an entry gets into an archive without touching what is there: a few writes behind the archive's end, whatever its size.
 ///
 /// The archive is whole before, after and between them, so that it can be read whenever the writing stops: the first write puts a
-/// copy of the archive's end where the new end will be, and so makes room; the second fills the room with the entry and a new
-/// directory; the third, of a few bytes within one sector of the disk, makes the end point to that directory. The old directory
-/// stays behind as bytes that nobody reads (PKWARE APPNOTE 6.3.10 §4.3 allows them), and so does an entry that was replaced.
+/// copy of the archive's end where the new end will be, and so makes room; the second erases the signature of the end before it,
+/// because libzip takes two for a fault; the third fills the room with the entry and a new directory; the fourth, of a few bytes
+/// within one sector of the disk, makes the end point to that directory. The old directory stays behind as bytes that nobody
+/// reads, and so does an entry that was replaced.
 package struct EntryInsertion {
     /// Bytes to write. They must be on the disk before the next ones.
     package struct Step: Sendable {
@@ -24,6 +25,7 @@ package struct EntryInsertion {
     ///   - archive: as it is.
     ///   - name: of the entry; entries of that name are replaced.
     ///   - content: stored as it is.
+    ///   - checksum: CRC-32 of the content.
     ///   - limit: entries at most.
     /// - Throws: why the archive is refused.
     package init(
@@ -74,10 +76,13 @@ package struct EntryInsertion {
         tail.add(little: count, 2)
         tail.add(little: needsLarge ? Self.full : Int64(kept.bytes.count), 4)
         tail.add(little: needsLarge ? Self.full : start - end.prefix, 4)
+        // of the comment, which stays where the first write puts it
+        tail += end.record[20..<22]
 
         let room = [UInt8](repeating: 0, count: needsLarge ? 20 : 0)
         steps = [
             Step(offset: place, bytes: (end.locator ?? room) + end.record),
+            Step(offset: end.position, bytes: [0, 0, 0, 0]),
             Step(offset: archive.length, bytes: fill),
             Step(offset: place, bytes: tail),
         ]

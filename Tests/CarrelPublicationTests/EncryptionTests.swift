@@ -140,7 +140,9 @@ struct EncryptionTests {
         #expect(read == Int64(bytes.count) + 32)
     }
 
-    @Test(arguments: ["", "plain text", "sixteen bytes ok", "sixteen bytes ok sixteen bytes o", "sixteen bytes ok sixteen bytes .."])
+    @Test(arguments: [
+        "", "plain text", "sixteen bytes ok", "sixteen bytes ok sixteen bytes o", "sixteen bytes ok sixteen bytes ..",
+    ])
     func `that is not encrypted at all is refused`(text: String) async throws {
         for isDeflated in [false, true] {
             let resource = try resource(Array(text.utf8), isDeflated: isDeflated)

@@ -32,7 +32,8 @@ private struct KnownKeyProtection: ContentProtection {
             )
             return ProtectedAsset(asset: asset, fetcher: TransformingFetcher(fetcher, decrypting))
         } catch {
-            throw (error as? ResourceError).map { Publication.OpeningError($0) } ?? Publication.OpeningError(.forbidden, "\(error)")
+            throw (error as? ResourceError).map { Publication.OpeningError($0) }
+                ?? Publication.OpeningError(.forbidden, "\(error)")
         }
     }
 }

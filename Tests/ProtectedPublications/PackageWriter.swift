@@ -33,6 +33,7 @@ public final class PackageWriter {
     ///   - name: of the entry.
     ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode behind an initialization vector. Nil for the clear.
     ///   - pieces: the plain bytes.
+    /// - Throws: ``WriteError``, or what encrypting throws.
     public func add(_ name: String, under key: Secret?, _ pieces: some Sequence<[UInt8]>) throws {
         let start = position
         let nameBytes = Array(name.utf8)
@@ -58,7 +59,8 @@ public final class PackageWriter {
             little(10, 2) + little(0x800, 2) + little(0, 2) + little(0, 2) + little(0x21, 2) + little(Int64(checksum.value), 4)
             + size + size + little(Int64(nameBytes.count), 2)
         try put([0x50, 0x4b, 3, 4] + common + little(0, 2) + nameBytes, at: start)
-        directory += [0x50, 0x4b, 1, 2] + little(0x0314, 2) + common + little(0, 8) + little(0o100644 << 16, 4) + little(start, 4)
+        directory +=
+            [0x50, 0x4b, 1, 2] + little(0x0314, 2) + common + little(0, 8) + little(0o100644 << 16, 4) + little(start, 4)
         directory += nameBytes
         count += 1
     }

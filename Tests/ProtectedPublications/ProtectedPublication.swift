@@ -110,7 +110,8 @@ public struct ProtectedPublication: Sendable {
     public static func chapter(_ number: Int) -> [UInt8] {
         let words = (0..<40).map { "<p>Sentence \($0) of chapter \(number), and some words that come again.</p>" }.joined()
         return Array(
-            ("<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>\(number)</title></head><body>\(words)</body></html>").utf8
+            ("<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>\(number)</title></head><body>\(words)</body></html>")
+                .utf8
         )
     }
 

@@ -1,4 +1,5 @@
 import CarrelArchive
+import CarrelBytes
 import CarrelThreads
 import CarrelZlib
 

@@ -69,8 +69,7 @@ public struct AssetOpener: Sendable {
         return try await LicensedFetcher(package, license: license)
     }
 
-    private func package(_ asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher
-    {
+    private func package(_ asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher {
         let link = Link(ResourcePath(decoded: asset.name) ?? Self.unnamed, mediaType: asset.mediaType)
         let resource: any Resource
         switch asset.location {
