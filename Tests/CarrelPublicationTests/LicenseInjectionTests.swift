@@ -195,9 +195,9 @@ struct LicenseInjectionTests {
                 done += 1
             }
             let stopped = directory.write("stopped.epub", bytes)
-            // unzip reads what lies between, too; its warning is status 1
-            let result = try await runProcess([try requirePeer("unzip"), "-tqq", stopped])
-            #expect([ExitStatus.exited(0), .exited(1)].contains(result.status), "step \(number): \(result.errorText)")
+            // libzip, too, reads it as it is
+            let archive = try Archive(path: stopped, limits: ArchiveLimits(totalBytes: 1 << 20))
+            #expect(archive.entries.count == 5, "step \(number)")
         }
         try await checkByOthers(directory.file("stopped.epub"))
         // and what stopped is finished by the next
