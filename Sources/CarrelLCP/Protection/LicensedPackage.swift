@@ -29,7 +29,11 @@ enum LicensedPackage {
         guard links.count == 1, let link = links.first, fetcher is SingleResourceFetcher else { return nil }
         let isNamed = asset.mediaType?.essence == LicenseDocument.mediaType || asset.name.lowercased().hasSuffix(".lcpl")
         let resource = fetcher.get(link)
-        let head = try await resource.read(0..<64)
+        let head: [UInt8]
+        do throws(ResourceError) { head = try await resource.read(0..<64) } catch  where error.code == .forbidden {
+            // whatever it is, its server gives it to somebody else: another protection may know
+            return nil
+        }
         guard head.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
         guard try await resource.length() <= Int64(LicenseDocument.sizeLimit) else { return nil }
         let bytes = try await resource.read(upTo: LicenseDocument.sizeLimit)

@@ -1,21 +1,32 @@
+public import CarrelHTTP
 public import CarrelHTTPClient
 import Glibc
 
 /// Opens files, folders and addresses as fetchers, and finds out what they are.
 public struct AssetOpener: Sendable {
     let client: HTTPClient
+    private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
     /// Of an address without a path.
     private static let unnamed: ResourcePath = "publication"
 
-    /// - Parameter client: for addresses.
-    public init(client: HTTPClient = HTTPClient()) {
+    /// - Parameters:
+    ///   - client: for addresses.
+    ///   - headers: fields of every request to the origin of the address, such as a bearer token; redirects to another origin do
+    ///     not get them.
+    public init(
+        client: HTTPClient = HTTPClient(),
+        headers: @escaping @Sendable () async throws(ResourceError) -> HTTPFields = { () throws(ResourceError) in HTTPFields() }
+    ) {
         self.client = client
+        self.headers = headers
     }
 
     /// An asset with access to what is in it.
     struct Opened {
         let fetcher: any Fetcher
         let format: Format
+        /// Why nothing of it can be read, where its server refuses it: a protection may know how to get it all the same.
+        var refusal: ResourceError?
     }
 
     func open(_ asset: PublicationAsset, warnings: (any WarningLogger)?) async throws(Publication.OpeningError) -> Opened {
@@ -23,6 +34,9 @@ public struct AssetOpener: Sendable {
             let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
             return Opened(fetcher: fetcher, format: format)
+        } catch  where error.code == .forbidden && asset.isRemote {
+            let closed = FailingResource(Self.link(asset), error)
+            return Opened(fetcher: SingleResourceFetcher(closed), format: .unknown, refusal: error)
         } catch {
             throw Publication.OpeningError(error)
         }
@@ -43,7 +57,8 @@ public struct AssetOpener: Sendable {
     ) async throws(Publication.OpeningError) -> Format {
         let named = asset.mediaType.flatMap { Format(mediaType: $0) }
         // a password hid the content; a license that names no type leads to a package of any
-        if before.conforms(to: .zipPassword) || before.conforms(to: .lcpLicense) && named == nil {
+        let isHidden = before.conforms(to: .zipPassword) || before == .unknown
+        if isHidden || before.conforms(to: .lcpLicense) && named == nil {
             do throws(ResourceError) {
                 return try await FormatSniffer(asset, fetcher).sniff()
             } catch {
@@ -70,7 +85,7 @@ public struct AssetOpener: Sendable {
     }
 
     private func package(_ asset: PublicationAsset, _ warnings: (any WarningLogger)?) async throws(ResourceError) -> any Fetcher {
-        let link = Link(ResourcePath(decoded: asset.name) ?? Self.unnamed, mediaType: asset.mediaType)
+        let link = Self.link(asset)
         let resource: any Resource
         switch asset.location {
         case .file(let path):
@@ -79,7 +94,7 @@ public struct AssetOpener: Sendable {
             resource = try FileResource(link, path: path)
         case .remote(let url):
             // its end comes first, and of an archive its end is enough
-            resource = HTTPResource(link, url: url, client: client)
+            resource = HTTPResource(link, url: url, client: client, headers: headers)
             do throws(ResourceError) {
                 return try await ArchiveFetcher(resource, warnings: warnings)
             } catch  where error.code == .malformed {
@@ -95,5 +110,9 @@ public struct AssetOpener: Sendable {
     private static func isArchive(_ resource: any Resource) async throws(ResourceError) -> Bool {
         let head = try await resource.read(0..<4)
         return head == [0x50, 0x4b, 3, 4] || head == [0x50, 0x4b, 5, 6]
+    }
+
+    private static func link(_ asset: PublicationAsset) -> Link {
+        Link(ResourcePath(decoded: asset.name) ?? unnamed, mediaType: asset.mediaType)
     }
 }

@@ -27,6 +27,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     /// The tables, as a step of a schema.
     ///
     /// - Parameter version: where the step stands among those of the database.
+    /// - Returns: the step.
     public static func migration(version: Int) -> Migration {
         Migration(
             version: version,
