@@ -1,5 +1,5 @@
-import CarrelCommandLine
-import CarrelLCP
+public import CarrelCommandLine
+public import CarrelLCP
 import Glibc
 
 /// Readium LCP at the command line: whom to trust, and what to remember where.

@@ -43,7 +43,12 @@ enum LicensedPackage {
     /// What a package is without its protection.
     static func mediaType(_ fetcher: any Fetcher, isEPUB: Bool) async throws(ResourceError) -> MediaType? {
         if isEPUB { return Format.epub.mediaType }
-        let bytes = try await fetcher.get("manifest.json").read(upTo: 16 << 20)
+        let bytes: [UInt8]
+        do throws(ResourceError) {
+            bytes = try await fetcher.get("manifest.json").read(upTo: 16 << 20)
+        } catch  where error.code == .notFound {
+            return nil
+        }
         guard let manifest = try? Manifest(bytes.rawSpan) else { return nil }
         let profiles = manifest.metadata.conformsTo
         if profiles.contains(.audiobook) || manifest.metadata.type?.hasSuffix("schema.org/Audiobook") == true {
