@@ -113,7 +113,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library("CarrelPDF", bytes: true, ["CQPDF", "CarrelBytes", "CarrelXML", "CarrelZlib"]),
+        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -211,8 +211,9 @@ let package = Package(
             "CarrelPublicationTests",
             [
                 "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
-                "CarrelJSON", "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelTesting",
-                "CarrelThreads", "CarrelUpstream", "CarrelZlib", "ProtectedPublications",
+                "CarrelJSON",
+                "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
+                "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
             ]
         ),
         tests(
@@ -222,7 +223,7 @@ let package = Package(
                 "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
             ]
         ),
-        tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),
+        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
@@ -319,6 +320,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
+        fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),

@@ -22,13 +22,8 @@ private func collector(_ context: UnsafeMutableRawPointer?) -> XMLEventCollector
     return unsafe Unmanaged<XMLEventCollector>.fromOpaque(context).takeUnretainedValue()
 }
 
-private func text(_ characters: UnsafePointer<xmlChar>?) -> String? {
-    guard let characters = unsafe characters else { return nil }
-    return unsafe String(decodingCString: characters, as: UTF8.self)
-}
-
 private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ collector: XMLEventCollector) -> XMLName {
-    unsafe XMLName(text(local) ?? "", namespace: collector.namespace(uri))
+    unsafe XMLName(collector.name(local) ?? "", namespace: collector.name(uri))
 }
 
 private func meetDocumentType(
@@ -71,6 +66,7 @@ private func startElement(
     }
     var found: [XMLAttribute] = []
     if let attributes = unsafe attributes {
+        found.reserveCapacity(Int(attributeCount))
         // five pointers each: local name, prefix, name space, the value's first byte and the one behind its last
         for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
             guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }

@@ -33,7 +33,13 @@ public struct XMLElement: Sendable, Equatable {
     ) throws(Malformed) -> XMLElement {
         var reader = XMLReader(limits: limits, documentType: documentType)
         var tree = XMLTree()
-        tree.add(try reader.read(bytes))
+        // a piece at a time, so that the events of the whole are not in memory beside the tree
+        var at = 0
+        while at < bytes.byteCount {
+            let end = min(at + 65_536, bytes.byteCount)
+            tree.add(try reader.read(bytes.extracting(at..<end)))
+            at = end
+        }
         tree.add(try reader.finish())
         guard let root = tree.root else { throw Malformed("the XML has no element", at: bytes.byteCount) }
         return root

@@ -12,8 +12,8 @@ final class XMLEventCollector {
     private var text: [UInt8] = []
     private var depth = 0
     private var elements = 0
-    /// The URIs of name spaces by where libxml2 keeps them, each once: so that a name in the document costs no copy of its URI.
-    private var namespaces: [UInt: String] = [:]
+    /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
+    private var names: [UInt: String] = [:]
 
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
@@ -66,14 +66,14 @@ final class XMLEventCollector {
         return failure == nil
     }
 
-    /// The URI at an address of libxml2's dictionary, where it stays as long as the parser.
-    func namespace(_ uri: UnsafePointer<xmlChar>?) -> String? {
-        guard let uri = unsafe uri else { return nil }
-        let place = UInt(bitPattern: uri)
-        if let known = namespaces[place] { return known }
-        let text = unsafe String(decodingCString: uri, as: UTF8.self)
-        namespaces[place] = text
-        return text
+    /// The name or URI at an address of libxml2's dictionary, where it stays as long as the parser.
+    func name(_ text: UnsafePointer<xmlChar>?) -> String? {
+        guard let text = unsafe text else { return nil }
+        let place = UInt(bitPattern: text)
+        if let known = names[place] { return known }
+        let copy = unsafe String(decodingCString: text, as: UTF8.self)
+        names[place] = copy
+        return copy
     }
 
     func end(_ name: XMLName) {

@@ -12,6 +12,10 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter name: not percent-encoded. Nil when it leaves its container or holds a NUL.
     public init?(decoded name: some StringProtocol) {
+        if Self.isPlain(name, asAddress: false) {
+            string = String(name)
+            return
+        }
         var parts: [Substring] = []
         guard !name.utf8.contains(0) else { return nil }
         for part in Substring(name).split(separator: "/", omittingEmptySubsequences: true) {
@@ -35,6 +39,10 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
+        if base == nil, Self.isPlain(href, asAddress: true) {
+            self.init(plain: String(href))
+            return
+        }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
         let end = href.firstIndex { $0 == "?" || $0 == "#" } ?? href.endIndex
         let path = href[..<end]
@@ -55,6 +63,20 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
 
     /// The address: every character escaped that cannot stand in the path of one (RFC 3986 §3.3).
     public var href: String {
+        let isUnreserved = string.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "-")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                true
+            default: false
+            }
+        }
+        return isUnreserved ? string : escaped
+    }
+
+    private init(plain: String) { string = plain }
+
+    private var escaped: String {
         string.split(separator: "/").map(PercentEncoding.encode).joined(separator: "/")
     }
 
@@ -68,6 +90,26 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { string }
+
+    /// Whether a text is a path in normal form as it is, which most are: printable ASCII, no part that begins with a point.
+    private static func isPlain(_ text: some StringProtocol, asAddress: Bool) -> Bool {
+        var isAtStart = true
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "/"):
+                if isAtStart { return false }
+                isAtStart = true
+            case UInt8(ascii: "."):
+                if isAtStart { return false }
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: ":"):
+                if asAddress { return false }
+                isAtStart = false
+            case 0x20...0x7e: isAtStart = false
+            default: return false
+            }
+        }
+        return !isAtStart
+    }
 
     /// Whether it begins as an absolute address does: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
     static func hasScheme(_ href: some StringProtocol) -> Bool {

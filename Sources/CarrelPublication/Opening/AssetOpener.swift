@@ -57,8 +57,7 @@ public struct AssetOpener: Sendable {
     ) async throws(Publication.OpeningError) -> Format {
         let named = asset.mediaType.flatMap { Format(mediaType: $0) }
         // a password hid the content; a license that names no type leads to a package of any
-        let isHidden = before.conforms(to: .zipPassword) || before == .unknown
-        if isHidden || before.conforms(to: .lcpLicense) && named == nil {
+        if before.conforms(to: .zipPassword) || before == .unknown || before.conforms(to: .lcpLicense) && named == nil {
             do throws(ResourceError) {
                 return try await FormatSniffer(asset, fetcher).sniff()
             } catch {

@@ -49,7 +49,8 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         order.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
             let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
-            guard !name.contains("\\"), !name.hasPrefix("/"), let path = ResourcePath(decoded: name) else {
+            let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
+            guard isRelative, let path = ResourcePath(decoded: name) else {
                 warnings.add(.moderate, "an entry of the archive is left out, because its name leads out of it")
                 continue
             }

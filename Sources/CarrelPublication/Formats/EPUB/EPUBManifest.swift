@@ -72,15 +72,17 @@ struct EPUBManifest {
         if item.properties.contains("nav") { link.relations.append("contents") }
         if item.id == coverID { link.relations.append("cover") }
         link.duration = package.metadata.overlayDurations[item.id]
-        let contents = [
-            "mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg",
-            "xmp-record": "xmp",
-        ]
-        link.properties.contains = item.properties.compactMap { contents[$0] }
+        if !item.properties.isEmpty { link.properties.contains = item.properties.compactMap { Self.contents[$0] } }
         for property in references { Self.add(property, to: &link.properties.json) }
         link.properties.encryption = item.path.flatMap { encryption[$0] }
         return link
     }
+
+    /// What items of the package hold (EPUB 3.3 §D.5), in the words of the Readium manifest.
+    private static let contents = [
+        "mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg",
+        "xmp-record": "xmp",
+    ]
 
     /// Properties of the spine's references (EPUB 3.3 §D.6) in the words of the Readium manifest's EPUB profile.
     private static func add(_ property: String, to json: inout JSONObject) {

@@ -39,7 +39,8 @@ struct PackageDocument {
         let metadata = PackageMetadata(root.child("metadata") ?? XMLElement(XMLName("metadata")), at: path)
         self.metadata = metadata
         uniqueIdentifier = root["unique-identifier"].flatMap { metadata.identifier(withID: $0) } ?? metadata.firstIdentifier
-        items = (root.child("manifest")?.all("item") ?? []).compactMap { Self.item($0, path, warnings) }
+        var types: [String: MediaType] = [:]
+        items = (root.child("manifest")?.all("item") ?? []).compactMap { Self.item($0, path, &types, warnings) }
         let order = root.child("spine")
         spine = (order?.all("itemref") ?? []).compactMap { Self.reference($0, warnings) }
         progression = order?["page-progression-direction"].map { Metadata.ReadingProgression(rawValue: $0) ?? .auto }
@@ -48,17 +49,26 @@ struct PackageDocument {
         if order == nil { warnings.add(.major, "the package document has no spine") }
     }
 
-    private static func item(_ element: XMLElement, _ path: ResourcePath, _ warnings: Warnings) -> Item? {
+    // types: media types that were read before; a package has few
+    private static func item(
+        _ element: XMLElement,
+        _ path: ResourcePath,
+        _ types: inout [String: MediaType],
+        _ warnings: Warnings
+    ) -> Item? {
         guard let id = element["id"], let href = element["href"], !href.isEmpty else {
             warnings.add(.minor, "an item of the package's manifest without an id or an address is left out")
             return nil
         }
         let target = ResourcePath(href: href, relativeTo: path)
+        let type = element["media-type"]
+        let mediaType = type.flatMap { types[$0] ?? MediaType($0) }
+        if let type { types[type] = mediaType }
         return Item(
             id: id,
             path: target,
             href: target?.href ?? href,
-            mediaType: element["media-type"].flatMap { MediaType($0) },
+            mediaType: mediaType,
             properties: Self.words(element["properties"]),
             fallback: element["fallback"],
             mediaOverlay: element["media-overlay"]
