@@ -138,6 +138,13 @@ let package = Package(
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
+        library(
+            "CarrelLCP",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelStore",
+                "CarrelThreads", "CarrelXML",
+            ]
+        ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
         library(
             "CarrelUpstream",
@@ -181,7 +188,7 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelPostgres", "CarrelPublication",
+                "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream",
             ]
@@ -207,6 +214,13 @@ let package = Package(
                 "CarrelJSON",
                 "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
                 "CarrelTesting", "CarrelThreads", "CarrelXML", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
+            ]
+        ),
+        tests(
+            "CarrelLCPTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelLCP",
+                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
             ]
         ),
         tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
