@@ -167,8 +167,8 @@ let package = Package(
             "CarrelReader",
             bytes: true,
             [
-                "CarrelBytes", "CarrelHTTP", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream",
+                "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
+                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWeb",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -233,6 +233,13 @@ let package = Package(
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
                 "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ]
+        ),
+        tests(
+            "WebReaderTests",
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
+                "CarrelTesting", "CarrelThreads",
             ]
         ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),

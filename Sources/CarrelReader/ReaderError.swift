@@ -15,6 +15,10 @@ public struct ReaderError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let unavailable = Code(description: "reader.unavailable")
         /// What the app keeps cannot be read or written.
         public static let store = Code(description: "reader.store")
+        /// Nothing can be served at that port.
+        public static let server = Code(description: "reader.server")
+        /// The publication is restricted: nobody may read it here.
+        public static let restricted = Code(description: "reader.restricted")
     }
 
     public let code: Code

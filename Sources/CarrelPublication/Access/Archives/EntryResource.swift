@@ -1,7 +1,7 @@
 import CarrelBytes
 
 /// An entry of an archive that needs no password.
-final class EntryResource: Resource {
+final class EntryResource: PackedResource {
     let link: Link
     private let entry: ArchiveFetcher.Entry
     private let archive: any Resource
@@ -23,6 +23,12 @@ final class EntryResource: Resource {
 
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
         try await resource().read(range, into: &buffer)
+    }
+
+    func deflated() async throws(ResourceError) -> DeflatedContent? {
+        guard entry.method == 8, !entry.isEncrypted else { return nil }
+        let packed = SliceResource(link, of: archive, try await Self.place(of: entry, link, archive))
+        return DeflatedContent(packed: packed, checksum: entry.crc, length: entry.size)
     }
 
     private func resource() async throws(ResourceError) -> any Resource {
