@@ -66,9 +66,8 @@ final class ServedResource: Sendable {
         var response = HTTPResponse.serving(
             Representation(length: length, contentType: mediaType, etag: EntityTag(tag + "-gzip").description) { [self] _ in
                 .stream(length: Int(length)) { [self] writer in
-                    try await withExtendedLifetime(self) {
-                        try await member.write(pieceSize: Self.pieceSize) { piece in try await writer.write(piece) }
-                    }
+                    try await member.write(pieceSize: Self.pieceSize) { piece in try await writer.write(piece) }
+                    withExtendedLifetime(self) {}
                 }
             },
             for: request,

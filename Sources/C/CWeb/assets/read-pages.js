@@ -19,6 +19,8 @@ export class PagesView {
     /** @type {MessagePort|null} */
     this.port = null;
     this.start = null;
+    this.strayed = '';
+    this.strays = 0;
     addEventListener('message', (event) => this.hello(event));
     addEventListener('resize', () => this.fit());
   }
@@ -35,7 +37,16 @@ export class PagesView {
     frame.setAttribute('referrerpolicy', 'no-referrer');
     frame.src = new URL(this.base + href.replace(/^\/+/, '').replace(/#.*$/, ''), location.origin).href;
     this.frame = frame;
-    this.expected = frame.src;
+    let loads = 0;
+    // a document that went elsewhere by itself is sent back, unless it does nothing else
+    frame.addEventListener('load', () => {
+      if (++loads < 2 || frame !== this.frame) return;
+      this.strays = href === this.strayed ? this.strays + 1 : 1;
+      this.strayed = href;
+      this.port?.close();
+      this.port = null;
+      if (this.strays <= 3) this.heard.strayed({});
+    });
     this.holder.append(frame);
   }
 
@@ -46,14 +57,10 @@ export class PagesView {
     this.frame = null;
   }
 
-  /** A document has come that wants a port: once for each that we opened; one that went elsewhere by itself is sent back. */
+  /** A document has come that wants a port: once for each that we opened. */
   hello(event) {
     if (!this.frame || event.source !== this.frame.contentWindow || event.origin !== 'null' || event.data?.type !== 'hello') return;
-    if (!this.start) {
-      this.port?.close();
-      this.port = null;
-      return this.heard.strayed?.({});
-    }
+    if (!this.start) return;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
     port1.onmessage = (message) => this.receive(message.data);
