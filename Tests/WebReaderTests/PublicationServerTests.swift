@@ -233,8 +233,6 @@ struct PublicationServerTests {
             let token = try #require(addresses.publication.split(separator: "/").last)
             let other = try #require(addresses.protection.split(separator: "/").last)
             #expect(token.utf8.count == 43 && other.utf8.count == 43 && token != other)
-            let origin = addresses.publication.prefix { $0 != "/" } + addresses.publication.dropFirst(5).prefix { _ in true }
-            _ = origin
             let host = "http://" + (addresses.publication.split(separator: "/")[1])
             let guesses = [
                 "/publication/\(other)/manifest.json", "/publication/\(token.dropLast())/manifest.json",
@@ -245,7 +243,8 @@ struct PublicationServerTests {
             ]
             for guess in guesses { #expect(try await send(.get, host + guess).status == .notFound, "\(guess)") }
             for path in ["..%2f..%2fetc/passwd", "%2e%2e/%2e%2e/etc/passwd", "EPUB/..%2f..%2fx", "EPUB/%00"] {
-                #expect([.badRequest, .notFound].contains(try await send(.get, addresses.publication + path).status), "\(path)")
+                let status = try await send(.get, addresses.publication + path).status
+                #expect(status == .badRequest || status == .notFound, "\(path)")
             }
             for foreign in ["evil.example", "evil.example:80", "10.0.0.1"] {
                 let answer = try await send(.get, addresses.publication + "manifest.json", ["Host": foreign])
@@ -263,8 +262,10 @@ struct PublicationServerTests {
                     let command = prefix + [curl, "-sS", "-o", "/dev/null", "-w", "%{http_code}", url]
                     return String(decoding: try await runProcess(command).output, as: UTF8.self)
                 }
-                #expect(try await status([]) == "200")
-                #expect(try await status([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]) == "403")
+                let (own, other) = (
+                    try await status([]), try await status([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"])
+                )
+                #expect(own == "200" && other == "403")
             }
         }
     }

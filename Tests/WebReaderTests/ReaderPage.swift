@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication

@@ -67,11 +67,13 @@ export class Book {
 
   /** The heading under which a place of the reading order stands. @param {number} index */
   headingOf(index) {
-    let heading = '';
+    let heading = '', from = -1;
     for (const { link } of this.contents) {
       const at = this.indexOf(link.href);
-      if (at > index) break;
-      if (at >= 0) heading = link.title ?? heading;
+      // the first heading of a resource is its own, those after it are of its parts
+      if (at < 0 || at > index || at === from) continue;
+      heading = link.title ?? heading;
+      from = at;
     }
     return heading || this.order[index]?.title || '';
   }

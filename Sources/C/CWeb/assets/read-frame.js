@@ -133,6 +133,7 @@
     rules.push(`
       :root:root { background: ${look.paper} !important; color: ${look.ink}; margin: 0 !important; box-sizing: border-box !important; -webkit-text-size-adjust: 100%;
         min-width: 0 !important; max-width: none !important; width: auto !important; }
+      :where(html) { line-height: 1.5; font-family: "Iowan Old Style", Palatino, "Palatino Linotype", P052, "Noto Serif", Georgia, serif; }
       body { background: transparent; overflow-wrap: break-word; }
       a:link, a:visited { color: ${look.link}; }
       img, svg, video, object, canvas { max-width: 100% !important; max-height: calc(100vh - ${2 * pad}px) !important; object-fit: contain; box-sizing: border-box; break-inside: avoid; }
