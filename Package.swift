@@ -180,7 +180,7 @@ let package = Package(
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres", "CarrelPublication",
-                "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
+                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream",
             ]
         ),

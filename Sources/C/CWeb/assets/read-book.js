@@ -27,6 +27,7 @@ export class Book {
     this.documents = answer.documents;
     this.protection = answer.protection;
     this.rights = answer.rights;
+    this.isCounted = answer.protectedBy !== null;
     const title = answer.manifest.metadata.title;
     this.title = typeof title === 'string' ? title : Object.values(title)[0];
     const author = [answer.manifest.metadata.author ?? []].flat().map((one) => {

@@ -20,7 +20,7 @@ export class Look {
     this.changed = changed;
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.apply());
-    addEventListener('resize', () => { if (this.columns() !== this.lastColumns) this.apply(); });
+    addEventListener('resize', () => { if (this.columns() !== this.lastColumns || this.margin() !== this.lastMargin) this.apply(); });
     const form = /** @type {HTMLFormElement} */ (byId('look-form'));
     form.addEventListener('change', () => {
       const data = new FormData(form);
@@ -46,12 +46,14 @@ export class Look {
 
   columns() { return byId('stage').clientWidth >= 1100 ? 2 : 1; }
 
+  margin() { return innerWidth < 600 ? 20 : 40; }
+
   /** What a document is told. */
   get values() {
     const theme = this.theme === 'auto' ? (this.dark.matches ? 'dark' : 'light') : this.theme;
     this.lastColumns = this.columns();
-    const margin = innerWidth < 600 ? 20 : 40;
-    return { mode: this.mode, size: this.size, spacing: this.spacing, theme, ...themes[theme], columns: this.lastColumns, margin };
+    this.lastMargin = this.margin();
+    return { mode: this.mode, size: this.size, spacing: this.spacing, theme, ...themes[theme], columns: this.lastColumns, margin: this.lastMargin };
   }
 
   apply(isChange = true) {

@@ -34,8 +34,10 @@ export class MediaView {
   }
 
   paper(path, heading, to) {
-    const page = /^page=\d+$/.test(to.fragment ?? '') ? `#${to.fragment}` : '';
-    return make('iframe', { id: 'page', class: 'paper', title: heading, src: this.book.documents + path + page });
+    const page = /^page=\d+$/.test(to.fragment ?? '') ? [to.fragment] : [];
+    // the viewer's own buttons count nothing
+    if (this.book.isCounted) page.push('toolbar=0');
+    return make('iframe', { id: 'page', class: 'paper', title: heading, src: `${this.book.documents}${path}#${page.join('&')}` });
   }
 
   picture(source, heading) {
@@ -43,7 +45,7 @@ export class MediaView {
   }
 
   sound(source, heading, to) {
-    const audio = make('audio', { id: 'sound', controls: true, preload: 'metadata', src: source });
+    const audio = make('audio', { id: 'sound', controls: true, controlslist: 'nodownload', preload: 'metadata', src: source });
     const time = Number(/^t=([\d.]+)$/.exec(to.fragment ?? '')?.[1] ?? 0);
     audio.addEventListener('loadedmetadata', () => { audio.currentTime = to.end ? Math.max(0, audio.duration - 5) : time; }, { once: true });
     let told = -10;

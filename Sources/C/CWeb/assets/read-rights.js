@@ -1,7 +1,5 @@
 // Copying and printing go through the rights of the publication: the server counts, and a request that is sent twice counts once.
 
-import { byId } from './dom.js';
-
 /** @param {string} base @param {string} right @param {any} values */
 async function consume(base, right, values) {
   const response = await fetch(`${base}rights/${right}`, {
@@ -38,6 +36,5 @@ export async function print(book, pageCount, say) {
   }
   document.documentElement.classList.add('may-print');
   addEventListener('afterprint', () => document.documentElement.classList.remove('may-print'), { once: true });
-  byId('page').focus();
   window.print();
 }
