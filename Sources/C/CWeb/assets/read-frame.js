@@ -119,6 +119,8 @@
   let page = 0;
   let pages = 1;
   let isFixed = false;
+  /** Where we scrolled to ourselves: that is no new place. */
+  let told = -1;
   /** @type {HTMLElement|null} */
   let filler = null;
 
@@ -212,6 +214,7 @@
     if (!found) show(0);
     else if (paged()) show(pageOf(found));
     else { scroller().scrollTo({ top: found.top + scroller().scrollTop - look.margin, behavior: 'instant' }); page = pageOf(found); }
+    told = scroller().scrollTop;
     report();
   }
 
@@ -261,6 +264,7 @@
   /** Takes what is seen now for the place. */
   function settle() {
     if (!paged()) page = Math.floor(scroller().scrollTop / step());
+    told = scroller().scrollTop;
     anchor = firstSeen();
     report();
   }
@@ -388,6 +392,7 @@
     scrolled = setTimeout(() => {
       // the focus, or a search of the browser's own, went to another page
       if (paged()) { const seen = Math.round(Math.abs(scroller().scrollLeft) / step()); if (seen === page) return; show(seen); }
+      else if (Math.abs(scroller().scrollTop - told) < 2) return;
       if (!isFixed) settle();
     }, 100);
   });
