@@ -131,7 +131,7 @@ struct MediaTests {
                 while !isShown, ContinuousClock.now < deadline {
                     isShown = try await browser.inFrame("#page") {
                         try await browser.script(
-                            "return document.contentType === 'application/pdf' && document.querySelector('embed, pdf-viewer') !== null"
+                            "return document.contentType === 'application/pdf'"
                         ).bool == true
                     }
                     try await Task.sleep(for: .milliseconds(100))

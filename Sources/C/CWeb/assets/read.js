@@ -107,10 +107,8 @@ function open(at, to = {}, besides = '') {
   byId('back').hidden = !aside;
   byId('earlier').toggleAttribute('disabled', index === 0 && kind !== 'document');
   byId('later').toggleAttribute('disabled', index === book.order.length - 1 && kind !== 'document');
-  for (const item of byId('contents-list').querySelectorAll('[data-index]')) {
-    if (Number(item.getAttribute('data-index')) === index) item.setAttribute('aria-current', 'true');
-    else item.removeAttribute('aria-current');
-  }
+  byId('contents-list').querySelector('[aria-current]')?.removeAttribute('aria-current');
+  byId('contents-list').querySelector(`[data-index="${index}"]`)?.setAttribute('aria-current', 'true');
   if (kind === 'document') {
     media.close();
     pages.open(current(), heading || book.title, {
