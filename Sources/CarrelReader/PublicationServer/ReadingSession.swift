@@ -42,6 +42,7 @@ final class ReadingSession: Sendable {
     ///   - request: what is asked.
     ///   - text: the token in its path.
     ///   - token: the right one.
+    /// - Throws: ``HTTPError``.
     func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
         try admit(request)
         guard token.matches(text) else { throw HTTPError(.notFound, "http.notFound", "there is nothing at this path") }

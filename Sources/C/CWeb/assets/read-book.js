@@ -48,7 +48,7 @@ export class Book {
     };
     walk(answer.manifest.toc ?? [], 0);
     if (!this.contents.length) {
-      this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? `Part ${index + 1}` }, depth: 0 }));
+      this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `Part ${index + 1}`) }, depth: 0 }));
     }
     this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
       .find((link) => [/** @type {any} */ (link).rel ?? []].flat().includes('cover'));
