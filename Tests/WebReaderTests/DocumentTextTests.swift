@@ -169,20 +169,15 @@ struct ReadingRecordTests {
         publication.close()
     }
 
-    @Test func `has a limit`() {
+    @Test func `has a limit`() throws {
+        func annotation(_ id: String) throws -> ReaderAnnotation {
+            let target: JSON = ["source": "a", "selector": ["type": "TextQuoteSelector", "exact": "x"]]
+            return try #require(ReaderAnnotation(["id": .string(id), "type": "Annotation", "target": target]))
+        }
         var record = ReadingRecord()
-        let one = ReaderAnnotation([
-            "id": "urn:a", "type": "Annotation",
-            "target": ["source": "a", "selector": ["type": "TextQuoteSelector", "exact": "x"]],
-        ])
-        guard let one else { return #expect(Bool(false)) }
-        record.annotations = Array(repeating: one, count: ReadingRecord.annotationLimit)
-        #expect(record.put(one))
-        let other = ReaderAnnotation([
-            "id": "urn:b", "type": "Annotation",
-            "target": ["source": "a", "selector": ["type": "TextQuoteSelector", "exact": "x"]],
-        ])
-        guard let other else { return #expect(Bool(false)) }
-        #expect(!record.put(other))
+        record.annotations = Array(repeating: try annotation("urn:a"), count: ReadingRecord.annotationLimit)
+        let isReplaced = record.put(try annotation("urn:a"))
+        let isAdded = record.put(try annotation("urn:b"))
+        #expect(isReplaced && !isAdded)
     }
 }
