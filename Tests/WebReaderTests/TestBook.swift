@@ -89,12 +89,25 @@ struct TestBook {
         _ onCreatePublication: Publication.Builder.Transform? = nil
     ) async throws -> Publication {
         let path = isPacked ? try await zip() : try await write()
+        let directory = directory
         return try await Streamer(onAskCredentials: nil)
             .open(
                 asset: PublicationAsset(path: path),
                 allowUserInteraction: false,
-                onCreatePublication: onCreatePublication
+                onCreatePublication: { builder in
+                    // the files stay as long as the publication does
+                    builder.services.set(Files.self) { _ in Files(directory) }
+                    onCreatePublication?(&builder)
+                }
             )
+    }
+
+    private final class Files: PublicationService {
+        private let directory: TemporaryDirectory
+
+        init(_ directory: TemporaryDirectory) {
+            self.directory = directory
+        }
     }
 
     private static func page(_ title: String, _ head: String, _ body: String) -> String {
