@@ -78,6 +78,21 @@ struct MediaTests {
         }
     }
 
+    @Test func `documents in their own fonts, obscured ones too`() async throws {
+        let path = try Fixtures.path("readium/lcp/wasteland-otf-obf.epub")
+        try await withBrowser { browser in
+            let publication = try await Streamer(onAskCredentials: nil)
+                .open(asset: PublicationAsset(path: path), allowUserInteraction: false)
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                try await page.waitInDocument(until: "[...document.fonts].some((font) => font.status === 'loaded')")
+                let failed = try await page.inDocument(
+                    "return [...document.fonts].filter((font) => font.status === 'error').length"
+                )
+                #expect(failed == 0)
+            }
+        }
+    }
+
     @Test func `sound, and goes on where it stopped`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         let file = directory.file("tone.mp3")
