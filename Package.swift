@@ -82,6 +82,7 @@ let package = Package(
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
         system("CZip", pkgConfig: "libzip", apt: "libzip-dev"),
+        system("CQPDF", pkgConfig: "libqpdf", apt: "libqpdf-dev"),
         system("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -112,6 +113,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
+        library("CarrelPDF", bytes: true, ["CQPDF", "CarrelBytes", "CarrelXML", "CarrelZlib"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -132,7 +134,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelJSON",
+                "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
@@ -196,10 +198,11 @@ let package = Package(
             "CarrelPublicationTests",
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON",
-                "CarrelPublication",
+                "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
                 "CarrelTesting", "CarrelThreads", "CarrelZlib",
             ]
         ),
+        tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),

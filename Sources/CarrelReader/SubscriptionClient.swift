@@ -65,6 +65,10 @@ public actor SubscriptionClient {
         return EditionAccess.basic(token, password)
     }
 
+    /// The `Authorization` field with which a Carrel server gives editions to who is signed in: the token as a bearer token
+    /// (RFC 6750). It goes to that server and nowhere else.
+    public var bearerAuthorization: String? { stored.token.map { "Bearer \($0)" } }
+
     /// Whether the account may read a product, by the provider's last answer.
     public func claims(_ product: String) -> Bool {
         stored.token != nil && stored.state?.allows(product) == true

@@ -27,7 +27,7 @@ struct AccountSignInLink: Command {
 
     func run(_ console: Console) async throws {
         let body: JSON = ["account": .string(link.account)]
-        link.print(try await HomeClient(link.options).call(.post, "/admin/v1/sign-in-links", body), console)
+        try link.print(try await HomeClient(link.options).call(.post, "/admin/v1/sign-in-links", body), console)
     }
 }
 
@@ -47,7 +47,7 @@ struct AccountResetLink: Command {
     func run(_ console: Console) async throws {
         let client = try await HomeClient(link.options)
         let path = try await client.accountPath(link.account) + "/reset-links"
-        link.print(try await client.call(.post, path), console)
+        try link.print(try await client.call(.post, path), console)
     }
 }
 

@@ -10,8 +10,7 @@ struct AdminCommand: Command {
 }
 
 struct AdminSetupLink: Command {
-    var options = HomeOptions()
-    var url = "http://127.0.0.1:8080"
+    var base = LinkBase()
 
     static let name = "setup-link"
     static let abstract = "Make a link that makes whoever opens it an owner."
@@ -19,15 +18,14 @@ struct AdminSetupLink: Command {
         The link works once, within an hour: it asks for a name and a password, and signs in at the administrator's page. \
         A server without an owner prints one when it starts.
         """
-    static let parameters: [Parameter<Self>] =
-        [.option(\.url, "--url", value: "url", help: "Where browsers reach the server.")] + Parameter.group(\.options)
+    static let parameters: [Parameter<Self>] = Parameter.group(\.base)
 
-    var output: OutputOptions { options.output }
+    var output: OutputOptions { base.options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/setup-links", [:])
-        let address = (url.hasSuffix("/") ? String(url.dropLast()) : url) + (answer["path"]?.string ?? "")
-        if options.json {
+        let answer = try await HomeClient(base.options).call(.post, "/admin/v1/setup-links", [:])
+        let address = try base.address(of: answer["path"]?.string ?? "", console)
+        if base.options.json {
             return console.print(["url": .string(address), "expiresIn": answer["expiresIn"] ?? .null])
         }
         console.print(address)

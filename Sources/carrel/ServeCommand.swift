@@ -76,7 +76,10 @@ struct ServeCommand: Command {
             metrics: service.metrics
         )
         let bound = try server.start()
-        if let address = bound.first { console.print("listening on \(address)") }
+        if let address = bound.first {
+            lock.note("\(address)")
+            console.print("listening on \(address)")
+        }
         announce(settings, home, connections: configuration.maximumConnections, console)
         await offerSetup(service, at: settings.publicURL ?? bound.first.map { "\($0)" }, console)
         await stop.wait()

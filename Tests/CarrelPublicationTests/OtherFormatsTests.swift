@@ -68,6 +68,51 @@ struct OtherFormatsTests {
         #expect(publication.format.mediaType.description == "audio/mpeg")
     }
 
+    @Test(arguments: ["m4b", "m4a", "zip"])
+    func `of a tagged MP4 file have its chapters, its length and its picture`(fileExtension: String) async throws {
+        let (ffmpeg, zip) = (try requirePeer("ffmpeg"), try requirePeer("zip"))
+        directory.write(
+            "tags",
+            """
+            ;FFMETADATA1
+            title=The Sea
+            artist=A. Author
+            composer=N. Narrator
+            [CHAPTER]
+            TIMEBASE=1/1000
+            START=0
+            END=1500
+            title=Morning
+            [CHAPTER]
+            TIMEBASE=1/1000
+            START=1500
+            END=3000
+            title=Evening
+            """
+        )
+        try await checkProcess([
+            ffmpeg, "-v", "error", "-f", "lavfi", "-i", "color=red:s=16x16:d=1", "-frames:v", "1", directory.file("c.png"),
+        ])
+        try await checkProcess([
+            ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=d=3", "-i", directory.file("c.png"), "-i", directory.file("tags"),
+            "-map", "0:a", "-map", "1:v", "-map_metadata", "2", "-c:a", "aac", "-c:v", "copy", "-disposition:v", "attached_pic",
+            "-f", "mp4", directory.file("sound.m4a"),
+        ])
+        if fileExtension == "zip" {
+            try await checkProcess([zip, "-q", "-0", "sound.zip", "sound.m4a"], directory: directory.path)
+        } else if fileExtension != "m4a" {
+            try await checkProcess(["mv", directory.file("sound.m4a"), directory.file("sound.\(fileExtension)")])
+        }
+        let publication = try await open(directory.file("sound.\(fileExtension)"))
+        #expect(publication.metadata.title == "The Sea")
+        #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
+        #expect(publication.metadata.narrators.map(\.name) == ["N. Narrator"])
+        #expect(publication.tableOfContents.map(\.title) == ["Morning", "Evening"])
+        #expect(publication.tableOfContents[1].href.hasSuffix("#t=1.5"))
+        #expect(abs(try #require(publication.readingOrder[0].duration) - 3) < 0.1)
+        #expect(try await publication.cover()?.bytes == directory.read("c.png"))
+    }
+
     @Test func `in a Readium package are as its manifest says`() async throws {
         let publication = try await open(try Fixtures.path("readium/webpub/basic.webpub"))
         #expect(!publication.readingOrder.isEmpty)

@@ -12,11 +12,20 @@ public protocol Fetcher: AnyObject, Sendable {
     /// - Returns: a resource that the caller closes.
     func get(_ link: Link) -> any Resource
 
+    /// How many bytes a resource takes in its container, packed and encrypted as it lies there, where that is known without asking:
+    /// from an archive's directory, or of a file.
+    ///
+    /// - Parameter link: as for `get(_:)`.
+    /// - Returns: nil where nobody knows, as of a server.
+    func storedLength(of link: Link) -> LengthHint?
+
     /// Lets go of files and connections. Reads in flight finish or fail with `resource.unavailable`.
     func close()
 }
 
 extension Fetcher {
+    public func storedLength(of link: Link) -> LengthHint? { nil }
+
     public func close() {}
 
     /// The resource at an address relative to the container.

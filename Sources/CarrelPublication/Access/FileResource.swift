@@ -8,7 +8,8 @@ import Glibc
 @safe
 public final class FileResource: Resource {
     public let link: Link
-    private let descriptor: Int32
+    /// Stays open for as long as the resource lives.
+    let descriptor: Int32
     private let byteCount: Int64
 
     private static let threads = BlockingThreads(name: "carrel-files", count: 4)
@@ -29,6 +30,16 @@ public final class FileResource: Resource {
         self.link = link
         self.descriptor = descriptor
         byteCount = Int64(status.st_size)
+    }
+
+    /// - Parameters:
+    ///   - link: of the resource.
+    ///   - descriptor: of a regular file, open for reading; closed with the resource.
+    ///   - byteCount: its size.
+    init(_ link: Link, descriptor: Int32, byteCount: Int64) {
+        self.link = link
+        self.descriptor = descriptor
+        self.byteCount = byteCount
     }
 
     deinit {

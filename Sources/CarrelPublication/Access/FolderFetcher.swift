@@ -53,6 +53,14 @@ public final class FolderFetcher: Fetcher {
         }
     }
 
+    public func storedLength(of link: Link) -> LengthHint? {
+        var status = stat()
+        guard let path = ResourcePath(href: link.href), unsafe lstat("\(root)/\(path)", &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return LengthHint(Int64(status.st_size))
+    }
+
     private enum Kind { case file, folder, other }
 
     private static func kind(of path: String) -> Kind {

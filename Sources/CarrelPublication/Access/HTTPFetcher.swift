@@ -37,8 +37,11 @@ public final class HTTPFetcher: Fetcher {
         return HTTPResource(link, url: url, client: client, headers: headers)
     }
 
-    /// An address with its scheme and authority, without a path.
-    private static func origin(of url: String) -> Substring {
+    /// The scheme and authority of an address, as they are spelled, without a path. What is spelled otherwise is another origin.
+    ///
+    /// - Parameter url: absolute.
+    /// - Returns: such as `https://books.example`.
+    public static func origin(of url: String) -> Substring {
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url[...] }
         let authority = url.index(colon, offsetBy: 3)
         return url[..<(url[authority...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex)]

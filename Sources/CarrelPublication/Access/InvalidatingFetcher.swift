@@ -37,6 +37,8 @@ public final class InvalidatingFetcher: Fetcher {
 
     public func get(_ link: Link) -> any Resource { current.get(link) }
 
+    public func storedLength(of link: Link) -> LengthHint? { current.storedLength(of: link) }
+
     public func close() { current.close() }
 
     private var current: any Fetcher { child.withLock { $0 } }

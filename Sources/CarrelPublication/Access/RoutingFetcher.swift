@@ -32,6 +32,10 @@ public final class RoutingFetcher: Fetcher {
         routes.first { $0.accepts(link) }?.fetcher.get(link) ?? FailingResource.notFound(link)
     }
 
+    public func storedLength(of link: Link) -> LengthHint? {
+        routes.first { $0.accepts(link) }?.fetcher.storedLength(of: link)
+    }
+
     public func close() {
         for route in routes { route.fetcher.close() }
     }

@@ -20,5 +20,7 @@ public final class TransformingFetcher: Fetcher {
         transformers.reduce(fetcher.get(link)) { $1($0) }
     }
 
+    public func storedLength(of link: Link) -> LengthHint? { fetcher.storedLength(of: link) }
+
     public func close() { fetcher.close() }
 }

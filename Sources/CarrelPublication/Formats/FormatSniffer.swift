@@ -167,7 +167,7 @@ struct FormatSniffer {
         return text.contains("http://opds-spec.org/auth/") ? .opdsAuthentication : nil
     }
 
-    private static func magic(_ head: [UInt8]) -> Format? {
+    static func magic(_ head: [UInt8]) -> Format? {
         func starts(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
         // readers look for its header in the first 1024 bytes (ISO 32000-1 Annex H.3)
         if head.prefix(1024).indices.contains(where: { starts("%PDF-", at: $0) }) { return .pdf }

@@ -14,6 +14,9 @@ public struct Properties: Sendable, Equatable {
         set { json["encrypted"] = newValue?.json }
     }
 
+    /// How the resource is laid out, where that differs from its publication.
+    public var layout: Metadata.Layout? { json["layout"]?.string.flatMap(Metadata.Layout.init) }
+
     /// Where the page stands in a spread: `left`, `right` or `center`.
     public var page: String? { json["page"]?.string }
 

@@ -22,6 +22,9 @@ public struct PublicationAsset: Sendable, Equatable {
         self.mediaType = mediaType
     }
 
+    /// Whether a server has it.
+    var isRemote: Bool { if case .remote = location { true } else { false } }
+
     /// The last part of the path or address, decoded where it can be.
     public var name: String {
         let path =

@@ -6,9 +6,13 @@ extension Streamer {
     /// - Parameter client: for what manifests link to.
     /// - Returns: parsers, of which at most one takes an asset.
     static func defaultParsers(_ client: HTTPClient) -> [any PublicationParser] {
-        [EPUBParser(), ReadiumParser(client: client), ComicParser(), AudiobookParser(), W3CParser(client: client)]
+        [
+            EPUBParser(), ReadiumParser(client: client), PDFParser(), ComicParser(), AudiobookParser(), W3CParser(client: client),
+        ]
     }
 
     /// Protections that belong to a format, and at the end what nobody else opened.
-    static let formatProtections: [any ContentProtection] = [ZIPPasswordProtection(), ForeignProtection()]
+    static let formatProtections: [any ContentProtection] = [
+        ZIPPasswordProtection(), PDFPasswordProtection(), ForeignProtection(),
+    ]
 }

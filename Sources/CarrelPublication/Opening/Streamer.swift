@@ -64,6 +64,7 @@ public final class Streamer: Sendable {
                 )
                 if unlocked != nil { break }
             }
+            if unlocked == nil, let refusal = opened.refusal { throw Publication.OpeningError(refusal) }
             if let unlocked {
                 (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
                 format = try await opener.format(of: asset, fetcher: fetcher, before: format)

@@ -24,7 +24,11 @@ extension Publication {
     public struct ServicesBuilder: Sendable {
         private var entries: [(kind: ObjectIdentifier, make: PublicationServiceFactory)] = []
 
-        public init() {}
+        /// Positions and a cover, where the publication has them.
+        public init() {
+            set((any PositionsService).self) { CountedPositions($0) }
+            set((any CoverService).self) { FoundCover($0) }
+        }
 
         /// Puts a service in the place of the one of its kind, or removes that.
         ///

@@ -17,6 +17,13 @@ package final class FileLock: Sendable {
         }
     }
 
+    /// Leaves word in the file for other processes, as of where the holder listens. Nothing happens where it cannot be written.
+    package func note(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
     deinit {
         close(descriptor)
     }

@@ -36,7 +36,8 @@ public enum Fixtures {
         public var description: String { "\(path) is not there" }
     }
 
-    static func bytes(at path: String) -> [UInt8]? {
+    /// The bytes of a file, or nil when there is none.
+    public static func bytes(at path: String) -> [UInt8]? {
         guard let stream = unsafe fopen(path, "rbe") else { return nil }
         defer { unsafe fclose(stream) }
         var bytes: [UInt8] = []

@@ -9,4 +9,14 @@
 /// cannot tell.
 ptrdiff_t clinux_read_cached(int descriptor, void *_Nonnull bytes, size_t count, int64_t offset);
 
+/// Makes a file of mode 0600 on the disk of a folder that has no name and can never get one, open for reading and writing.
+/// Returns -1 with errno EOPNOTSUPP where a file system cannot.
+int clinux_unnamed_file(const char *_Nonnull folder);
+
+/// Makes a file in memory that can be sealed.
+int clinux_sealable_file(void);
+
+/// Forbids for good to change a file of `clinux_sealable_file`. Returns 0, or -1 with errno.
+int clinux_seal(int descriptor);
+
 #endif

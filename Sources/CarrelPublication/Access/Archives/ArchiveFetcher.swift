@@ -82,6 +82,10 @@ public final class ArchiveFetcher: Fetcher {
         return EntryResource(link, entry, of: archive)
     }
 
+    public func storedLength(of link: Link) -> LengthHint? {
+        ResourcePath(href: link.href).flatMap { entries[$0] }.map { LengthHint($0.packedSize) }
+    }
+
     public func close() { archive.close() }
 
     /// The entry at a path.

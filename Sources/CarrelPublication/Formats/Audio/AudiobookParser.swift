@@ -1,11 +1,7 @@
 import CarrelAudio
-import CarrelBytes
 
 /// Opens archives of audio files (ZAB) and single audio files.
 struct AudiobookParser: PublicationParser {
-    /// Bytes of a tag with its cover at most.
-    private static let tagLimit = 24 << 20
-
     func parse(
         _ asset: PublicationAsset,
         format: Format,
@@ -23,12 +19,15 @@ struct AudiobookParser: PublicationParser {
             var metadata = Metadata(title: ContainerTitle.of(tracks, in: asset))
             metadata.conformsTo = [.audiobook]
             metadata.type = "http://schema.org/Audiobook"
-            let tags = try await Self.tags(of: fetcher.get(Link(first)))
+            let sound = try await AudioTagsReader.describe(fetcher.get(Link(first)))
+            let tags = sound.tags
             if tracks.count == 1 || tags.album != nil { Self.add(tags, isAlbum: tracks.count > 1, to: &metadata) }
             let order = tracks.map { path in
                 Link(path, mediaType: format.conforms(to: .audio) ? format.mediaType : Self.type(path))
             }
             var manifest = Manifest(metadata: metadata, readingOrder: order)
+            manifest.readingOrder[0].duration = sound.duration
+            if tracks.count == 1 { manifest.metadata.duration = sound.duration }
             manifest.resources = paths.filter { path in !tracks.contains(path) }.map { Link($0, mediaType: Self.type($0)) }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
@@ -47,14 +46,6 @@ struct AudiobookParser: PublicationParser {
 
     private static func type(_ path: ResourcePath) -> MediaType? {
         path.fileExtension.flatMap { Format(fileExtension: $0)?.mediaType }
-    }
-
-    /// The tag at the beginning of a file; nothing where there is none that is understood.
-    private static func tags(of resource: any Resource) async throws(ResourceError) -> AudioTags {
-        let head = try await resource.read(0..<10)
-        guard let length = ID3.headerLength(head.rawSpan), length <= tagLimit else { return AudioTags() }
-        let bytes = try await resource.read(0..<Int64(length))
-        return (try? ID3.parse(bytes.rawSpan)) ?? AudioTags()
     }
 
     private static func add(_ tags: AudioTags, isAlbum: Bool, to metadata: inout Metadata) {

@@ -23,6 +23,8 @@ final class UnlockedArchive: Fetcher {
         return UnlockedEntry(link, entry, of: locked.archive, password)
     }
 
+    func storedLength(of link: Link) -> LengthHint? { locked.storedLength(of: link) }
+
     func close() { locked.close() }
 
     /// Whether the password is the right one: opens the smallest encrypted entry and reads all of it, because what stands before the

@@ -1,0 +1,7 @@
+// libqpdf's C interface. One importer: CarrelPDF.
+#ifndef CARREL_CQPDF_H
+#define CARREL_CQPDF_H
+
+#include <qpdf/qpdf-c.h>
+
+#endif

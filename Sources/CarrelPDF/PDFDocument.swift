@@ -1,0 +1,103 @@
+/// A PDF document, opened with libqpdf.
+///
+/// Calls block on the disk and compute, and belong on threads of their own (`BlockingThreads`); a value is used by one thread at a
+/// time. What stands on the pages is not looked at.
+public final class PDFDocument {
+    private let handle: PDFHandle
+    private let password: [UInt8]
+
+    /// Complaints of libqpdf that are kept.
+    private static let warningLimit = 20
+
+    /// Opens a document.
+    ///
+    /// - Parameters:
+    ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
+    ///   - password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those since in
+    ///     UTF-8, and some writers mix that up: both are tried.
+    /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`.
+    public init(descriptor: Int32, password: String = "") throws(PDFError) {
+        // opened anew by its number: a file without a name can be opened in no other way
+        let path = "/proc/self/fd/\(descriptor)"
+        var failure = PDFError(.password, "the password is wrong")
+        for bytes in Self.encodings(of: password) {
+            do throws(PDFError) {
+                handle = try PDFHandle(path: path, password: bytes)
+                self.password = bytes
+                return
+            } catch  where error.code == .password {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    /// How the document is encrypted; nil when it is not.
+    public var encryption: PDFEncryption? {
+        let dictionary = handle.trailer["/Encrypt"]
+        guard dictionary.isDictionary else { return nil }
+        return PDFEncryption(
+            revision: dictionary["/R"].integer ?? 0,
+            version: dictionary["/V"].integer ?? 0,
+            // written as a signed number or, by mistake, as an unsigned one
+            permissions: Int32(truncatingIfNeeded: dictionary["/P"].integer ?? 0),
+            isOwner: handle.userPassword() != password
+        )
+    }
+
+    /// Reads what the document says of itself. What is damaged is left out with a warning.
+    ///
+    /// - Returns: the description.
+    /// - Throws: `pdf.damaged` for a document without a page, `pdf.too-large` for one that keeps its reader busy.
+    public func describe() throws(PDFError) -> PDFDescription {
+        let trailer = handle.trailer
+        let root = trailer["/Root"]
+        let pages = try PDFPages(root, handle)
+        guard pages.count > 0 else { throw PDFError(.damaged, "the document has no page") }
+        var outline = PDFOutline(handle, pages)
+        let items = try outline.items(root)
+        var warnings: [String] = []
+        if pages.isIncomplete { warnings.append("some pages of the document cannot be found") }
+        if outline.isIncomplete { warnings.append("a part of the outline is left out") }
+        let labels = try PDFPageLabels.read(root, pageCount: pages.count, handle)
+        let metadata = PDFMetadata(trailer, root)
+        return PDFDescription(
+            metadata: metadata,
+            pageCount: pages.count,
+            outline: items,
+            pageLabels: labels,
+            encryption: encryption,
+            warnings: warnings + handle.takeWarnings(limit: Self.warningLimit)
+        )
+    }
+
+    /// Writes the document without its encryption. The bytes of pictures, fonts and pages stay as they are.
+    ///
+    /// - Parameter descriptor: of an empty regular file, open for writing.
+    /// - Throws: `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`; the file may have some bytes then.
+    public func writeDecrypted(to descriptor: Int32) throws(PDFError) {
+        // libqpdf walks the page tree by calling itself: this shows that it is not too deep for that
+        let pages = try PDFPages(handle.trailer["/Root"], handle)
+        guard !pages.isIncomplete, pages.count > 0 else { throw PDFError(.damaged, "the pages of the document cannot be found") }
+        try handle.writeDecrypted(to: "/proc/self/fd/\(descriptor)")
+    }
+
+    /// The bytes that a password may stand for: UTF-8, and PDFDocEncoding (ISO 32000-2 Annex D.3) where it can say it.
+    static func encodings(of password: String) -> [[UInt8]] {
+        let utf8 = Array(password.utf8)
+        let high = Array("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž".unicodeScalars)
+        var bytes: [UInt8] = []
+        for scalar in password.unicodeScalars {
+            if scalar.isASCII || 0xa1...0xff ~= scalar.value && scalar.value != 0xad {
+                bytes.append(UInt8(truncatingIfNeeded: scalar.value))
+            } else if scalar == "€" {
+                bytes.append(0xa0)
+            } else if let place = high.firstIndex(of: scalar) {
+                bytes.append(0x80 + UInt8(place))
+            } else {
+                return [utf8]
+            }
+        }
+        return bytes == utf8 ? [utf8] : [utf8, bytes]
+    }
+}

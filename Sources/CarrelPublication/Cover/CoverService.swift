@@ -1,0 +1,56 @@
+/// Finds the picture that stands for a publication.
+public protocol CoverService: PublicationService {
+    /// The cover as it was published, in whatever size.
+    ///
+    /// - Returns: nil when there is none that can be shown.
+    /// - Throws: `resource.unavailable`, `resource.cancelled`; what is damaged is no cover.
+    func cover() async throws(ResourceError) -> Cover?
+}
+
+/// A picture that stands for a publication.
+public struct Cover: Sendable, Equatable {
+    /// By the picture's own first bytes.
+    public let mediaType: MediaType
+    public let bytes: [UInt8]
+
+    /// Where covers are served.
+    public static let href = "~readium/cover"
+    static let path: ResourcePath = "~readium/cover"
+    /// Bytes of a cover at most.
+    public static let limit = 16 << 20
+
+    /// - Parameter bytes: Nil for what is no picture that browsers show, and for what is too long.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count <= Self.limit, let format = FormatSniffer.magic(bytes), format.conforms(to: .bitmap) else { return nil }
+        mediaType = format.mediaType
+        self.bytes = bytes
+    }
+
+    /// A drawing (SVG), which nothing but its declared type tells.
+    ///
+    /// - Parameter drawing: XML text. Nil for what is too long.
+    init?(drawing: [UInt8]) {
+        guard drawing.count <= Self.limit else { return nil }
+        mediaType = MediaType(known: "image/svg+xml")
+        bytes = drawing
+    }
+}
+
+extension CoverService {
+    public func get(_ link: Link) -> (any Resource)? {
+        guard link.path == Cover.path else { return nil }
+        return MadeResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
+            guard let cover = try await cover() else {
+                throw ResourceError(.notFound, "the publication has no cover")
+            }
+            return cover.bytes
+        }
+    }
+}
+
+extension Publication {
+    /// The picture that stands for the publication, of a restricted one too; nil when there is none.
+    public func cover() async throws(ResourceError) -> Cover? {
+        try await findService((any CoverService).self)?.cover()
+    }
+}

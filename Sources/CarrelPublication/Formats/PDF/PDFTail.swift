@@ -1,0 +1,48 @@
+import CarrelBytes
+
+/// The end of a PDF document, where it says whether it is encrypted (ISO 32000-2 §7.5.5): looked at instead of all of it.
+enum PDFTail {
+    private static let tailSize: Int64 = 8 << 10
+    private static let headSize: Int64 = 64 << 10
+
+    /// Whether a document in a package needs a password of its own.
+    ///
+    /// - Parameter resource: the document; two small parts of it are read, and all of it where they show an encryption.
+    /// - Returns: false where the password is empty, because viewers open that without asking, and for what is no PDF document.
+    /// - Throws: what reading throws.
+    static func needsPassword(_ resource: any Resource) async throws(ResourceError) -> Bool {
+        guard try await saysEncrypted(resource) else { return false }
+        do throws(ResourceError) {
+            guard let source = try await PDFSource(SingleResourceFetcher(resource)) else { return false }
+            try await source.open(password: "") { _ in }
+            return false
+        } catch {
+            switch error.code {
+            case .decryption, .forbidden: return true
+            case .malformed, .tooLarge: return false
+            default: throw error
+            }
+        }
+    }
+
+    private static func saysEncrypted(_ resource: any Resource) async throws(ResourceError) -> Bool {
+        let length = try await resource.length()
+        let tail = String(decoding: try await resource.read(max(0, length - tailSize)..<length), as: UTF8.self)
+        if let trailer = tail.ranges(of: "trailer").last, names(tail[trailer.upperBound...]) { return true }
+        guard let start = tail.ranges(of: "startxref").last,
+            let place = Int64(tail[start.upperBound...].drop { $0.isWhitespace }.prefix { $0.isASCII && $0.isNumber }),
+            0..<length ~= place
+        else { return false }
+        // a table with its trailer behind it, or a stream whose dictionary is the trailer
+        let table = String(decoding: try await resource.read(place..<min(length, place + headSize)), as: UTF8.self)
+        let end = table.hasPrefix("xref") ? table.firstRange(of: "startxref") : table.firstRange(of: "stream")
+        return names(table[..<(end?.lowerBound ?? table.endIndex)])
+    }
+
+    /// Whether a dictionary has the key, and not one that only begins like it.
+    private static func names(_ text: Substring) -> Bool {
+        text.ranges(of: "/Encrypt").contains { range in
+            !(text[range.upperBound...].unicodeScalars.first?.properties.isAlphabetic ?? false)
+        }
+    }
+}

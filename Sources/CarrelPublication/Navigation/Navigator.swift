@@ -1,0 +1,98 @@
+import CarrelThreads
+
+/// Where a reader is in a publication that is shown: what a view or a player follows and moves.
+///
+/// None can be made of a restricted publication.
+public final class Navigator: Sendable {
+    public let publication: Publication
+    private let place: Locked<Locator>
+
+    /// - Parameters:
+    ///   - publication: that may be read.
+    ///   - locator: where reading goes on; nil for the beginning.
+    /// - Throws: why the publication is restricted; `opening.parsing-failed` for one without a reading order.
+    public init(_ publication: Publication, at locator: Locator? = nil) throws(Publication.OpeningError) {
+        guard !publication.isRestricted else {
+            throw publication.protectionError ?? Publication.OpeningError(.forbidden, "the publication is restricted")
+        }
+        guard let first = publication.readingOrder.first.flatMap(publication.locator) else {
+            throw Publication.OpeningError(.parsingFailed, "the publication has nothing to read")
+        }
+        self.publication = publication
+        place = Locked(first)
+        if let locator { go(to: locator) }
+    }
+
+    /// Where the reader is.
+    public var currentLocator: Locator { place.withLock { $0 } }
+
+    /// Goes to a place, such as the reader's last one or one of the positions.
+    ///
+    /// - Parameter locator: of this publication; also how a view tells where it has gone.
+    /// - Returns: false, and goes nowhere, when that is not in the reading order.
+    @discardableResult
+    public func go(to locator: Locator) -> Bool {
+        guard let index = index(of: locator.href) else { return false }
+        var locator = locator
+        // as the reading order spells it
+        locator.href = publication.readingOrder[index].href
+        let target = locator
+        place.withLock { $0 = target }
+        return true
+    }
+
+    /// Goes where a link leads, such as one of the table of contents.
+    ///
+    /// - Parameter link: with a fragment or without.
+    /// - Returns: false, and goes nowhere, when that is not in the reading order.
+    @discardableResult
+    public func go(to link: Link) -> Bool { publication.locator(link).map { go(to: $0) } ?? false }
+
+    /// Goes to the beginning of the next resource.
+    ///
+    /// - Returns: false at the last one.
+    @discardableResult
+    public func goForward() -> Bool { step(1) }
+
+    /// Goes to the beginning of the resource before.
+    ///
+    /// - Returns: false at the first one.
+    @discardableResult
+    public func goBackward() -> Bool { step(-1) }
+
+    private func step(_ distance: Int) -> Bool {
+        let order = publication.readingOrder
+        return place.withLock { place in
+            guard let index = index(of: place.href), order.indices.contains(index + distance),
+                let locator = publication.locator(order[index + distance])
+            else { return false }
+            place = locator
+            return true
+        }
+    }
+
+    private func index(of href: String) -> Int? {
+        let order = publication.readingOrder
+        if let path = ResourcePath(href: href) { return order.firstIndex { $0.path == path } }
+        let address = href.prefix { $0 != "#" }
+        return order.firstIndex { $0.href.prefix { $0 != "#" } == address }
+    }
+}
+
+extension Publication {
+    /// Where a link leads, as a place.
+    ///
+    /// - Parameter link: of the publication; its fragment becomes one of the place's.
+    /// - Returns: nil when it leads to no resource of the manifest.
+    public func locator(_ link: Link) -> Locator? {
+        guard let target = self.link(withHREF: link.href) else { return nil }
+        let type = target.mediaType ?? link.mediaType ?? Format.unknown.mediaType
+        var locator = Locator(href: target.href, mediaType: type, title: link.title ?? target.title)
+        if let fragment = link.fragment, !fragment.isEmpty {
+            locator.locations.fragments = [String(fragment)]
+        } else {
+            locator.locations.progression = 0
+        }
+        return locator
+    }
+}

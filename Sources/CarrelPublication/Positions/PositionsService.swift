@@ -1,0 +1,55 @@
+public import CarrelJSON
+
+/// Cuts a publication into positions: places that are the same on every device and whatever the size of its letters
+/// (Readium "Positions").
+public protocol PositionsService: PublicationService {
+    /// The positions of each resource of the reading order.
+    ///
+    /// - Returns: as many lists as there are resources; numbered through from 1.
+    /// - Throws: ``ResourceError``.
+    func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]]
+}
+
+/// Where positions are served.
+public enum Positions {
+    public static let mediaType = MediaType(known: "application/vnd.readium.position-list+json")
+    public static let href = "~readium/positions"
+    static let relation = "http://readium.org/position-list"
+
+    static let path: ResourcePath = "~readium/positions"
+    static let link: Link = {
+        var link = Link(href: href, mediaType: mediaType)
+        link.relations = [relation]
+        return link
+    }()
+
+    /// The document of a list of positions.
+    ///
+    /// - Parameter positions: of a publication, in their order.
+    /// - Returns: an object with `total` and `positions`.
+    public static func json(_ positions: [Locator]) -> JSON {
+        ["total": .integer(Int64(positions.count)), "positions": .array(positions.map(\.json))]
+    }
+}
+
+extension PositionsService {
+    public var links: [Link] { [Positions.link] }
+
+    public func get(_ link: Link) -> (any Resource)? {
+        guard link.path == Positions.path else { return nil }
+        return MadeResource(Positions.link) { [self] () async throws(ResourceError) in
+            Positions.json(try await positionsByReadingOrder().flatMap(\.self)).write()
+        }
+    }
+}
+
+extension Publication {
+    /// The positions of each resource of the reading order; none where the publication is not cut into positions.
+    public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
+        guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
+        return try await service.positionsByReadingOrder()
+    }
+
+    /// The positions of the publication.
+    public func positions() async throws(ResourceError) -> [Locator] { try await positionsByReadingOrder().flatMap(\.self) }
+}

@@ -1,0 +1,86 @@
+import CarrelPDF
+
+/// PDF documents that are encrypted with a password (revisions 2 to 6), of the user or of the owner.
+///
+/// Nothing is read without the password, except where the user's is empty: then only permissions are left to observe. The
+/// document is decrypted once, into a file without a name.
+struct PDFPasswordProtection: ContentProtection {
+    /// What a password does to a document.
+    private enum Trial: Sendable {
+        case isNotEncrypted
+        case opens(PDFEncryption)
+        case isWrong
+    }
+
+    /// The password that opened a document, and what it opened.
+    private struct Unlocked: Sendable {
+        let password: String
+        let encryption: PDFEncryption
+
+        init(_ password: String, _ encryption: PDFEncryption) {
+            self.password = password
+            self.encryption = encryption
+        }
+    }
+
+    func open(
+        _ asset: PublicationAsset,
+        fetcher: any Fetcher,
+        allowUserInteraction: Bool,
+        credentials: String?,
+        sender: (any Sendable)?,
+        onAskCredentials: OnAskCredentials?
+    ) async throws(Publication.OpeningError) -> ProtectedAsset? {
+        let prompt = PasswordPrompt(name: asset.name, sender: sender, ask: allowUserInteraction ? onAskCredentials : nil)
+        let source: PDFSource
+        var unlocked: Unlocked?
+        do throws(ResourceError) {
+            guard let found = try await PDFSource(fetcher) else { return nil }
+            source = found
+            switch try await Self.tryPassword("", source) {
+            case .isNotEncrypted: return nil
+            case .opens(let encryption): unlocked = try await Self.asOwner(credentials, source) ?? Unlocked("", encryption)
+            case .isWrong: break
+            }
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+        if unlocked == nil {
+            unlocked = try await prompt.unlock(credentials) { (password) async throws(ResourceError) in
+                guard case .opens(let encryption) = try await Self.tryPassword(password, source) else { return nil }
+                return Unlocked(password, encryption)
+            }.1
+        }
+        guard let unlocked else { return nil }
+        let file: FileResource
+        do throws(ResourceError) { file = try await source.decrypted(password: unlocked.password) } catch {
+            throw Publication.OpeningError(error)
+        }
+        var opened = asset
+        opened.mediaType = Format.pdf.mediaType
+        let rights = FixedUserRights(copy: unlocked.encryption.mayCopy, print: unlocked.encryption.mayPrint)
+        let password = unlocked.password.isEmpty ? nil : unlocked.password
+        return ProtectedAsset(asset: opened, fetcher: SingleResourceFetcher(file)) { builder in
+            builder.format.specifications.insert(.pdfPassword)
+            builder.services.set((any ContentProtectionService).self) { _ in
+                PasswordProtectionService(credentials: password, rights: rights)
+            }
+        }
+    }
+    /// The owner may do more than everybody.
+    private static func asOwner(_ password: String?, _ source: PDFSource) async throws(ResourceError) -> Unlocked? {
+        guard let password, case .opens(let encryption) = try await tryPassword(password, source), encryption.isOwner else {
+            return nil
+        }
+        return Unlocked(password, encryption)
+    }
+
+    private static func tryPassword(_ password: String, _ source: PDFSource) async throws(ResourceError) -> Trial {
+        do throws(ResourceError) {
+            let encryption = try await source.open(password: password) { (document) throws(PDFError) in document.encryption }
+            return encryption.map { .opens($0) } ?? .isNotEncrypted
+        } catch  where error.code == .decryption {
+            return .isWrong
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/// A right of which a publication gives only so much.
+///
+/// This is the one place that says how it is counted.
+public struct CountedRight: RawRepresentable, Sendable, Hashable {
+    /// The name under which a store keeps it.
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Copying text, in Unicode scalars: a letter with a combining accent is two, whatever the platform calls a character.
+    public static let copy = CountedRight(rawValue: "copy")
+    /// Printing, in pages of the publication.
+    public static let print = CountedRight(rawValue: "print")
+
+    /// What copying a text costs.
+    public static func cost(ofCopying text: String) -> Int { text.unicodeScalars.count }
+}

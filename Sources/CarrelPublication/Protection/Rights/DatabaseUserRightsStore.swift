@@ -1,0 +1,139 @@
+public import CarrelStore
+
+/// Counts used rights in a database: a file of its own, or tables in the database of an app.
+public final class DatabaseUserRightsStore: UserRightsStore {
+    private let database: any Database
+
+    /// Granted requests that are known at most, of each right of each publication.
+    static let requestLimit = 1000
+
+    /// - Parameter database: has the tables of `migration(version:)`; whoever opened it closes it.
+    public init(_ database: any Database) {
+        self.database = database
+    }
+
+    /// Opens a file of its own, or makes it.
+    ///
+    /// - Parameter path: of an SQLite database; several processes may have it open.
+    /// - Throws: `rights.unavailable`.
+    public convenience init(path: String) throws(UserRightsError) {
+        do throws(StoreError) {
+            self.init(try SQLiteDatabase(path: path, migrations: [Self.migration(version: 1)]))
+        } catch {
+            throw UserRightsError(.unavailable, error.message)
+        }
+    }
+
+    /// The tables, as a step of a schema.
+    ///
+    /// - Parameter version: where the step stands among those of the database.
+    /// - Returns: the step.
+    public static func migration(version: Int) -> Migration {
+        Migration(
+            version: version,
+            name: "used rights of publications",
+            statements: [Statement.usesTable, Statement.requestsTable]
+        )
+    }
+
+    /// Answers what was already asked, then closes the database.
+    public func close() async { await database.close() }
+
+    public func used(_ right: CountedRight, of publication: String) async throws(UserRightsError) -> Int {
+        try await step { [database] in
+            try await database.read { transaction in
+                try transaction.row(Statement.use, [.text(publication), .text(right.rawValue)]).map { Int(try $0.integer(0)) }
+                    ?? 0
+            }
+        }
+    }
+
+    public func use(
+        _ amount: Int,
+        of right: CountedRight,
+        publication: String,
+        limit: Int,
+        requestID: String?
+    ) async throws(UserRightsError) -> Bool {
+        guard amount >= 0 else { throw UserRightsError(.invalidAmount, "an amount cannot be negative") }
+        if amount == 0 { return true }
+        let key: [SQLValue] = [.text(publication), .text(right.rawValue)]
+        return try await step { [database] in
+            try await database.write { transaction in
+                if let requestID, let before = try transaction.row(Statement.request, key + [.text(requestID)]) {
+                    guard try before.integer(0) == Int64(amount) else {
+                        throw UserRightsError(.differentRequest, "the request was made before, for another amount")
+                    }
+                    return true
+                }
+                let row = try transaction.row(Statement.use, key)
+                let (used, requests) = (try row?.integer(0) ?? 0, try row?.integer(1) ?? 0)
+                guard used <= Int64(limit), Int64(amount) <= Int64(limit) - used else { return false }
+                let number = requests + (requestID == nil ? 0 : 1)
+                try transaction.run(Statement.setUse, key + [.integer(used + Int64(amount)), .integer(number)])
+                if let requestID {
+                    try transaction.run(
+                        Statement.addRequest,
+                        key + [.text(requestID), .integer(Int64(amount)), .integer(number)]
+                    )
+                    try transaction.run(Statement.forgetRequests, key + [.integer(number - Int64(Self.requestLimit))])
+                }
+                return true
+            }
+        }
+    }
+
+    private func step<Value>(_ body: () async throws -> Value) async throws(UserRightsError) -> Value {
+        do {
+            return try await body()
+        } catch let error as UserRightsError {
+            throw error
+        } catch let error as StoreError {
+            throw UserRightsError(.unavailable, error.message)
+        } catch {
+            throw UserRightsError(.unavailable, "the store of used rights cannot be used")
+        }
+    }
+
+    private enum Statement {
+        static let usesTable = SQL(
+            """
+            CREATE TABLE rights_uses (
+                publication TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                used BIGINT NOT NULL CHECK (used >= 0),
+                requests BIGINT NOT NULL,
+                PRIMARY KEY (publication, kind)
+            )
+            """
+        )
+        static let requestsTable = SQL(
+            """
+            CREATE TABLE rights_requests (
+                publication TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                request TEXT NOT NULL,
+                amount BIGINT NOT NULL,
+                number BIGINT NOT NULL,
+                PRIMARY KEY (publication, kind, request)
+            )
+            """
+        )
+        static let use = SQL("SELECT used, requests FROM rights_uses WHERE publication = $1 AND kind = $2")
+        static let setUse = SQL(
+            """
+            INSERT INTO rights_uses (publication, kind, used, requests) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (publication, kind) DO UPDATE SET used = excluded.used, requests = excluded.requests
+            """
+        )
+        static let request = SQL(
+            "SELECT amount FROM rights_requests WHERE publication = $1 AND kind = $2 AND request = $3"
+        )
+        static let addRequest = SQL(
+            "INSERT INTO rights_requests (publication, kind, request, amount, number) VALUES ($1, $2, $3, $4, $5)"
+        )
+        static let forgetRequests = SQL(
+            "DELETE FROM rights_requests WHERE publication = $1 AND kind = $2 AND number <= $3"
+        )
+    }
+}

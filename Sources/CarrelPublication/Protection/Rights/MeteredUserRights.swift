@@ -1,0 +1,66 @@
+/// Rights of which only so much is given, counted in a store: those of a license.
+///
+/// A store that fails forbids.
+public struct MeteredUserRights: UserRights {
+    private let publication: String
+    private let limits: [CountedRight: Int]
+    private let store: any UserRightsStore
+
+    /// - Parameters:
+    ///   - publication: names whoever gave the rights, such as the identifier of a license.
+    ///   - copy: Unicode scalars that may be copied altogether; nil when that is not limited. Less than 0 is none.
+    ///   - print: pages that may be printed altogether; nil when that is not limited.
+    ///   - store: remembers what was used.
+    public init(publication: String, copy: Int?, print: Int?, store: any UserRightsStore) {
+        self.publication = publication
+        var limits: [CountedRight: Int] = [:]
+        limits[.copy] = copy
+        limits[.print] = print
+        self.limits = limits
+        self.store = store
+    }
+
+    /// How much of a right is left.
+    ///
+    /// - Parameter right: which one.
+    /// - Returns: in the unit of the right; nil when it is not limited.
+    /// - Throws: ``UserRightsError``.
+    public func remaining(_ right: CountedRight) async throws(UserRightsError) -> Int? {
+        guard let limit = limits[right] else { return nil }
+        return max(0, limit - min(try await store.used(right, of: publication), max(0, limit)))
+    }
+
+    public var canCopy: Bool { get async { await has(1, .copy) } }
+    public func canCopy(_ text: String) async -> Bool { await has(CountedRight.cost(ofCopying: text), .copy) }
+    public func copy(_ text: String, requestID: String?) async -> Bool {
+        await use(CountedRight.cost(ofCopying: text), .copy, requestID)
+    }
+
+    public var canPrint: Bool { get async { await has(1, .print) } }
+    public func canPrint(pageCount: Int) async -> Bool {
+        guard pageCount > 0 else { return false }
+        return await has(pageCount, .print)
+    }
+    public func print(pageCount: Int, requestID: String?) async -> Bool {
+        guard pageCount > 0 else { return false }
+        return await use(pageCount, .print, requestID)
+    }
+
+    private func has(_ amount: Int, _ right: CountedRight) async -> Bool {
+        do throws(UserRightsError) {
+            guard let remaining = try await remaining(right) else { return true }
+            return amount <= remaining
+        } catch {
+            return false
+        }
+    }
+
+    private func use(_ amount: Int, _ right: CountedRight, _ requestID: String?) async -> Bool {
+        guard let limit = limits[right] else { return true }
+        do throws(UserRightsError) {
+            return try await store.use(amount, of: right, publication: publication, limit: limit, requestID: requestID)
+        } catch {
+            return false
+        }
+    }
+}

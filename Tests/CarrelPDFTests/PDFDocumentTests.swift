@@ -1,0 +1,169 @@
+import CarrelTesting
+import Glibc
+import Testing
+
+@testable import CarrelPDF
+
+@Suite("A PDF document")
+struct PDFDocumentTests {
+    private let directory = TemporaryDirectory()
+
+    private func describe(_ pdf: TestPDF) throws -> PDFDescription { try describe(pdf.bytes) }
+
+    private func describe(_ bytes: [UInt8]) throws -> PDFDescription {
+        let path = directory.write("a.pdf", bytes)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        return try PDFDocument(descriptor: descriptor).describe()
+    }
+
+    @Test func `says who wrote it in its information, its XMP packet, and its catalog`() throws {
+        var plain = TestPDF(
+            pages: 2,
+            catalog: "/Lang (fr-CH)",
+            others: [
+                "<< /Title <FEFF00C900740065> /Author (A. One; B. Two) /Keywords (sea, ships) /Subject (On ships)"
+                    + " /ModDate (D:20240131120000+01'00') >>"
+            ]
+        )
+        plain.trailer = "/Info 5 0 R /ID [<00FF10> <00FF10>]"
+        let said = try describe(plain)
+        #expect(said.metadata.title == "Éte")
+        #expect(said.metadata.authors == ["A. One", "B. Two"])
+        #expect(said.metadata.subjects == ["sea", "ships"])
+        #expect(said.metadata.description == "On ships")
+        #expect(said.metadata.modified == "2024-01-31T12:00:00+01:00")
+        #expect(said.metadata.languages == ["fr-CH"])
+        #expect(said.metadata.identifier == "00ff10")
+        #expect(said.pageCount == 2)
+        #expect(said.outline.isEmpty && said.pageLabels.isEmpty && said.encryption == nil && said.warnings.isEmpty)
+
+        let xmp = """
+            <?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">\
+            <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dc="http://purl.org/dc/elements/1.1/" \
+            xmlns:xmp="http://ns.adobe.com/xap/1.0/"><rdf:Description rdf:about="" xmp:ModifyDate="2023-05-06">\
+            <dc:title><rdf:Alt><rdf:li xml:lang="de">Meer</rdf:li><rdf:li xml:lang="x-default">Sea</rdf:li></rdf:Alt></dc:title>\
+            <dc:creator><rdf:Seq><rdf:li>C. Three</rdf:li></rdf:Seq></dc:creator><dc:identifier>urn:isbn:9780000000002</dc:identifier>\
+            <dc:language><rdf:Bag><rdf:li>en</rdf:li></rdf:Bag></dc:language></rdf:Description></rdf:RDF></x:xmpmeta>
+            """
+        plain.objects[0] = "<< /Type /Catalog /Pages 2 0 R /Metadata 6 0 R >>"
+        plain.objects.append("<< /Type /Metadata /Subtype /XML /Length \(xmp.utf8.count) >>\nstream\n\(xmp)\nendstream")
+        let both = try describe(plain).metadata
+        #expect(both.title == "Sea")
+        #expect(both.authors == ["C. Three"])
+        #expect(both.languages == ["en"])
+        #expect(both.identifier == "urn:isbn:9780000000002")
+        #expect(both.modified == "2023-05-06")
+        // what the packet does not say
+        #expect(both.subjects == ["sea", "ships"])
+    }
+
+    @Test func `has an outline that leads to its pages, by page, by name, and by action`() throws {
+        let pdf = TestPDF(
+            pages: 3,
+            catalog: "/Outlines 6 0 R /Names << /Dests 11 0 R >> /Dests << /old [4 0 R /Fit] >>",
+            others: [
+                "<< /First 7 0 R /Last 10 0 R >>",
+                "<< /Title (One) /Dest [3 0 R /Fit] /Next 8 0 R /First 12 0 R >>",
+                "<< /Title (Two) /A << /S /GoTo /D (second) >> /Next 9 0 R >>",
+                "<< /Title (Old) /Dest /old /Next 10 0 R >>",
+                "<< /Title (Web) /A << /S /URI /URI (https://example.org) >> >>",
+                "<< /Names [(second) << /D [5 0 R /XYZ 0 0 0] >>] >>",
+                "<< /Title (One and a half) /Dest [1 /Fit] >>",
+            ]
+        )
+        #expect(
+            try describe(pdf).outline == [
+                PDFOutlineItem(title: "One", page: 0, children: [PDFOutlineItem(title: "One and a half", page: 1)]),
+                PDFOutlineItem(title: "Two", page: 2), PDFOutlineItem(title: "Old", page: 1),
+                PDFOutlineItem(title: "Web", page: nil),
+            ]
+        )
+    }
+
+    @Test func `has names for its pages`() throws {
+        let labels = "/PageLabels << /Nums [0 << /S /r >> 4 << /S /D /St 7 >> 6 << /P (A-) /S /A >> 7 << /P (end) >>] >>"
+        let pdf = TestPDF(pages: 8, catalog: labels)
+        #expect(try describe(pdf).pageLabels == ["i", "ii", "iii", "iv", "7", "8", "A-A", "end"])
+        #expect(PDFPageLabels.number(1994, "/R") == "MCMXCIV")
+        #expect(PDFPageLabels.number(27, "/a") == "aa")
+        #expect(PDFPageLabels.number(54, "/A") == "BBB")
+        #expect(PDFPageLabels.number(1_000_000_000, "/R") == "1000000000")
+    }
+
+    @Test func `whose outline goes in circles ends, with a warning`() throws {
+        let pdf = TestPDF(
+            pages: 1,
+            catalog: "/Outlines 4 0 R",
+            others: [
+                "<< /First 5 0 R >>", "<< /Title (A) /Dest [3 0 R] /Next 6 0 R >>", "<< /Title (B) /First 5 0 R /Next 5 0 R >>",
+            ]
+        )
+        let said = try describe(pdf)
+        #expect(said.outline.map(\.title) == ["A", "B"])
+        #expect(said.warnings == ["a part of the outline is left out"])
+    }
+
+    @Test func `whose outline is deeper than anybody reads is cut off, with a warning`() throws {
+        let items = (0..<20_000).map { "<< /Title (\($0)) /First \($0 + 6) 0 R >>" }
+        let pdf = TestPDF(pages: 1, catalog: "/Outlines 4 0 R", others: ["<< /First 5 0 R >>"] + items)
+        #expect(try describe(pdf).warnings.contains("a part of the outline is left out"))
+    }
+
+    @Test func `whose page tree goes in circles, or is as deep as the sea, loses pages, with a warning`() throws {
+        var pdf = TestPDF(pages: 2)
+        pdf.objects[1] = "<< /Type /Pages /Count 3 /Kids [3 0 R 2 0 R 4 0 R] >>"
+        let circle = try describe(pdf)
+        #expect(circle.pageCount == 2)
+        #expect(circle.warnings.contains("some pages of the document cannot be found"))
+        var deep = TestPDF(pages: 1)
+        deep.objects[1] = "<< /Type /Pages /Count 1 /Kids [3 0 R 4 0 R] >>"
+        deep.objects += (0..<50_000).map { "<< /Type /Pages /Count 1 /Kids [\($0 + 5) 0 R] >>" }
+        let said = try describe(deep)
+        #expect(said.pageCount == 1)
+        #expect(said.warnings.contains("some pages of the document cannot be found"))
+        let path = directory.write("deep.pdf", deep.bytes)
+        let (from, to) = unsafe (open(path, O_RDONLY), open(directory.file("out"), O_RDWR | O_CREAT, 0o600))
+        defer { _ = (close(from), close(to)) }
+        // libqpdf would walk it by calling itself
+        #expect(throws: PDFError(.damaged, "")) { try PDFDocument(descriptor: from).writeDecrypted(to: to) }
+    }
+
+    @Test func `that says it has more pages than it has is counted`() throws {
+        var pdf = TestPDF(pages: 3)
+        pdf.objects[1] = "<< /Type /Pages /Count 2000000000 /Kids [3 0 R 4 0 R 5 0 R 3 0 R] >>"
+        #expect(try describe(pdf).pageCount == 4)
+    }
+
+    @Test(arguments: ["", "%PDF-1.7\n", "%PDF-1.7\ntrailer << /Root 1 0 R >>\n%%EOF", "not a document"])
+    func `that is none is an error`(text: String) {
+        #expect(throws: PDFError(.damaged, "")) { try describe(Array(text.utf8)) }
+    }
+
+    @Test func `with a broken table of its objects is put together again`() throws {
+        var bytes = TestPDF(pages: 2).bytes
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: "xref\n0".utf8) })
+        bytes.replaceSubrange(place..<bytes.count, with: Array("trailer << /Root 1 0 R /Size 5 >> startxref 99999 %%EOF".utf8))
+        let said = try describe(bytes)
+        #expect(said.pageCount == 2)
+        #expect(!said.warnings.isEmpty)
+    }
+
+    @Test func `reads dates of every precision`() {
+        #expect(PDFText.date("D:2024") == "2024")
+        #expect(PDFText.date("D:20241") == "2024")
+        #expect(PDFText.date("202412") == "2024-12")
+        #expect(PDFText.date("D:20241231") == "2024-12-31")
+        #expect(PDFText.date("D:202412312359Z") == "2024-12-31T23:59:00Z")
+        #expect(PDFText.date("D:20241231235959-08'30'") == "2024-12-31T23:59:59-08:30")
+        #expect(PDFText.date("D:20241399") == "2024")
+        #expect(PDFText.date("yesterday") == nil)
+    }
+
+    @Test func `takes a password in both encodings that are about`() {
+        #expect(PDFDocument.encodings(of: "abc") == [Array("abc".utf8)])
+        #expect(PDFDocument.encodings(of: "é") == [[0xc3, 0xa9], [0xe9]])
+        #expect(PDFDocument.encodings(of: "€•ž") == [Array("€•ž".utf8), [0xa0, 0x80, 0x9e]])
+        #expect(PDFDocument.encodings(of: "日") == [Array("日".utf8)])
+    }
+}

@@ -1,0 +1,170 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import CarrelThreads
+import Testing
+
+@testable import CarrelPublication
+
+@Suite("A PDF publication")
+struct PDFTests {
+    private let directory = TemporaryDirectory()
+    private let warnings = WarningList()
+
+    private func open(_ path: String, _ password: String? = nil) async throws -> Publication {
+        try await Streamer(onAskCredentials: nil)
+            .open(asset: PublicationAsset(path: path), allowUserInteraction: true, credentials: password, warnings: warnings)
+    }
+
+    @Test func `is its one document, with its outline and its page numbers as lists of links`() async throws {
+        var pdf = TestPDF(
+            pages: 3,
+            catalog: "/Outlines 6 0 R /PageLabels << /Nums [0 << /S /r >> 2 << /S /D >>] >>",
+            others: [
+                "<< /First 7 0 R >>", "<< /Title (Part) /First 8 0 R >>", "<< /Title (Chapter) /Dest [5 0 R /Fit] >>",
+                "<< /Title (A tale) /Author (A. One) >>",
+            ]
+        )
+        pdf.trailer = "/Info 9 0 R"
+        let publication = try await open(directory.write("my tale.pdf", pdf.bytes))
+        #expect(publication.metadata.title == "A tale")
+        #expect(publication.metadata.authors.map(\.name) == ["A. One"])
+        #expect(publication.metadata.numberOfPages == 3)
+        #expect(publication.manifest.conforms(to: .pdf))
+        #expect(publication.readingOrder.map(\.href) == ["my%20tale.pdf"])
+        #expect(publication.readingOrder[0].mediaType?.essence == "application/pdf")
+        #expect(publication.tableOfContents.map(\.href) == ["my%20tale.pdf#page=3"])
+        #expect(publication.tableOfContents[0].children.map(\.title) == ["Chapter"])
+        #expect(publication.manifest.pageList.map(\.title) == ["i", "ii", "1"])
+        #expect(publication.manifest.pageList[2].href == "my%20tale.pdf#page=3")
+        #expect(try await publication.get(publication.readingOrder[0]).read(upTo: 10_000) == pdf.bytes)
+        #expect(!publication.isProtected)
+        #expect(await publication.rights.canCopy)
+        #expect(warnings.warnings.isEmpty)
+    }
+
+    @Test func `without a title is called by its file's name`() async throws {
+        let publication = try await open(directory.write("Sea and Ships.pdf", TestPDF(pages: 1).bytes))
+        #expect(publication.metadata.title == "Sea and Ships")
+    }
+
+    @Test func `of others opens with the passwords that others say`() async throws {
+        let oracles = try Fixtures.bytes("readium/oracles.json")
+        let all = try JSON.parse(oracles.rawSpan)["pdf"]?.object ?? JSONObject()
+        #expect(all.count == 20)
+        for (name, oracle) in all {
+            let path = try Fixtures.path("readium/\(name)")
+            let pages = oracle["pages"]?.int.map { Int($0) }
+            guard oracle["encrypted"]?.bool == true else {
+                #expect(try await open(path).metadata.numberOfPages == pages, "\(name)")
+                continue
+            }
+            let passwords = oracle["passwords"]?.object ?? JSONObject()
+            for (password, role) in passwords {
+                let publication = try await open(path, password.isEmpty ? nil : password)
+                #expect(publication.metadata.numberOfPages == pages, "\(name)")
+                #expect(publication.isProtected && !publication.isRestricted)
+                #expect(publication.protectionName == "Password")
+                // what opens without a password needs one only for more rights
+                let isNeeded = !password.isEmpty && (passwords[""] == nil || role.string == "owner")
+                #expect(publication.credentials == (isNeeded ? password : nil), "\(name)")
+                #expect(publication.format.conforms(to: .pdfPassword))
+                let bits = oracle["P"]?.int ?? 0
+                let isOwner = role.string == "owner" && !password.isEmpty && passwords.count > 1
+                #expect(await publication.rights.canPrint == (isOwner || bits & 4 != 0), "\(name)")
+                #expect(await publication.rights.canCopy == (isOwner || bits & 16 != 0), "\(name)")
+                // what is served needs no password any more
+                let clear = try await publication.get(publication.readingOrder[0]).read(upTo: 1 << 20)
+                #expect(try await !open(directory.write("clear.pdf", clear)).isProtected, "\(name)")
+            }
+            if passwords[""] == nil {
+                await #expect(throws: Publication.OpeningError(.incorrectCredentials, ""), "\(name)") { try await open(path) }
+                await #expect(throws: Publication.OpeningError(.incorrectCredentials, ""), "\(name)") {
+                    try await open(path, "wrong")
+                }
+            }
+        }
+        #expect(await (try open(try Fixtures.path("readium/pdf/pypdf/encrypted_doc_no_id.pdf"))).rights.canPrint == false)
+    }
+
+    /// Options of `qpdf --encrypt`, and the revision that they make.
+    @Test(arguments: [
+        ("40", ["--print=n", "--extract=n"]), ("128", ["--print=none", "--extract=n"]), ("256", ["--print=none", "--extract=n"]),
+    ])
+    func `that qpdf encrypted opens for the user with few rights, and for the owner with all`(
+        bits: String,
+        options: [String]
+    ) async throws {
+        let qpdf = try requirePeer("qpdf")
+        let plain = directory.write("plain.pdf", TestPDF(pages: 4).bytes)
+        for (user, owner) in [("ship", "captain"), ("", "captain"), ("same", "same"), ("mère", "père")] {
+            let path = directory.file("\(bits)-\(user)-\(owner).pdf")
+            let weak = bits == "256" ? [] : ["--allow-weak-crypto"]
+            try await checkProcess([qpdf] + weak + ["--encrypt", user, owner, bits] + options + ["--", plain, path])
+            let asUser = try await open(path, user.isEmpty ? nil : user)
+            #expect(await asUser.rights.canPrint == false)
+            #expect(await asUser.rights.canCopy == false)
+            #expect(asUser.metadata.numberOfPages == 4)
+            guard owner != user else { continue }
+            let asOwner = try await open(path, owner)
+            #expect(await asOwner.rights.canPrint)
+            #expect(await asOwner.rights.canCopy)
+            #expect(asOwner.credentials == owner)
+        }
+    }
+
+    @Test func `asks again until the password is right, and not where nobody may be asked`() async throws {
+        let qpdf = try requirePeer("qpdf")
+        let path = directory.file("locked.pdf")
+        let plain = directory.write("plain.pdf", TestPDF(pages: 1).bytes)
+        try await checkProcess([qpdf, "--encrypt", "sesame", "captain", "256", "--", plain, path])
+        let asset = PublicationAsset(path: path)
+        let answers = Locked(["no", "nor this", "sesame"])
+        let seen = Locked(0)
+        let streamer = Streamer(onAskCredentials: { _, _ in
+            seen.withLock { $0 += 1 }
+            return answers.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        })
+        for password in [nil, "wrong"] {
+            await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {
+                try await streamer.open(asset: asset, allowUserInteraction: false, credentials: password)
+            }
+        }
+        #expect(seen.withLock { $0 } == 0)
+        let publication = try await streamer.open(asset: asset, allowUserInteraction: true)
+        #expect(publication.credentials == "sesame")
+        #expect(seen.withLock { $0 } == 3)
+        await #expect(throws: Publication.OpeningError(.cancelled, "")) {
+            try await streamer.open(asset: asset, allowUserInteraction: true, credentials: "wrong")
+        }
+    }
+
+    @Test func `with a password inside of a package cannot be opened, and that is said`() async throws {
+        let (qpdf, zip) = (try requirePeer("qpdf"), try requirePeer("zip"))
+        let plain = directory.write("plain.pdf", TestPDF(pages: 1).bytes)
+        directory.write(
+            "manifest.json",
+            """
+            {"metadata": {"title": "A", "conformsTo": "https://readium.org/webpub-manifest/profiles/pdf"},
+             "readingOrder": [{"href": "locked.pdf", "type": "application/pdf"}]}
+            """
+        )
+        for options in [["--object-streams=generate"], ["--linearize"], []] {
+            try await checkProcess(
+                [qpdf] + options + ["--encrypt", "sesame", "captain", "256", "--", plain, directory.file("locked.pdf")]
+            )
+            try await checkProcess([zip, "-q", "a.webpub", "manifest.json", "locked.pdf"], directory: directory.path)
+            await #expect(throws: Publication.OpeningError(.forbidden, "")) {
+                try await open(directory.file("a.webpub"), "sesame")
+            }
+        }
+        directory.write("locked.pdf", TestPDF(pages: 1).bytes)
+        try await checkProcess([zip, "-q", "a.webpub", "manifest.json", "locked.pdf"], directory: directory.path)
+        #expect(try await open(directory.file("a.webpub")).metadata.title == "A")
+    }
+
+    @Test func `that is broken beyond repair is an error`() async throws {
+        let path = directory.write("a.pdf", "%PDF-1.7\nnothing but words\n")
+        await #expect(throws: Publication.OpeningError(.parsingFailed, "")) { try await open(path) }
+    }
+}
