@@ -69,7 +69,8 @@ let package = Package(
     name: "carrel",
     // What other packages may use; the command `carrel` is a product by itself.
     products: [
-        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"])
+        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"]),
+        .library(name: "CarrelWebReader", targets: ["CarrelWebReader", "CarrelPublication"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -169,8 +170,16 @@ let package = Package(
             "CarrelReader",
             bytes: true,
             [
+                "CarrelBytes", "CarrelHTTP", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream",
+            ]
+        ),
+        library(
+            "CarrelWebReader",
+            bytes: true,
+            [
                 "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
-                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWeb",
+                "CarrelReader", "CarrelThreads", "CarrelWeb",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -183,7 +192,7 @@ let package = Package(
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
-                "CarrelSubscription", "CarrelThreads", "CarrelUpstream",
+                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
             ]
         ),
 
@@ -239,10 +248,10 @@ let package = Package(
             ]
         ),
         tests(
-            "WebReaderTests",
+            "CarrelWebReaderTests",
             [
                 "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
-                "CarrelTesting", "CarrelThreads",
+                "CarrelTesting", "CarrelThreads", "CarrelWebReader",
             ]
         ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),

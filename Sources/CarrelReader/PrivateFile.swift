@@ -2,15 +2,21 @@ import CarrelBytes
 import Glibc
 
 /// A file that only its owner can read, and that is either as it was or as it was meant to be, whatever happens meanwhile.
-struct PrivateFile: Sendable {
-    let path: String
+package struct PrivateFile: Sendable {
+    package let path: String
     /// Bytes at most.
-    let limit: Int
+    package let limit: Int
     /// What it is, for errors: such as "file with the subscription".
-    let name: String
+    package let name: String
+
+    package init(path: String, limit: Int, name: String) {
+        self.path = path
+        self.limit = limit
+        self.name = name
+    }
 
     /// The bytes; nil when there is no file.
-    func load() throws(ReaderError) -> [UInt8]? {
+    package func load() throws(ReaderError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -33,7 +39,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Writes a new file beside the old one, to the disk, and puts it in its place.
-    func save(_ bytes: [UInt8]) throws(ReaderError) {
+    package func save(_ bytes: [UInt8]) throws(ReaderError) {
         let fresh = "\(path).new"
         unsafe unlink(fresh)
         let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -48,7 +54,7 @@ struct PrivateFile: Sendable {
     }
 
     /// Removes it, if it is there.
-    func remove() throws(ReaderError) {
+    package func remove() throws(ReaderError) {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
     }
 

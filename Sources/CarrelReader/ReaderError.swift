@@ -31,7 +31,7 @@ public struct ReaderError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Why there was no answer.
     public let upstream: UpstreamError?
 
-    init(_ code: Code, _ detail: String, status: String? = nil, message: String? = nil, upstream: UpstreamError? = nil) {
+    package init(_ code: Code, _ detail: String, status: String? = nil, message: String? = nil, upstream: UpstreamError? = nil) {
         self.code = code
         self.detail = detail
         self.status = status

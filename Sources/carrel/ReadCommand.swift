@@ -2,6 +2,7 @@ import CLinux
 import CarrelCommandLine
 import CarrelPublication
 import CarrelReader
+import CarrelWebReader
 import Glibc
 
 struct ReadCommand: Command {

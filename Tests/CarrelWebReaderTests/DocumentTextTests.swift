@@ -1,10 +1,11 @@
+import CarrelReader
 import CarrelBytes
 import CarrelJSON
 import CarrelPublication
 import CarrelTesting
 import Testing
 
-@testable import CarrelReader
+@testable import CarrelWebReader
 
 @Suite("The text of a document")
 struct DocumentTextTests {

@@ -1,3 +1,4 @@
+public import CarrelReader
 import CarrelHTTP
 import CarrelHTTPServer
 public import CarrelPublication

@@ -1,6 +1,6 @@
 import CarrelHTTP
 import CarrelPublication
-import CarrelReader
+import CarrelWebReader
 import CarrelTesting
 import CarrelThreads
 import Glibc

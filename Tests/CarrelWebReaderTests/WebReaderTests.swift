@@ -1,9 +1,10 @@
+import CarrelReader
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
-import CarrelReader
+import CarrelWebReader
 import CarrelTesting
 import Testing
 

@@ -1,3 +1,4 @@
+public import CarrelReader
 public import CarrelPublication
 
 /// A reader for opened publications in the user's own browser: a page that this process serves to the user who runs it.

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelPublication
-import CarrelReader
+import CarrelWebReader
 import CarrelTesting
 import CarrelThreads
 import Testing

@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
-import CarrelReader
+import CarrelWebReader
 import CarrelTesting
 import CarrelThreads
 import Glibc

@@ -1,3 +1,4 @@
+public import CarrelReader
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
