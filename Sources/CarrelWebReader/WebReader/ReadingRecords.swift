@@ -1,4 +1,4 @@
-public import CarrelReader
+import CarrelReader
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON

@@ -13,10 +13,12 @@ public final class WebReader: Sendable {
     ///   - publication: stays the caller's to close, after the reader has stopped.
     ///   - folder: for places, highlights and notes; made when it is not there, for its owner alone.
     ///   - port: of 127.0.0.1; 0 for any that is free.
-    /// - Throws: `reader.restricted` for a publication that nobody may read here, `reader.store` when the folder cannot be used.
+    /// - Throws: `reader.restricted` for a publication that nobody may read here, `reader.store` when the folder cannot
+    ///   be used, `opening.parsing-failed` for one with nothing to read.
     public init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
-        guard !publication.isRestricted else {
-            throw ReaderError(.restricted, publication.protectionError?.message ?? "the publication is restricted")
+        do throws(Publication.OpeningError) { _ = try Navigator(publication) } catch {
+            guard publication.isRestricted else { throw error }
+            throw ReaderError(.restricted, error.message)
         }
         let records = try ReadingRecords(folder: folder, publication: publication)
         _ = try await records.record()
