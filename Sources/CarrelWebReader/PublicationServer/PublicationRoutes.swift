@@ -31,7 +31,7 @@ struct PublicationRoutes {
         guard let path = ResourcePath(decoded: path) else {
             throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
         }
-        guard path != Self.cover else { return ServedResource(try await coverResource(), salt: session.content.text) }
+        guard path.href != Cover.href else { return ServedResource(try await coverResource(), salt: session.content.text) }
         if publication.isRestricted, path.string.hasPrefix("~readium/") {
             throw publication.protectionError.map { ResourceError(.forbidden, $0.message) }
                 ?? ResourceError(.forbidden, "the publication is restricted")
@@ -39,20 +39,16 @@ struct PublicationRoutes {
         return ServedResource(publication.get(Link(path)), salt: session.content.text)
     }
 
-    /// What a service gives as the cover, or else the resource that the manifest calls so.
+    /// What the publication's service found, or else the resource that the manifest calls its cover.
     private func coverResource() async throws(ResourceError) -> any Resource {
-        let given = publication.get(Link(Self.cover))
-        do throws(ResourceError) {
-            _ = try await given.length()
-            return given
-        } catch  where error.code == .notFound || error.code == .forbidden {
-            let named = publication.links(withRelation: "cover").first { $0.path != Self.cover }
-            guard let named else { throw error }
-            return publication.get(named)
+        if let cover = try await publication.cover() {
+            return BytesResource(Link(href: Cover.href, mediaType: cover.mediaType), cover.bytes)
         }
+        guard let named = publication.links(withRelation: "cover").first(where: { $0.href != Cover.href }) else {
+            throw ResourceError(.notFound, "the publication has no cover")
+        }
+        return publication.get(named)
     }
-
-    private static let cover: ResourcePath = "~readium/cover"
 
     /// The manifest of the publication as it is served: its `self` link leads here.
     private func manifest(_ request: HTTPRequest) -> HTTPResponse {

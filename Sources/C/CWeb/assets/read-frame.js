@@ -339,6 +339,7 @@
     const address = target?.getAttribute('href') ?? target?.getAttributeNS('http://www.w3.org/1999/xlink', 'href');
     if (target && address) {
       event.preventDefault();
+      if (!event.isTrusted) return;
       try { return tell('link', { href: new URL(address, document.baseURI).href }); } catch { return; }
     }
     if (!getSelection()?.isCollapsed) return;

@@ -67,6 +67,11 @@ function moved({ progression, text, fragments, page, pages: total }) {
 addEventListener('pagehide', () => save(true));
 document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'hidden') save(true); });
 
+/** Whether the reader does something now, and not a script of the publication by itself. */
+const isActing = () => navigator.userActivation?.isActive ?? true;
+
+const take = (text) => copy(book, text, say).finally(() => pages.focus());
+
 // MARK: views
 
 const pages = new PagesView(book.pages, {
@@ -76,7 +81,7 @@ const pages = new PagesView(book.pages, {
   press: (message) => { if (message.at < 0.15) turn(isBackward ? 1 : -1); else if (message.at > 0.85) turn(isBackward ? -1 : 1); },
   strayed: () => open(index, place?.locations ?? {}),
   selection: (message) => select(message.exact ? message : null),
-  copy: (message) => { if (navigator.userActivation?.isActive ?? true) copy(book, message.content, say); },
+  copy: (message) => { if (isActing()) take(message.content); },
   link: (message) => follow(message.href),
   mark: (message) => notes.edit(message.id),
   key: (message) => press(message.key, message.isControl),
@@ -155,7 +160,7 @@ function follow(href) {
     if (at >= 0) return goTo({ href: path });
     return open(index, { fragment: fragmentOf(path) }, normal(path));
   }
-  if (!/^(https?|mailto):/.test(href) || href.startsWith(location.origin)) return;
+  if (!isActing() || !/^(https?|mailto):/.test(href) || href.startsWith(location.origin)) return;
   byId('link-address').textContent = href;
   /** @type {HTMLAnchorElement} */ (byId('link-go')).href = href;
   openSheet(dialog('link'));
@@ -168,7 +173,7 @@ function select(message) {
   byId('selection').hidden = !message;
 }
 
-byId('selection-copy').addEventListener('click', () => { if (chosen) copy(book, chosen.content, say); });
+byId('selection-copy').addEventListener('click', () => { if (chosen) take(chosen.content); });
 for (const button of document.querySelectorAll('[data-color]')) {
   button.addEventListener('click', () => {
     if (chosen) notes.add(current(), chosen, button.getAttribute('data-color'));
