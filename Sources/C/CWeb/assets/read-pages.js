@@ -105,5 +105,9 @@ export class PagesView {
   /** @param {string} type @param {any} [values] */
   send(type, values = {}) { this.port?.postMessage({ type, ...values }); }
 
-  focus() { this.frame?.focus(); }
+  /** Keys go to the document. A frame whose document came after it got the focus has to get it again. */
+  focus() {
+    this.frame?.blur();
+    this.frame?.focus();
+  }
 }

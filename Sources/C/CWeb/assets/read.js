@@ -67,8 +67,12 @@ function moved({ progression, text, fragments, page, pages: total }) {
 addEventListener('pagehide', () => save(true));
 document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'hidden') save(true); });
 
-/** Whether the reader does something now, and not a script of the publication by itself. */
-const isActing = () => navigator.userActivation?.isActive ?? true;
+/** Whether the reader does something now, and not a script of the publication by itself. What the reader did in the frame is known a little later than what the frame says. */
+async function isActing() {
+  const { userActivation } = navigator;
+  for (let tries = 0; userActivation && !userActivation.isActive && tries < 10; tries++) await new Promise((resolve) => setTimeout(resolve, 20));
+  return userActivation?.isActive ?? true;
+}
 
 const take = (text) => copy(book, text, say).finally(() => pages.focus());
 
@@ -76,12 +80,12 @@ const take = (text) => copy(book, text, say).finally(() => pages.focus());
 
 const pages = new PagesView(book.pages, {
   place: (message) => moved({ ...message, text: message.quote }),
-  ready: () => { document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; },
+  ready: () => { document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; if (!document.querySelector('dialog[open]')) pages.focus(); },
   edge: (message) => step(message.by),
   press: (message) => { if (message.at < 0.15) turn(isBackward ? 1 : -1); else if (message.at > 0.85) turn(isBackward ? -1 : 1); },
   strayed: () => open(index, place?.locations ?? {}),
   selection: (message) => select(message.exact ? message : null),
-  copy: (message) => { if (isActing()) take(message.content); },
+  copy: async (message) => { if (await isActing()) take(message.content); },
   link: (message) => follow(message.href),
   mark: (message) => notes.edit(message.id),
   key: (message) => press(message.key, message.isControl),
@@ -152,7 +156,7 @@ function turn(by) {
   else step(by);
 }
 
-function follow(href) {
+async function follow(href) {
   const base = new URL(book.pages, location.origin).href;
   if (href.startsWith(base)) {
     const path = href.slice(base.length);
@@ -160,7 +164,7 @@ function follow(href) {
     if (at >= 0) return goTo({ href: path });
     return open(index, { fragment: fragmentOf(path) }, normal(path));
   }
-  if (!isActing() || !/^(https?|mailto):/.test(href) || href.startsWith(location.origin)) return;
+  if (!/^(https?|mailto):/.test(href) || href.startsWith(location.origin) || !(await isActing())) return;
   byId('link-address').textContent = href;
   /** @type {HTMLAnchorElement} */ (byId('link-go')).href = href;
   openSheet(dialog('link'));
