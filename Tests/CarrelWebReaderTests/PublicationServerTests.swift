@@ -134,6 +134,9 @@ struct PublicationServerTests {
                 #expect(chapter.headers["Content-Type"] == "application/xhtml+xml")
                 #expect(String(decoding: chapter.body, as: UTF8.self).contains("Sentence 3 of paragraph 7"))
             }
+            let positions = try await send(.get, addresses.publication + "~readium/positions")
+            #expect(positions.headers["Content-Type"] == "application/vnd.readium.position-list+json")
+            #expect(try json(positions)["total"]?.int ?? 0 > 5)
             #expect(try await send(.get, addresses.publication + "EPUB/none.xhtml").status == .notFound)
             #expect(try await send(.get, addresses.publication + "META-INF/container.xml").status == .ok)
         }
