@@ -47,6 +47,7 @@ struct ReadCommand: Command {
         }
         await stop.wait()
         await reader.stop()
+        await options.finish()
     }
 
     /// Where places, highlights and notes are kept (XDG Base Directory Specification 0.8).
