@@ -172,5 +172,5 @@ case ("first", let rest) where rest.count == 2:
     precondition(bytes == ProtectedPublication.content(0..<65_536))
     print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
-default: fputs("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY\n", stderr)
+default: print("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY")
 }
