@@ -14,6 +14,8 @@ final class XMLEventCollector {
     private var elements = 0
     /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
     private var names: [UInt: String] = [:]
+    /// The last of them by a few bits of their address: a document repeats few names.
+    private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
@@ -70,10 +72,12 @@ final class XMLEventCollector {
     func name(_ text: UnsafePointer<xmlChar>?) -> String? {
         guard let text = unsafe text else { return nil }
         let place = UInt(bitPattern: text)
-        if let known = names[place] { return known }
-        let copy = unsafe String(decodingCString: text, as: UTF8.self)
-        names[place] = copy
-        return copy
+        let slot = Int(place >> 3 & 63)
+        if recent[slot].place == place { return recent[slot].name }
+        let name = names[place] ?? (unsafe String(decodingCString: text, as: UTF8.self))
+        names[place] = name
+        recent[slot] = (place, name)
+        return name
     }
 
     func end(_ name: XMLName) {
