@@ -40,8 +40,10 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
         if Self.isPlain(href, asAddress: true) {
-            let slash = base?.string.utf8.lastIndex(of: UInt8(ascii: "/"))
-            self.init(plain: (slash.flatMap { slash in base.map { $0.string[...slash] } } ?? "") + href)
+            var full = ""
+            if let base, let slash = base.string.utf8.lastIndex(of: UInt8(ascii: "/")) { full += base.string[...slash] }
+            full += String(href)
+            self.init(plain: full)
             return
         }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
