@@ -1,7 +1,8 @@
 import CLinux
-import CarrelCommandLine
+public import CarrelCommandLine
+import CarrelJSON
 import CarrelPublication
-import CarrelReader
+public import CarrelReader
 import CarrelWebReader
 import Glibc
 
@@ -64,7 +65,7 @@ struct ReadCommand: Command {
         guard null >= 0 else { return false }
         defer { close(null) }
         var words: [UnsafeMutablePointer<CChar>?] = unsafe [strdup("xdg-open"), strdup(address), nil]
-        defer { for word in unsafe words { unsafe free(word) } }
+        defer { for unsafe word in unsafe words { unsafe free(word) } }
         var pid: Int32 = 0
         return unsafe clinux_spawn(&pid, &words, environ, nil, [null, null, null]) == 0
     }
