@@ -69,7 +69,8 @@ let package = Package(
     name: "carrel",
     // What other packages may use; the command `carrel` is a product by itself.
     products: [
-        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"])
+        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"]),
+        .library(name: "CarrelWebReader", targets: ["CarrelWebReader", "CarrelPublication"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -180,6 +181,14 @@ let package = Package(
                 "CarrelUpstream",
             ]
         ),
+        library(
+            "CarrelWebReader",
+            bytes: true,
+            [
+                "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
+                "CarrelReader", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
 
         // tools
@@ -189,8 +198,8 @@ let package = Package(
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
-                "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
-                "CarrelThreads", "CarrelUpstream",
+                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
+                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
             ]
         ),
 
@@ -257,6 +266,13 @@ let package = Package(
             [
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
                 "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ]
+        ),
+        tests(
+            "CarrelWebReaderTests",
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
+                "CarrelTesting", "CarrelThreads", "CarrelWebReader",
             ]
         ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),

@@ -4,7 +4,7 @@ import CarrelThreads
 /// An entry of an archive that needs no password.
 ///
 /// Its first read fetches what stands before its bytes and the wanted bytes together, because a request to a server is dear.
-final class EntryResource: Resource {
+final class EntryResource: PackedResource {
     let link: Link
     private let entry: ArchiveFetcher.Entry
     private let archive: any Resource
@@ -33,6 +33,13 @@ final class EntryResource: Resource {
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
         if let made = content.made { return try await made.read(range, into: &buffer) }
         try await resource(for: range).read(range, into: &buffer)
+    }
+
+    func deflated() async throws(ResourceError) -> DeflatedContent? {
+        guard entry.method == 8, !entry.isEncrypted else { return nil }
+        let start = try await EntryStart(of: entry, link, archive, ahead: 0)
+        let packed = SliceResource(link, of: archive, start.place, head: start.head)
+        return DeflatedContent(packed: packed, checksum: entry.crc, length: entry.size)
     }
 
     private func resource(for range: Range<Int64>) async throws(ResourceError) -> any Resource {
