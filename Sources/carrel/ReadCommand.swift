@@ -1,7 +1,7 @@
 import CLinux
-import CarrelCommandLine
+public import CarrelCommandLine
 import CarrelPublication
-import CarrelReader
+public import CarrelReader
 import CarrelWebReader
 import Glibc
 
