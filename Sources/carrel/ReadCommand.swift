@@ -39,9 +39,15 @@ struct ReadCommand: Command {
         let publication = try await options.open(warnings)
         defer { publication.close() }
         for warning in warnings.warnings { console.warning(warning.message) }
-        let reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
+        let reader: WebReader
+        let address: String
         let stop = StopSignals()
-        let address = try reader.start()
+        do {
+            reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
+            address = try reader.start()
+        } catch let error as ReaderError {
+            throw UnreadablePublication(error: error)
+        }
         if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
         if opensBrowser, !Self.open(address) {
             console.warning("the browser cannot be opened", hint: "open the address by hand")
@@ -71,11 +77,14 @@ struct ReadCommand: Command {
     }
 }
 
-extension ReaderError: ReportableError {
-    public var exitStatus: ExitStatus {
-        switch code {
-        case .restricted, .refused, .signedOut: .noPermission
-        case .server: .unavailable
+/// Why the reader does not begin, as the program ends with it.
+private struct UnreadablePublication: ReportableError {
+    let error: ReaderError
+
+    var message: String { error.detail }
+    var exitStatus: ExitStatus {
+        switch error.code {
+        case .restricted: .noPermission
         case .store: .cannotCreate
         default: .unavailable
         }
