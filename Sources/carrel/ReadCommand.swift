@@ -1,8 +1,8 @@
 import CLinux
-public import CarrelCommandLine
+import CarrelCommandLine
 import CarrelJSON
 import CarrelPublication
-public import CarrelReader
+import CarrelReader
 import CarrelWebReader
 import Glibc
 
