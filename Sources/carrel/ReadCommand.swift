@@ -71,7 +71,7 @@ struct ReadCommand: Command {
         guard null >= 0 else { return false }
         defer { close(null) }
         var words: [UnsafeMutablePointer<CChar>?] = unsafe [strdup("xdg-open"), strdup(address), nil]
-        defer { for unsafe word in unsafe words { unsafe free(word) } }
+        defer { for index in unsafe words.indices { unsafe free(words[index]) } }
         var pid: Int32 = 0
         return unsafe clinux_spawn(&pid, &words, environ, nil, [null, null, null]) == 0
     }

@@ -97,7 +97,7 @@ struct HostilePublicationTests {
                 #expect(try await browser.url == page.address)
                 #expect(try await browser.script("return document.getElementById('said').textContent").string == "")
 
-                #expect(outside.connectionCount == 0)
+                #expect(requests.withLock { $0 } == 0)
                 #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
                 // it leaves by itself: the page outside does not let it
                 _ = try await page.inDocument(
