@@ -69,7 +69,8 @@ let package = Package(
     name: "carrel",
     // What other packages may use; the command `carrel` is a product by itself.
     products: [
-        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"])
+        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"]),
+        .library(name: "CarrelWebReader", targets: ["CarrelWebReader", "CarrelPublication"]),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -113,7 +114,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library("CarrelPDF", bytes: true, ["CQPDF", "CarrelBytes", "CarrelXML", "CarrelZlib"]),
+        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -136,6 +137,13 @@ let package = Package(
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
+            ]
+        ),
+        library(
+            "CarrelLCP",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelStore",
+                "CarrelThreads", "CarrelXML",
             ]
         ),
         library("CarrelReceipts", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJOSE", "CarrelJSON"]),
@@ -173,6 +181,14 @@ let package = Package(
                 "CarrelUpstream",
             ]
         ),
+        library(
+            "CarrelWebReader",
+            bytes: true,
+            [
+                "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
+                "CarrelReader", "CarrelThreads", "CarrelWeb",
+            ]
+        ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
 
         // tools
@@ -181,9 +197,9 @@ let package = Package(
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer",
-                "CarrelIngest", "CarrelPostgres", "CarrelPublication",
-                "CarrelJSON", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore", "CarrelSubscription",
-                "CarrelThreads", "CarrelUpstream",
+                "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
+                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
+                "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
             ]
         ),
 
@@ -206,10 +222,17 @@ let package = Package(
                 "CarrelArchive", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer",
                 "CarrelJSON",
                 "CarrelPublication", "CarrelReader", "CarrelStore", "CarrelSubscription", "CarrelUpstream",
-                "CarrelTesting", "CarrelThreads", "CarrelZlib", "ProtectedPublications",
+                "CarrelTesting", "CarrelThreads", "CarrelXML", "CarrelZlib", "ProtectedPublications", "PublicationProgram",
             ]
         ),
-        tests("CarrelPDFTests", ["CarrelBytes", "CarrelPDF", "CarrelTesting"]),
+        tests(
+            "CarrelLCPTests",
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelJSON", "CarrelLCP",
+                "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
+            ]
+        ),
+        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
@@ -245,6 +268,13 @@ let package = Package(
                 "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
             ]
         ),
+        tests(
+            "CarrelWebReaderTests",
+            [
+                "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
+                "CarrelTesting", "CarrelThreads", "CarrelWebReader",
+            ]
+        ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),
         tests("CarrelThreadsTests", ["CarrelThreads"]),
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
@@ -266,6 +296,7 @@ let package = Package(
             ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
+        executable("PublicationProgram", path: "Tests/PublicationProgram", ["CarrelJSON", "CarrelPublication"]),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
@@ -299,13 +330,19 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
+        fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
+        fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
         fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
         fuzz("MP3Fuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("MP4Fuzz", ["CarrelBytes", "CarrelMP4"]),
+        fuzz("LicenseFuzz", ["CarrelBytes", "CarrelJSON", "CarrelLCP"]),
+        fuzz("ManifestFuzz", ["CarrelBytes", "CarrelJSON", "CarrelPublication"]),
+        fuzz("NavigationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
+        fuzz("PDFDocumentFuzz", ["CLinux", "CarrelPDF"]),
         fuzz("PDFFuzz", ["CarrelIngest"]),
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
@@ -313,8 +350,10 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelServer"]),
         fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
         fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
+        fuzz("PublicationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelThreads", "CarrelXML"]),
         fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
+        fuzz("StatusFuzz", ["CarrelBytes", "CarrelLCP"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
         fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
         fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),

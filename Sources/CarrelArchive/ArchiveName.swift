@@ -21,7 +21,7 @@ package enum ArchiveName {
     }
 
     /// The name for a message: at most 100 characters, what does not print replaced.
-    static func printable(_ raw: [UInt8]) -> String {
+    package static func printable(_ raw: [UInt8]) -> String {
         let text = String(decoding: raw.prefix(100), as: UTF8.self)
         var shown = ""
         for scalar in text.unicodeScalars {

@@ -102,6 +102,25 @@ package struct CentralDirectory {
         return record
     }
 
+    /// As far as the directory itself tells: no entry shares bytes with another or with the directory. What unpacks to more than the
+    /// archive could hold does so mostly by giving the same bytes many times.
+    ///
+    /// - Throws: `archive.overlap`.
+    package func checkExtents() throws(ArchiveError) {
+        var order = Array(records.indices)
+        order.sort { records[$0].offset < records[$1].offset }
+        var end: Int64 = 0
+        for index in order {
+            let record = records[index]
+            guard record.offset >= end else {
+                throw ArchiveError(.overlap, "entry \(ArchiveName.printable(record.rawName)) shares bytes with another")
+            }
+            // the header may have an extra field, of which the directory does not tell
+            end = record.offset + 30 + Int64(record.rawName.count) + record.packedSize
+        }
+        guard end <= start else { throw ArchiveError(.overlap, "entries reach into the directory") }
+    }
+
     /// Every entry has a header where the directory says, of the same name, and shares no byte with another or the directory.
     func checkPlaces(_ file: some ArchiveSource) throws(ArchiveError) {
         var end: Int64 = 0

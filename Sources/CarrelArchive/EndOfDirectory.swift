@@ -95,7 +95,13 @@ struct EndOfDirectory {
         guard place <= UInt64(end - 20), end - 20 - Int64(place) >= 56 else {
             throw ArchiveError(.damaged, "archive's end is not where it says")
         }
-        let record = try file.read(Int64(place)..<Int64(place) + 56)
+        var at = Int64(place)
+        var record = try file.read(at..<at + 56)
+        if record.rawSpan.u32(at: 0) != 0x504b_0606, end >= 76 {
+            // behind bytes that the archive does not count it stands before its locator all the same
+            at = end - 76
+            record = try file.read(at..<at + 56)
+        }
         guard record.rawSpan.u32(at: 0) == 0x504b_0606 else { throw ArchiveError(.damaged, "archive's end is not where it says") }
         guard record.rawSpan.u64(at: 16) == 0, record.rawSpan.u64(at: 24) == record.rawSpan.u64(at: 32) else {
             throw ArchiveError(.unsupported, "archive has several volumes")
@@ -109,7 +115,7 @@ struct EndOfDirectory {
         } catch {
             throw ArchiveError(.damaged, "archive's end is damaged: \(error)")
         }
-        end = Int64(place)
+        end = at
         self.locator = locator
     }
 }

@@ -20,7 +20,7 @@ public enum JSON: Sendable {
         guard bytes.byteCount <= limits.byteCount else {
             throw Malformed("JSON text is longer than \(limits.byteCount) bytes", at: limits.byteCount)
         }
-        var reader = JSONReader(bytes, depth: limits.depth)
+        var reader = JSONReader(bytes, limits)
         return try reader.document()
     }
 }

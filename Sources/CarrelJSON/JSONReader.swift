@@ -5,11 +5,13 @@ struct JSONReader: ~Escapable {
     private let bytes: RawSpan
     private var position = 0
     private var depthLeft: Int
+    private var valuesLeft: Int
 
     @_lifetime(copy bytes)
-    init(_ bytes: RawSpan, depth: Int) {
+    init(_ bytes: RawSpan, _ limits: JSONLimits) {
         self.bytes = bytes
-        depthLeft = depth
+        depthLeft = limits.depth
+        valuesLeft = limits.values
     }
 
     /// The one value that the text is.
@@ -24,6 +26,8 @@ struct JSONReader: ~Escapable {
 
     @_lifetime(self: copy self)
     private mutating func value() throws(Malformed) -> JSON {
+        guard valuesLeft > 0 else { throw Malformed("JSON text has too many values", at: position) }
+        valuesLeft -= 1
         switch try next("value") {
         case UInt8(ascii: "{"): return .object(try object())
         case UInt8(ascii: "["): return .array(try array())

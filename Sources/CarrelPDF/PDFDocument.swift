@@ -1,8 +1,5 @@
-/// A PDF document, opened with libqpdf.
-///
-/// Calls block on the disk and compute, and belong on threads of their own (`BlockingThreads`); a value is used by one thread at a
-/// time. What stands on the pages is not looked at.
-public final class PDFDocument {
+/// A PDF document, opened with libqpdf. Used by one thread at a time, in a process of its own (``PDFReader``).
+package final class PDFDocument {
     private let handle: PDFHandle
     private let password: [UInt8]
 
@@ -16,7 +13,7 @@ public final class PDFDocument {
     ///   - password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those since in
     ///     UTF-8, and some writers mix that up: both are tried.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`.
-    public init(descriptor: Int32, password: String = "") throws(PDFError) {
+    package init(descriptor: Int32, password: String = "") throws(PDFError) {
         // opened anew by its number: a file without a name can be opened in no other way
         let path = "/proc/self/fd/\(descriptor)"
         var failure = PDFError(.password, "the password is wrong")
@@ -33,7 +30,7 @@ public final class PDFDocument {
     }
 
     /// How the document is encrypted; nil when it is not.
-    public var encryption: PDFEncryption? {
+    package var encryption: PDFEncryption? {
         let dictionary = handle.trailer["/Encrypt"]
         guard dictionary.isDictionary else { return nil }
         return PDFEncryption(
@@ -49,7 +46,7 @@ public final class PDFDocument {
     ///
     /// - Returns: the description.
     /// - Throws: `pdf.damaged` for a document without a page, `pdf.too-large` for one that keeps its reader busy.
-    public func describe() throws(PDFError) -> PDFDescription {
+    package func describe() throws(PDFError) -> PDFDescription {
         let trailer = handle.trailer
         let root = trailer["/Root"]
         let pages = try PDFPages(root, handle)
@@ -75,7 +72,7 @@ public final class PDFDocument {
     ///
     /// - Parameter descriptor: of an empty regular file, open for writing.
     /// - Throws: `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`; the file may have some bytes then.
-    public func writeDecrypted(to descriptor: Int32) throws(PDFError) {
+    package func writeDecrypted(to descriptor: Int32) throws(PDFError) {
         // libqpdf walks the page tree by calling itself: this shows that it is not too deep for that
         let pages = try PDFPages(handle.trailer["/Root"], handle)
         guard !pages.isIncomplete, pages.count > 0 else { throw PDFError(.damaged, "the pages of the document cannot be found") }

@@ -85,6 +85,8 @@ final class PDFHandle {
         switch unsafe qpdf_get_error_code(data, error) {
         case qpdf_e_password: return PDFError(.password, "the password is wrong")
         case qpdf_e_unsupported: return PDFError(.unsupported, "the document is encrypted in a way that is not supported")
+        // an exception that is not libqpdf's own: mostly that there is no more memory
+        case qpdf_e_internal: return PDFError(.tooLarge, "the document asks for too much memory")
         case qpdf_e_system: return PDFError(.unavailable, "the document cannot be read from the disk, or written to it")
         default:
             let detail = unsafe qpdf_get_error_message_detail(data, error).map { unsafe PDFText.printable(String(cString: $0)) }

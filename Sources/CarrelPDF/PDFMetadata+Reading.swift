@@ -22,7 +22,6 @@ extension PDFMetadata {
         }
         languages = packet?.languages ?? []
         if languages.isEmpty { languages = root["/Lang"].text.map { [$0] } ?? [] }
-        created = packet?.created ?? information["/CreationDate"].text.flatMap(PDFText.date)
         modified = packet?.modified ?? information["/ModDate"].text.flatMap(PDFText.date)
         identifier = packet?.identifier
         if identifier == nil, let id = trailer["/ID"][0].bytes, !id.isEmpty { identifier = Hex.encode(id) }

@@ -10,8 +10,6 @@ public struct PDFMetadata: Sendable, Equatable {
     /// BCP 47 tags.
     public var languages: [String] = []
     /// ISO 8601, a date with or without a time.
-    public var created: String?
-    /// ISO 8601, a date with or without a time.
     public var modified: String?
     /// What the XMP packet calls its identifier, or else the first file identifier (§14.4), in lower-case hexadecimal.
     public var identifier: String?

@@ -29,7 +29,6 @@ struct XMPPacket {
     var subjects: [String] { texts("subject", Self.dublinCore) }
     var languages: [String] { texts("language", Self.dublinCore).filter { $0 != "x-default" && $0 != "x-unknown" } }
     var identifier: String? { texts("identifier", Self.dublinCore).first }
-    var created: String? { texts("CreateDate", Self.basic).first }
     var modified: String? { texts("ModifyDate", Self.basic).first }
 
     /// The values of a property: of its list, or its own; of alternatives by language the default one first.

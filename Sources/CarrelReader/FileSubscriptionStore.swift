@@ -1,81 +1,17 @@
-import CarrelBytes
-import Glibc
-
 /// Keeps a subscription in a file that only its owner can read.
 public struct FileSubscriptionStore: SubscriptionStore {
-    /// An answer with 50,000 issues has about three megabytes.
-    private static let maxBytes = 16 << 20
-
-    private let path: String
+    private let file: PrivateFile
 
     /// - Parameter path: of the file; its folder is there.
     public init(path: String) {
-        self.path = path
+        // an answer with 50,000 issues has about three megabytes
+        file = PrivateFile(path: path, limit: 16 << 20, name: "file with the subscription")
     }
 
-    public func load() throws -> [UInt8]? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw failure("read")
-        }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        while bytes.count <= Self.maxBytes {
-            var found = 0
-            let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-                found = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                count = max(0, found)
-            }
-            if found < 0, errno == EINTR { continue }
-            guard found >= 0 else { throw failure("read") }
-            if found == 0 { return bytes }
-            bytes += piece
-        }
-        throw ReaderError(.store, "the file with the subscription is too long")
-    }
+    public func load() throws -> [UInt8]? { try file.load() }
 
     /// Writes a new file beside the old one, to the disk, and puts it in its place.
     public func save(_ bytes: [UInt8]?) throws {
-        guard let bytes else {
-            guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
-            return
-        }
-        let fresh = "\(path).new"
-        unsafe unlink(fresh)
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("written") }
-        defer { close(descriptor) }
-        guard write(bytes, to: descriptor), fsync(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
-            let error = failure("written")
-            unsafe unlink(fresh)
-            throw error
-        }
-        syncFolder()
-    }
-
-    private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            written += count
-        }
-        return true
-    }
-
-    /// Makes the new name last. Where a folder cannot be synced, the file is as good as one can have it.
-    private func syncFolder() {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
-    }
-
-    private func failure(_ verb: String) -> ReaderError {
-        let reason = unsafe String(cString: strerror(errno))
-        return ReaderError(.store, "the file with the subscription cannot be \(verb): \(reason)")
+        if let bytes { try file.save(bytes) } else { try file.remove() }
     }
 }

@@ -15,6 +15,10 @@ public struct ReaderError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let unavailable = Code(description: "reader.unavailable")
         /// What the app keeps cannot be read or written.
         public static let store = Code(description: "reader.store")
+        /// Nothing can be served at that port.
+        public static let server = Code(description: "reader.server")
+        /// The publication is restricted: nobody may read it here.
+        public static let restricted = Code(description: "reader.restricted")
     }
 
     public let code: Code
@@ -27,7 +31,7 @@ public struct ReaderError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Why there was no answer.
     public let upstream: UpstreamError?
 
-    init(_ code: Code, _ detail: String, status: String? = nil, message: String? = nil, upstream: UpstreamError? = nil) {
+    package init(_ code: Code, _ detail: String, status: String? = nil, message: String? = nil, upstream: UpstreamError? = nil) {
         self.code = code
         self.detail = detail
         self.status = status

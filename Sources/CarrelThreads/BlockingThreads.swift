@@ -29,9 +29,17 @@ public final class BlockingThreads: Sendable {
 
     /// Runs `work` on one of the threads and returns what it returns or throws.
     public func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-        unsafe try await withUnsafeThrowingContinuation { continuation in
-            queue.add { unsafe continuation.resume(with: Swift.Result(catching: work)) }
+        // By way of a lock, which the thread sanitizer sees; what orders a continuation and its task it does not always see.
+        let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
+        unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            queue.add {
+                let result = Swift.Result(catching: work)
+                outcome.withLock { $0 = result }
+                unsafe continuation.resume()
+            }
         }
+        guard let result = outcome.withLock({ $0 }) else { preconditionFailure("the work ended without a result") }
+        return try result.get()
     }
 }
 

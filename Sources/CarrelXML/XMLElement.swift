@@ -31,35 +31,8 @@ public struct XMLElement: Sendable, Equatable {
         limits: XMLLimits = XMLLimits(),
         documentType: XMLDocumentType = .refused
     ) throws(Malformed) -> XMLElement {
-        var reader = XMLReader(limits: limits, documentType: documentType)
-        var tree = XMLTree()
-        // a piece at a time, so that the events of the whole are not in memory beside the tree
-        var at = 0
-        while at < bytes.byteCount {
-            let end = min(at + 65_536, bytes.byteCount)
-            tree.add(try reader.read(bytes.extracting(at..<end)))
-            at = end
-        }
-        tree.add(try reader.finish())
-        guard let root = tree.root else { throw Malformed("the XML has no element", at: bytes.byteCount) }
-        return root
-    }
-}
-
-/// Puts events together.
-private struct XMLTree {
-    private(set) var root: XMLElement?
-    private var open: [XMLElement] = []
-
-    mutating func add(_ events: [XMLEvent]) {
-        for event in events {
-            switch event {
-            case .start(let name, let attributes): open.append(XMLElement(name, attributes: attributes))
-            case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
-            case .end:
-                guard let done = open.popLast() else { return }
-                if open.isEmpty { root = done } else { open[open.count - 1].children.append(done) }
-            }
-        }
+        var tree = XMLTree(limits: limits, documentType: documentType)
+        try tree.read(bytes)
+        return try tree.finish()
     }
 }

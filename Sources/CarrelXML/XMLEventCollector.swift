@@ -12,11 +12,14 @@ final class XMLEventCollector {
     private var text: [UInt8] = []
     private var depth = 0
     private var elements = 0
+    private var attributes = 0
     /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
     private var names: [UInt: String] = [:]
     /// The last of them by a few bits of their address: a document repeats few names.
     private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
+    /// Names that are kept at most; documents of ours have some dozens.
+    private static let nameLimit = 1000
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
 
@@ -53,6 +56,8 @@ final class XMLEventCollector {
     /// Whether an element may have so many attributes.
     func allows(attributes: Int) -> Bool {
         if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
+        self.attributes += attributes
+        if self.attributes > limits.totalAttributes { fail("the XML has more than \(limits.totalAttributes) attributes") }
         return failure == nil
     }
 
@@ -75,7 +80,7 @@ final class XMLEventCollector {
         let slot = Int(place >> 3 & 63)
         if recent[slot].place == place { return recent[slot].name }
         let name = names[place] ?? (unsafe String(decodingCString: text, as: UTF8.self))
-        names[place] = name
+        if names.count < Self.nameLimit { names[place] = name }
         recent[slot] = (place, name)
         return name
     }

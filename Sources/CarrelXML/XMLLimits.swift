@@ -7,6 +7,8 @@ public struct XMLLimits: Sendable, Equatable {
     public var elements: Int
     /// Attributes of one element, declarations of name spaces among them.
     public var attributes: Int
+    /// Attributes of all elements.
+    public var totalAttributes: Int
     /// Bytes of one text between two tags, and of one attribute's value, in UTF-8.
     public var text: Int
 
@@ -15,12 +17,14 @@ public struct XMLLimits: Sendable, Equatable {
         depth: Int = 32,
         elements: Int = 20_000,
         attributes: Int = 32,
-        text: Int = 65_536
+        text: Int = 65_536,
+        totalAttributes: Int = .max
     ) {
         self.bytes = bytes
         self.depth = depth
         self.elements = elements
         self.attributes = attributes
         self.text = text
+        self.totalAttributes = totalAttributes
     }
 }

@@ -48,6 +48,8 @@ public struct XMLReader: ~Copyable {
     }
 
     deinit {
+        // made for the entities that a document declares, and not the parser's own
+        if let document = unsafe context.pointee.myDoc { unsafe xmlFreeDoc(document) }
         unsafe xmlFreeParserCtxt(context)
     }
 

@@ -13,7 +13,9 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        OpenCommand.self, ManifestCommand.self, CatCommand.self, ServeCommand.self, IngestCommand.self, TitleCommand.self,
+        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, ServeCommand.self,
+        IngestCommand.self,
+        TitleCommand.self,
         EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,
         ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
         SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,

@@ -1,13 +1,17 @@
 public import CarrelCommandLine
 import CarrelJSON
+import CarrelLCP
 public import CarrelPublication
+import CarrelThreads
 import Glibc
 
 /// A publication that a command opens, and what unlocks it.
 struct PublicationOptions: ParameterGroup, Sendable {
     var file = ""
     var password: String?
+    var licenses = LicenseOptions()
     var output = OutputOptions()
+    private let service = Locked<LCPService?>(nil)
 
     static var parameters: [Parameter<PublicationOptions>] {
         [
@@ -20,7 +24,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
                 help: "What unlocks it. Other users of this machine can see it; without it a terminal is asked.",
                 group: "Protection"
             ),
-        ] + Parameter.group(\.output)
+        ] + Parameter.group(\.licenses) + Parameter.group(\.output)
     }
 
     /// Opens the publication; a person at a terminal is asked for a password.
@@ -31,12 +35,20 @@ struct PublicationOptions: ParameterGroup, Sendable {
     func open(_ warnings: any WarningLogger) async throws -> Publication {
         let isRemote = file.hasPrefix("https://") || file.hasPrefix("http://")
         let asset = isRemote ? PublicationAsset(url: file) : PublicationAsset(path: file)
-        return try await Streamer().open(
+        let service = try licenses.service()
+        self.service.withLock { $0 = service }
+        return try await Streamer(contentProtections: [service.contentProtection()]).open(
             asset: asset,
             allowUserInteraction: !output.json && isatty(STDERR_FILENO) == 1,
             credentials: password,
             warnings: warnings
         )
+    }
+
+    /// Waits for what was begun behind the opening, such as the registration of this device at a license server.
+    func finish() async {
+        let service = service.withLock { $0 }
+        await service?.finishBackgroundWork()
     }
 }
 
@@ -46,7 +58,7 @@ struct OpenCommand: Command {
     static let name = "open"
     static let abstract = "Say what a publication is, what protects it, and what its reader may do."
     static let discussion = """
-        Opens EPUB, Readium and W3C packages, audiobooks and comics. Ends with 0 also when the publication is restricted: when its \
+        Opens EPUB, Readium and W3C packages, audiobooks and comics, also where a password or Readium LCP protects them. Ends with 0 also when the publication is restricted: when its \
         metadata can be read and its content cannot. Ends with 77 when nothing can be read without the right password.
         """
     static let examples = [
@@ -72,7 +84,10 @@ struct OpenCommand: Command {
             "readingOrder": .array(publication.readingOrder.map { .string($0.href) }),
             "warnings": .array(warnings.warnings.map { .string($0.message) }),
         ]
-        guard !output.json else { return console.print(answer) }
+        guard !output.json else {
+            console.print(answer)
+            return await options.finish()
+        }
         for warning in warnings.warnings { console.warning(warning.message) }
         var table = TextTable([TextTable.Column(""), TextTable.Column("")])
         table.add(["title", publication.metadata.title.description])
@@ -85,6 +100,7 @@ struct OpenCommand: Command {
         table.add(["may be printed", rights.1 ? "yes" : "no"])
         table.add(["reading order", "\(publication.readingOrder.count) resources"])
         console.print(table)
+        await options.finish()
     }
 }
 
@@ -145,6 +161,7 @@ struct CatCommand: Command {
         defer { publication.close() }
         let resource = publication.get(href)
         try await resource.stream(bytes) { piece in console.write(piece) }
+        await options.finish()
     }
 }
 

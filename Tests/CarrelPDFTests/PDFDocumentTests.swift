@@ -1,3 +1,4 @@
+import CarrelJSON
 import CarrelTesting
 import Glibc
 import Testing
@@ -14,7 +15,7 @@ struct PDFDocumentTests {
         let path = directory.write("a.pdf", bytes)
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
-        return try PDFDocument(descriptor: descriptor).describe()
+        return try PDFReader(descriptor: descriptor).describe()
     }
 
     @Test func `says who wrote it in its information, its XMP packet, and its catalog`() throws {
@@ -100,7 +101,7 @@ struct PDFDocumentTests {
             ]
         )
         let said = try describe(pdf)
-        #expect(said.outline.map(\.title) == ["A", "B"])
+        #expect(said.outline == [PDFOutlineItem(title: "A", page: 0), PDFOutlineItem(title: "B", page: nil)])
         #expect(said.warnings == ["a part of the outline is left out"])
     }
 
@@ -138,6 +139,76 @@ struct PDFDocumentTests {
     @Test(arguments: ["", "%PDF-1.7\n", "%PDF-1.7\ntrailer << /Root 1 0 R >>\n%%EOF", "not a document"])
     func `that is none is an error`(text: String) {
         #expect(throws: PDFError(.damaged, "")) { try describe(Array(text.utf8)) }
+    }
+
+    /// Half a mebibyte that unpacks to 512 of them: the stream that holds the catalog, or the table of the objects.
+    @Test(arguments: ["objects", "table"])
+    func `that unpacks to more than anybody has is refused, and fills no memory of ours`(what: String) async throws {
+        let python = try requirePeer("python3")
+        let script = directory.write(
+            "bomb.py",
+            """
+            import struct, sys, zlib
+            def pack(start):
+                packer = zlib.compressobj(9)
+                data = packer.compress(start)
+                for _ in range(512): data += packer.compress(bytes(1 << 20))
+                return data + packer.flush()
+            places, out = {}, b"%PDF-1.7\\n"
+            def add(number, text):
+                global out
+                places[number] = len(out)
+                out += b"%d 0 obj\\n" % number + text + b"\\nendobj\\n"
+            def stream(head, data): return b"<< " + head + b" /Length %d >>\\nstream\\n" % len(data) + data + b"\\nendstream"
+            add(2, b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>")
+            add(3, b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 1 1] >>")
+            objects = b"1 0 << /Type /Catalog /Pages 2 0 R >> "
+            isTable = sys.argv[1] == "table"
+            add(4, stream(b"/Type /ObjStm /N 1 /First 4" + (b"" if isTable else b" /Filter /FlateDecode"),
+                objects if isTable else pack(objects)))
+            rows = [(0, 0, 65535), (2, 4, 0)] + [(1, places[n], 0) for n in (2, 3, 4)] + [(1, len(out), 0)]
+            table = b"".join(struct.pack(">BIH", *row) for row in rows)
+            start = len(out)
+            add(5, stream(b"/Type /XRef /Size 6 /W [1 4 2] /Root 1 0 R" + (b" /Filter /FlateDecode" if isTable else b""),
+                pack(table) if isTable else table))
+            open(sys.argv[2], "wb").write(out + b"startxref\\n%d\\n%%%%EOF\\n" % start)
+            """
+        )
+        let path = directory.file("bomb.pdf")
+        try await checkProcess([python, script, what, path])
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let before = Self.peak
+        #expect(throws: PDFError.self) { try PDFReader(descriptor: descriptor).describe() }
+        #expect(Self.peak - before < 64 << 10)
+    }
+
+    /// The most memory that this process ever had, in KiB.
+    private static var peak: Int {
+        var usage = rusage()
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return Int(usage.ru_maxrss)
+    }
+
+    @Test func `whose reader dies or does not end is refused`() throws {
+        let limits = PDFChild.Limits(memory: 64 << 20, seconds: 1)
+        #expect(throws: PDFError(.tooLarge, "")) {
+            try PDFChild.run(keeping: [], limits) { () throws(PDFError) in
+                while getppid() > 0 {}
+                return .null
+            }
+        }
+        #expect(throws: PDFError(.tooLarge, "")) {
+            try PDFChild.run(keeping: [], limits) { () throws(PDFError) in
+                kill(getpid(), SIGSEGV)
+                return .null
+            }
+        }
+        let answer = try PDFChild.run(keeping: [], limits) { () throws(PDFError) in .bool(true) }
+        #expect(answer.bool == true)
+        #expect(throws: PDFError(.password, "")) {
+            try PDFChild.run(keeping: [], limits) { () throws(PDFError) in throw PDFError(.password, "no") }
+        }
     }
 
     @Test func `with a broken table of its objects is put together again`() throws {

@@ -238,7 +238,7 @@ struct EPUBTests {
     }
 
     @Test(arguments: [
-        "ocf-zip-unreadable-empty-fatal.epub", "ocf-zip-unreadable-image-with-epub-extension-fatal.epub",
+        "ocf-zip-unreadable-empty-fatal.epub",
         "ocf-zip-unreadable-no-end-header-fatal.epub", "ocf-container-not-ocf-error.epub",
     ])
     func `that is none is refused`(name: String) async throws {

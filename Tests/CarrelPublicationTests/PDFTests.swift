@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 @testable import CarrelPublication
@@ -161,6 +162,36 @@ struct PDFTests {
         directory.write("locked.pdf", TestPDF(pages: 1).bytes)
         try await checkProcess([zip, "-q", "a.webpub", "manifest.json", "locked.pdf"], directory: directory.path)
         #expect(try await open(directory.file("a.webpub")).metadata.title == "A")
+    }
+
+    @Test func `is decrypted into a file that nobody finds and nobody changes`() async throws {
+        let file = try UnnamedFile()
+        try file.append([1, 2, 3])
+        let resource = try file.sealed(Link(href: "a"))
+        var status = stat()
+        #expect(unsafe fstat(resource.descriptor, &status) == 0)
+        // no name, for the user alone, and open for reading only
+        #expect(status.st_nlink == 0)
+        #expect(status.st_mode & 0o777 == 0o600 || status.st_mode & 0o777 == 0o777)
+        #expect(unsafe write(resource.descriptor, [9], 1) == -1)
+        let shown = "/proc/self/fd/\(resource.descriptor)"
+        #expect(unsafe linkat(AT_FDCWD, shown, AT_FDCWD, directory.file("stolen"), AT_SYMLINK_FOLLOW) == -1)
+        #expect(try await resource.read(0..<9) == [1, 2, 3])
+        #expect(try await resource.length() == 3)
+    }
+
+    @Test(arguments: [("EBX_HANDLER", "Adobe ADEPT"), ("Adobe.PubSec", "an unknown technology")])
+    func `that another technology protects goes on the shelf, closed, with its name`(handler: String, name: String) async throws {
+        var pdf = TestPDF(pages: 1, others: ["<< /Filter /\(handler) /V 1 /R 3 >>"])
+        pdf.trailer = "/Encrypt 4 0 R /ID [<01> <01>]"
+        let publication = try await open(directory.write("Loan.pdf", pdf.bytes))
+        #expect(publication.isRestricted)
+        #expect(publication.protectionName == name)
+        #expect(publication.metadata.title == "Loan")
+        #expect(await publication.rights.canCopy == false)
+        let resource = publication.get(publication.readingOrder[0])
+        await #expect(throws: ResourceError(.forbidden, "")) { try await resource.read(0..<9) }
+        #expect(throws: Publication.OpeningError(.forbidden, "")) { try Navigator(publication) }
     }
 
     @Test func `that is broken beyond repair is an error`() async throws {

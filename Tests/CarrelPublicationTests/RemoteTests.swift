@@ -97,6 +97,44 @@ struct RemoteTests {
         }
     }
 
+    @Test func `in an archive with a password is opened by ranges too`() async throws {
+        let sevenZip = try requirePeer("7z")
+        let page = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 7) }
+        directory.write("1.png", page)
+        directory.write("2.png", [1, 2, 3])
+        let make = [sevenZip, "a", "-tzip", "-mem=AES256", "-psesame", "-bso0", "comic.cbz", "1.png", "2.png"]
+        try await checkProcess(make, directory: directory.path)
+        try await withServer { base, asked in
+            let asset = PublicationAsset(url: "\(base)/comic.cbz")
+            let streamer = Streamer(onAskCredentials: nil)
+            await #expect(throws: Publication.OpeningError(.incorrectCredentials, "")) {
+                try await streamer.open(asset: asset, allowUserInteraction: false, credentials: "wrong")
+            }
+            let comic = try await streamer.open(asset: asset, allowUserInteraction: false, credentials: "sesame")
+            #expect(comic.readingOrder.map(\.href) == ["1.png", "2.png"])
+            asked.withLock { $0 = [] }
+            let part = try await comic.get("1.png").read(100_000..<100_100)
+            #expect(part == Array(page[100_000..<100_100]))
+            // never all of it at once
+            #expect(asked.withLock { $0 }.allSatisfy { $0 != "all" })
+        }
+    }
+
+    @Test func `that is a PDF document with a password is copied once, and decrypted`() async throws {
+        let qpdf = try requirePeer("qpdf")
+        let plain = directory.write("plain.pdf", TestPDF(pages: 3).bytes)
+        try await checkProcess([qpdf, "--encrypt", "sesame", "captain", "256", "--", plain, directory.file("locked.pdf")])
+        try await withServer { base, _ in
+            for name in ["plain.pdf", "locked.pdf"] {
+                let document = try await Streamer(onAskCredentials: nil)
+                    .open(asset: PublicationAsset(url: "\(base)/\(name)"), allowUserInteraction: false, credentials: "sesame")
+                #expect(document.metadata.numberOfPages == 3)
+                let head = try await document.get(document.readingOrder[0]).read(0..<5)
+                #expect(head == Array("%PDF-".utf8))
+            }
+        }
+    }
+
     @Test(arguments: [
         ("b.xhtml", "https://h/x/b.xhtml"), ("/b", "https://h/b"), ("../b?q=1#f", "https://h/b?q=1"),
         ("a%20b", "https://h/x/a%20b"),

@@ -39,7 +39,8 @@ struct `Web assets` {
     }
 
     @Test func `are all reached from a page`() {
-        var reached: Set<String> = ["icons.svg", "openapi.json"]  // used by scripts, and for people who write clients
+        // used by scripts, for people who write clients, and put into the documents of publications
+        var reached: Set<String> = ["icons.svg", "openapi.json", "read-frame.js"]
         for page in assets(".html") + assets(".part") {
             reached.insert(page.name)
             for match in text(page).matches(of: /\/assets\/([a-z0-9.-]+)/) { reached.insert(String(match.1)) }
@@ -48,7 +49,8 @@ struct `Web assets` {
     }
 
     @Test(arguments: [
-        ("account.html", "account.js"), ("admin.html", "admin.js"), ("listen.html", "listen.js"), ("shelf.html", "shelf.js"),
+        ("account.html", "account.js"), ("admin.html", "admin.js"), ("listen.html", "listen.js"), ("read.html", "read.js"),
+        ("shelf.html", "shelf.js"),
     ])
     func `a page preloads exactly the modules that its script imports`(page: String, script: String) throws {
         var imported: Set<String> = []
@@ -104,7 +106,7 @@ struct `Content security policy` {
 }
 
 struct `Elements` {
-    @Test(arguments: [("listen.html", "shelf.js"), ("shelf.html", "listen.js")])
+    @Test(arguments: [("listen.html", "shelf.js"), ("read.html", ""), ("shelf.html", "listen.js")])
     func `that scripts look for are on their page`(page: String, otherScript: String) throws {
         let html = text(try #require(WebAssets.named(page)))
         let ids = html.matches(of: /\sid="([^"]+)"/).map { String($0.1) }

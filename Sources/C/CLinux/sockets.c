@@ -3,6 +3,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -123,6 +126,49 @@ int64_t clinux_peer_user(int descriptor) {
     if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)) return -errno;
     if (credentials.uid == (uid_t)-1) return -ENODATA;
     return (int64_t)credentials.uid;
+}
+
+// What the kernel answers to a question for one socket: whose it is, if it is connected and a process holds it.
+static int64_t answered_user(const char *answer, ssize_t count, const struct inet_diag_sockid *asked) {
+    const struct nlmsghdr *head = (const struct nlmsghdr *)answer;
+    if (count < 0 || !NLMSG_OK(head, (size_t)count)) return -EPROTO;
+    if (head->nlmsg_type == NLMSG_ERROR && head->nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+        return ((const struct nlmsgerr *)NLMSG_DATA(head))->error ?: -EPROTO;
+    if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY || head->nlmsg_len < NLMSG_LENGTH(sizeof(struct inet_diag_msg)))
+        return -EPROTO;
+    const struct inet_diag_msg *found = NLMSG_DATA(head);
+    // a listener of the same port is another socket; of one that nobody holds any more the kernel says that it is root's
+    enum { established = 1, fin_wait_1 = 4, fin_wait_2 = 5, close_wait = 8 };
+    int state = found->idiag_state;
+    if (state != established && state != fin_wait_1 && state != fin_wait_2 && state != close_wait) return -ENOENT;
+    if (found->id.idiag_sport != asked->idiag_sport || found->id.idiag_dport != asked->idiag_dport) return -ENOENT;
+    return found->idiag_inode ? (int64_t)found->idiag_uid : -ENOENT;
+}
+
+int64_t clinux_loopback_user(const struct clinux_address *theirs, const struct clinux_address *ours) {
+    if (theirs->length != 4 || ours->length != 4) return -EAFNOSUPPORT;
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 body;
+    } question = {
+        .head = {.nlmsg_len = sizeof question, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u},
+    };
+    struct inet_diag_sockid *socket_id = &question.body.id;
+    socket_id->idiag_sport = htons(theirs->port);
+    socket_id->idiag_dport = htons(ours->port);
+    memcpy(socket_id->idiag_src, theirs->bytes, 4);
+    memcpy(socket_id->idiag_dst, ours->bytes, 4);
+    memset(socket_id->idiag_cookie, 0xff, sizeof socket_id->idiag_cookie);
+    int descriptor = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (descriptor < 0) return -errno;
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    _Alignas(struct nlmsghdr) char answer[1024];
+    int64_t user = -EIO;
+    if (sendto(descriptor, &question, sizeof question, 0, (struct sockaddr *)&kernel, sizeof kernel) == sizeof question)
+        user = answered_user(answer, recv(descriptor, answer, sizeof answer, 0), socket_id);
+    close(descriptor);
+    return user;
 }
 
 uint64_t clinux_send_progress(int descriptor) {

@@ -13,6 +13,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <time.h>
 
 // A parameter points at its name for as long as it lives, and Swift would hand over a name that dies with the call.
 
@@ -78,6 +79,39 @@ static inline int copenssl_message_algorithms(CMS_ContentInfo *_Nonnull message,
     X509_ALGOR_get0(&name, NULL, NULL, of_signature);
     *signature = OBJ_obj2nid(name);
     return 1;
+}
+
+/// The seconds since 1970 that a time means; 0 where it cannot be read.
+static inline int copenssl_seconds(const ASN1_TIME *_Nullable time, long long *_Nonnull seconds) {
+    struct tm parts;
+    if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
+    *seconds = timegm(&parts);
+    return 1;
+}
+
+/// The address of a certificate's list of revoked ones with that number, among all of them; 0 where there are fewer.
+static inline int copenssl_list_address(
+    X509 *_Nonnull certificate, int index, const unsigned char *_Nullable *_Nonnull start, int *_Nonnull count,
+    void *_Nullable *_Nonnull owner
+) {
+    STACK_OF(DIST_POINT) *points = X509_get_ext_d2i(certificate, NID_crl_distribution_points, NULL, NULL);
+    *owner = points;
+    for (int i = 0; i < sk_DIST_POINT_num(points); i++) {
+        DIST_POINT_NAME *name = sk_DIST_POINT_value(points, i)->distpoint;
+        if (name == NULL || name->type != 0) continue;
+        for (int j = 0; j < sk_GENERAL_NAME_num(name->name.fullname); j++) {
+            GENERAL_NAME *address = sk_GENERAL_NAME_value(name->name.fullname, j);
+            if (address->type != GEN_URI || index-- > 0) continue;
+            *start = ASN1_STRING_get0_data(address->d.uniformResourceIdentifier);
+            *count = ASN1_STRING_length(address->d.uniformResourceIdentifier);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static inline void copenssl_list_addresses_free(void *_Nullable owner) {
+    CRL_DIST_POINTS_free((STACK_OF(DIST_POINT) *)owner);
 }
 
 /// What was written into memory; the pointer lives as long as nothing more is.

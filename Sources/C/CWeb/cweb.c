@@ -192,6 +192,42 @@ static const unsigned char playlist_js[] = {
 static const unsigned char positions_js[] = {
 #embed "assets/positions.js"
 };
+static const unsigned char read_api_js[] = {
+#embed "assets/read-api.js"
+};
+static const unsigned char read_book_js[] = {
+#embed "assets/read-book.js"
+};
+static const unsigned char read_frame_js[] = {
+#embed "assets/read-frame.js"
+};
+static const unsigned char read_look_js[] = {
+#embed "assets/read-look.js"
+};
+static const unsigned char read_media_js[] = {
+#embed "assets/read-media.js"
+};
+static const unsigned char read_notes_js[] = {
+#embed "assets/read-notes.js"
+};
+static const unsigned char read_pages_js[] = {
+#embed "assets/read-pages.js"
+};
+static const unsigned char read_rights_js[] = {
+#embed "assets/read-rights.js"
+};
+static const unsigned char read_search_js[] = {
+#embed "assets/read-search.js"
+};
+static const unsigned char read_css[] = {
+#embed "assets/read.css"
+};
+static const unsigned char read_html[] = {
+#embed "assets/read.html"
+};
+static const unsigned char read_js[] = {
+#embed "assets/read.js"
+};
 static const unsigned char reading_js[] = {
 #embed "assets/reading.js"
 };
@@ -329,6 +365,18 @@ static const struct cweb_asset table[] = {
     ASSET(player_js, "player.js", JAVASCRIPT),
     ASSET(playlist_js, "playlist.js", JAVASCRIPT),
     ASSET(positions_js, "positions.js", JAVASCRIPT),
+    ASSET(read_api_js, "read-api.js", JAVASCRIPT),
+    ASSET(read_book_js, "read-book.js", JAVASCRIPT),
+    ASSET(read_frame_js, "read-frame.js", JAVASCRIPT),
+    ASSET(read_look_js, "read-look.js", JAVASCRIPT),
+    ASSET(read_media_js, "read-media.js", JAVASCRIPT),
+    ASSET(read_notes_js, "read-notes.js", JAVASCRIPT),
+    ASSET(read_pages_js, "read-pages.js", JAVASCRIPT),
+    ASSET(read_rights_js, "read-rights.js", JAVASCRIPT),
+    ASSET(read_search_js, "read-search.js", JAVASCRIPT),
+    ASSET(read_css, "read.css", CSS),
+    ASSET(read_html, "read.html", HTML),
+    ASSET(read_js, "read.js", JAVASCRIPT),
     ASSET(reading_js, "reading.js", JAVASCRIPT),
     ASSET(refusals_js, "refusals.js", JAVASCRIPT),
     ASSET(reset_part, "reset.part", HTML),

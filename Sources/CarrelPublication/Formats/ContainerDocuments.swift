@@ -48,7 +48,7 @@ enum ManifestDocument: Sendable {
     static func read(_ fetcher: any Fetcher) async throws(ResourceError) -> ManifestDocument {
         let resource = (fetcher as? SingleResourceFetcher)?.resource ?? fetcher.get(Link(path))
         do throws(ResourceError) {
-            let bytes = try await resource.read(upTo: Manifest.sizeLimit)
+            let bytes = try await resource.read(upTo: Manifest.limits.byteCount)
             do throws(Malformed) {
                 return .json(try JSON.parse(bytes.rawSpan, limits: Manifest.limits))
             } catch {

@@ -11,8 +11,8 @@ struct FormatSniffer {
 
     /// Bytes that are looked at in one file.
     private static let headSize = 4096
-    /// Bytes of a JSON document that is looked into.
-    private static let documentSize = 8 << 20
+    /// Bytes of a page that is looked through.
+    private static let pageSize = 1 << 20
 
     init(_ asset: PublicationAsset, _ fetcher: any Fetcher) {
         self.asset = asset
@@ -149,6 +149,12 @@ struct FormatSniffer {
         }) {
             return .w3cPublicationManifest
         }
+        let kinds = object?["conformsTo"].map(Link.strings) ?? []
+        if has("readingOrder"), !has("metadata"),
+            kinds.contains(where: { $0.contains("/TR/audiobooks") || $0.contains("/TR/pub-manifest") })
+        {
+            return .w3cPublicationManifest
+        }
         if has("id", "issued", "provider", "encryption") { return .lcpLicense }
         if has("id", "authentication"), has("title") { return .opdsAuthentication }
         let relations = (object?["links"]?.array ?? []).flatMap { $0["rel"].map(Link.strings) ?? [] }
@@ -237,15 +243,15 @@ struct FormatSniffer {
     // MARK: small documents in a container
 
     private func text(_ path: String) async throws(ResourceError) -> String {
-        guard let bytes = try await small(path) else { return "" }
+        guard let bytes = try await small(path, Self.pageSize) else { return "" }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The bytes of an entry; nil where it is too long, damaged, or needs a password.
-    private func small(_ path: String) async throws(ResourceError) -> [UInt8]? {
+    private func small(_ path: String, _ limit: Int) async throws(ResourceError) -> [UInt8]? {
         guard let path = ResourcePath(decoded: path) else { return nil }
         do throws(ResourceError) {
-            return try await fetcher.get(Link(path)).read(upTo: Self.documentSize)
+            return try await fetcher.get(Link(path)).read(upTo: limit)
         } catch {
             if error.code == .unavailable || error.code == .cancelled { throw error }
             return nil

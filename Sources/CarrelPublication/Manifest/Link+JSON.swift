@@ -8,13 +8,11 @@ extension Link {
     ///   - warnings: hears of what had to be left out.
     init?(_ json: JSON, _ warnings: Warnings) {
         if let href = json.string {
+            guard !href.isEmpty else { return nil }
             self.init(href: href)
             return
         }
-        guard let object = json.object, let href = object["href"]?.string, !href.isEmpty else {
-            warnings.add(.minor, "a link without an address is left out")
-            return nil
-        }
+        guard let object = json.object, let href = object["href"]?.string, !href.isEmpty else { return nil }
         self.init(href: href)
         isTemplated = object["templated"]?.bool ?? false
         if let type = object["type"]?.string {
@@ -29,13 +27,21 @@ extension Link {
         bitrate = object["bitrate"]?.double.flatMap { $0 > 0 ? $0 : nil }
         duration = object["duration"]?.double.flatMap { $0 > 0 ? $0 : nil }
         languages = object["language"].map(Self.strings) ?? []
-        alternates = Self.list(object["alternate"], warnings)
-        children = Self.list(object["children"], warnings)
+        if let json = object["alternate"] { alternates = Self.list(json, warnings.within("the alternates of \"\(href)\"")) }
+        if let json = object["children"] { children = Self.list(json, warnings.within("the children of \"\(href)\"")) }
     }
 
     /// The links of an array.
     static func list(_ json: JSON?, _ warnings: Warnings) -> [Link] {
-        (json?.array ?? []).compactMap { Link($0, warnings) }
+        var links: [Link] = []
+        for (index, value) in (json?.array ?? []).enumerated() {
+            if let link = Link(value, warnings) {
+                links.append(link)
+            } else {
+                warnings.add(.minor, "link \(index + 1) has no address and is left out")
+            }
+        }
+        return links
     }
 
     /// A string, or each string of an array.

@@ -25,10 +25,11 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
         self.init(text)
     }
 
-    /// - Parameter translations: Nil when there is none.
+    /// - Parameter translations: of a language the first counts; those without a text do not. Nil when there is none.
     public init?(_ translations: [Translation]) {
-        guard !translations.isEmpty else { return nil }
-        self.translations = translations
+        var seen: Set<String> = []
+        self.translations = translations.filter { !$0.text.isEmpty && seen.insert($0.language ?? "und").inserted }
+        if self.translations.isEmpty { return nil }
     }
 
     /// A string, or an object of strings by language.

@@ -2,12 +2,11 @@ public import CarrelBytes
 import CarrelJSON
 
 extension Manifest {
-    /// Bytes of a manifest at most.
-    static let sizeLimit = 32 << 20
-    /// How much JSON of a manifest is read.
-    static let limits = JSONLimits(depth: depthLimit * 3, byteCount: sizeLimit)
-    /// Collections within collections at most; tables of contents are as deep.
-    private static let depthLimit = 64
+    /// Of the manifests of 50,000 resources; what one becomes in memory stays below 64 MiB.
+    static let limits = JSONLimits(depth: 192, byteCount: 16 << 20, values: 300_000)
+
+    /// What is no role of a collection.
+    static let members: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
 
     /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
     ///
@@ -29,12 +28,11 @@ extension Manifest {
         }
         self.init(metadata: Metadata(metadata, warnings))
         context = object["@context"].map(Link.strings) ?? []
-        links = Link.list(object["links"], warnings)
-        readingOrder = order.compactMap { Link($0, warnings) }
-        resources = Link.list(object["resources"], warnings)
-        tableOfContents = Link.list(object["toc"], warnings)
-        let known: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
-        subcollections = PublicationCollection.collections(in: object, except: known, warnings)
+        links = Link.list(object["links"], warnings.within("\"links\""))
+        readingOrder = Link.list(.array(order), warnings.within("\"readingOrder\""))
+        resources = Link.list(object["resources"], warnings.within("\"resources\""))
+        tableOfContents = Link.list(object["toc"], warnings.within("\"toc\""))
+        subcollections = PublicationCollection.collections(in: object, except: Self.members, warnings)
     }
 
     /// The manifest as compact JSON.
@@ -61,7 +59,7 @@ extension PublicationCollection {
     ) -> [String: [PublicationCollection]] {
         var found: [String: [PublicationCollection]] = [:]
         for (role, value) in object where !known.contains(role) {
-            let collections = list(value, warnings)
+            let collections = list(value, warnings.within("\"\(role)\""))
             if !collections.isEmpty { found[role] = collections }
         }
         return found
@@ -78,7 +76,7 @@ extension PublicationCollection {
         }
         guard let array = json.array else { return [] }
         if array.contains(where: { $0["links"]?.array != nil }) { return array.flatMap { list($0, warnings) } }
-        let links = array.compactMap { Link($0, warnings) }
+        let links = Link.list(json, warnings)
         return links.isEmpty ? [] : [PublicationCollection(links: links)]
     }
 
@@ -90,7 +88,7 @@ extension PublicationCollection {
 
     /// Only links where there is nothing else.
     private var json: JSON {
-        metadata.isEmpty && subcollections.isEmpty ? .array(links.map(\.json)) : .object(full)
+        metadata.isEmpty && subcollections.isEmpty && !links.isEmpty ? .array(links.map(\.json)) : .object(full)
     }
 
     private var full: JSONObject {

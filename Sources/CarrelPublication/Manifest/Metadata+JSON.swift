@@ -28,18 +28,20 @@ extension Metadata {
         published = object["published"]?.string
         languages = object["language"].map(Link.strings) ?? []
         for role in ContributorRole.allCases {
-            let names = Contributor.list(object[role.rawValue], warnings)
+            let names = Contributor.list(object[role.rawValue], warnings.within("\"\(role.rawValue)\""))
             if !names.isEmpty { contributors[role] = names }
         }
-        if let json = object["subject"] { subjects = (json.array ?? [json]).compactMap { Subject($0, warnings) } }
-        accessibility = object["accessibility"]?.object.map(Accessibility.init)
+        if let json = object["subject"] {
+            subjects = (json.array ?? [json]).compactMap { Subject($0, warnings.within("\"subject\"")) }
+        }
+        accessibility = object["accessibility"]?.object.map(Accessibility.init).flatMap { $0.isEmpty ? nil : $0 }
         layout = object["layout"]?.string.flatMap(Layout.init)
         readingProgression = object["readingProgression"]?.string.flatMap(ReadingProgression.init)
         description = object["description"]?.string
         duration = object["duration"]?.double.flatMap { $0 >= 0 ? $0 : nil }
         numberOfPages = object["numberOfPages"]?.int.flatMap { $0 > 0 ? $0 : nil }
         for (name, value) in object["belongsTo"]?.object ?? JSONObject() {
-            let collections = Contributor.list(value, warnings)
+            let collections = Contributor.list(value, warnings.within("\"belongsTo\""))
             if !collections.isEmpty { belongsTo[name] = collections }
         }
         otherMetadata = JSONObject(object.filter { !Self.known.contains($0.name) }.map { ($0.name, $0.value) })

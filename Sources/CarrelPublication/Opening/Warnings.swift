@@ -51,12 +51,22 @@ public final class WarningList: WarningLogger {
 struct Warnings: Sendable {
     let logger: (any WarningLogger)?
 
+    /// What is being read, such as `"readingOrder"`; nil where messages say it themselves.
+    private var place: String?
+
     init(_ logger: (any WarningLogger)? = nil) {
         self.logger = logger
     }
 
+    /// For what stands in a part of the document.
+    func within(_ place: String) -> Warnings {
+        var inner = self
+        inner.place = place
+        return inner
+    }
+
     func add(_ severity: Warning.Severity, _ message: @autoclosure () -> String) {
         guard let logger else { return }
-        logger.log(Warning(severity, message()))
+        logger.log(Warning(severity, place.map { "in \($0), \(message())" } ?? message()))
     }
 }

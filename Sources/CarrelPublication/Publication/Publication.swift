@@ -10,12 +10,14 @@ public final class Publication: Sendable {
     private let services: [any PublicationService]
     /// Every link of the manifest that leads into the container, by its path.
     private let links: [ResourcePath: Link]
+    /// Every other link of the manifest, by its address.
+    private let others: [String: Link]
 
     init(_ builder: Builder) {
         manifest = builder.manifest
         format = builder.format
         fetcher = builder.fetcher
-        links = Self.index(builder.manifest)
+        (links, others) = Self.index(builder.manifest)
         services = builder.services.make(PublicationServiceContext(manifest: builder.manifest, fetcher: builder.fetcher))
     }
 
@@ -29,10 +31,7 @@ public final class Publication: Sendable {
     /// - Returns: nil when the manifest has none.
     public func link(withHREF href: String) -> Link? {
         if let path = ResourcePath(href: href) { return links[path] }
-        let address = href.prefix { $0 != "#" && $0 != "?" }
-        return (manifest.readingOrder + manifest.resources + manifest.links).first {
-            $0.href.prefix { $0 != "#" && $0 != "?" } == address
-        }
+        return others[Self.address(href)]
     }
 
     /// The links of the manifest and of the services that have a relation.
@@ -50,7 +49,8 @@ public final class Publication: Sendable {
             if let resource = service.get(link) { return resource }
         }
         let known = self.link(withHREF: link.href) ?? link
-        if isRestricted, !known.relations.contains("cover") {
+        // a cover that is encrypted like the rest would be no picture
+        if isRestricted, !known.relations.contains("cover") || known.properties.encryption != nil {
             return FailingResource(
                 known,
                 protectionError.map { ResourceError(.forbidden, $0.message) }
@@ -80,18 +80,31 @@ public final class Publication: Sendable {
         fetcher.close()
     }
 
-    private static func index(_ manifest: Manifest) -> [ResourcePath: Link] {
+    /// Without query and fragment.
+    private static func address(_ href: String) -> String {
+        String(href.utf8.prefix { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }) ?? href
+    }
+
+    private static func index(_ manifest: Manifest) -> (inside: [ResourcePath: Link], outside: [String: Link]) {
         var links: [ResourcePath: Link] = [:]
+        var others: [String: Link] = [:]
         links.reserveCapacity(manifest.readingOrder.count + manifest.resources.count)
         func add(_ list: [Link]) {
             for link in list {
-                if !link.isTemplated, let path = link.path, links[path] == nil { links[path] = link }
+                if !link.isTemplated {
+                    if let path = link.path {
+                        if links[path] == nil { links[path] = link }
+                    } else {
+                        let address = address(link.href)
+                        if others[address] == nil { others[address] = link }
+                    }
+                }
                 add(link.alternates)
             }
         }
         add(manifest.readingOrder)
         add(manifest.resources)
         add(manifest.links)
-        return links
+        return (links, others)
     }
 }

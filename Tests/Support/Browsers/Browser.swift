@@ -109,6 +109,25 @@ public final class Browser: Sendable {
         }
     }
 
+    /// Does something inside a frame of the page, as if the document in it were the page; then everything is in the page again.
+    ///
+    /// - Parameters:
+    ///   - selector: of the frame.
+    ///   - body: what is done there.
+    /// - Returns: what `body` returns.
+    /// - Throws: ``BrowserError``, or what `body` throws.
+    public func inFrame<Result>(_ selector: String, _ body: () async throws -> Result) async throws -> Result {
+        _ = try await driver.perform(.switchToFrame(find(selector)))
+        do {
+            let result = try await body()
+            _ = try await driver.perform(.switchToFrame(nil))
+            return result
+        } catch {
+            _ = try await driver.perform(.switchToFrame(nil))
+            throw error
+        }
+    }
+
     // MARK: - elements
 
     /// Whether the page has an element that a CSS selector selects.

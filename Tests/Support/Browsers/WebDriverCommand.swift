@@ -58,6 +58,12 @@ struct WebDriverCommand: Sendable {
         Self("ElementSendKeys", .post, "element/\(element)/value", ["text": .string(text)], element: element)
     }
 
+    /// Into the frame that an element is, or back to the page.
+    static func switchToFrame(_ element: String?) -> Self {
+        let frame: JSON = element.map { ["element-6066-11e4-a52e-4f735466cecf": .string($0)] } ?? .null
+        return Self("SwitchToFrame", .post, "frame", ["id": frame])
+    }
+
     static func perform(_ actions: JSON) -> Self { Self("PerformActions", .post, "actions", ["actions": actions]) }
 
     static let screenshot = Self("TakeScreenshot", .get, "screenshot", ["full": false])

@@ -24,7 +24,7 @@ public enum LoopbackPort {
     }
 
     /// A connection, or -1.
-    static func connect(_ port: UInt16) -> Int32 {
+    public static func connect(_ port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         var address = loopback(port: port)
         let isConnected = unsafe withUnsafeBytes(of: &address) { bytes in

@@ -32,6 +32,10 @@ int clinux_socket_address(int descriptor, int ours, struct clinux_address *_Nonn
 /// The user at the other end of a Unix socket, or minus an errno value.
 int64_t clinux_peer_user(int descriptor);
 
+/// The user whose process holds the other end of a TCP connection of this machine over IPv4 (sock_diag(7)), or minus an errno
+/// value: ENOENT where no process holds it any more.
+int64_t clinux_loopback_user(const struct clinux_address *_Nonnull theirs, const struct clinux_address *_Nonnull ours);
+
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);
 

@@ -32,7 +32,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     }
 
     /// Entries at most.
-    public static let entryLimit = 200_000
+    public static let entryLimit = 100_000
 
     /// Reads the directory of an archive: its end, and the directory where that does not lie in the end.
     ///
@@ -51,7 +51,10 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
             let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
             let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
             guard isRelative, let path = ResourcePath(decoded: name) else {
-                warnings.add(.moderate, "an entry of the archive is left out, because its name leads out of it")
+                warnings.add(
+                    .moderate,
+                    "entry \(ArchiveName.printable(record.rawName)) is left out, because its name leads out of the archive"
+                )
                 continue
             }
             guard entries[path] == nil else {
@@ -109,7 +112,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         for _ in 0..<4 {
             window.add(wanted, try await archive.read(wanted))
             do throws(ArchiveError) {
-                return try CentralDirectory(window, limit: entryLimit)
+                let directory = try CentralDirectory(window, limit: entryLimit)
+                try directory.checkExtents()
+                return directory
             } catch {
                 guard let missing = window.missing else {
                     throw ResourceError(error.code == .tooManyEntries ? .tooLarge : .malformed, error.message)

@@ -102,8 +102,26 @@ final class InflatingResource: Resource {
             if step.isAtEnd { return try end(at: place.output, before: range.upperBound) }
             mark(place)
         }
+        if place.output == declared { return try await finish(place, Array(input[used...])) }
         place.rest = Array(input[used...])
         keep(place)
+    }
+
+    /// Looks whether the stream ends where its length says: nothing may come out any more.
+    private func finish(_ place: Place, _ rest: [UInt8]) async throws(ResourceError) {
+        var (at, input) = (place.input, rest)
+        var more: [UInt8] = []
+        while true {
+            if input.isEmpty { try await packed.read(at..<at + Self.inputSize, into: &input) }
+            let step: (taken: Int, isAtEnd: Bool)
+            do throws(Malformed) {
+                step = try place.inflater.inflate(input.rawSpan, into: &more, atMost: 1)
+            } catch { throw damaged }
+            guard more.isEmpty, step.isAtEnd || step.taken > 0 else { throw damaged }
+            if step.isAtEnd { return }
+            at += Int64(step.taken)
+            input.removeFirst(step.taken)
+        }
     }
 
     /// The stream has ended: too early, or where nobody knew it would.

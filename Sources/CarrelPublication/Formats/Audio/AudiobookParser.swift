@@ -28,7 +28,8 @@ struct AudiobookParser: PublicationParser {
             var manifest = Manifest(metadata: metadata, readingOrder: order)
             manifest.readingOrder[0].duration = sound.duration
             if tracks.count == 1 { manifest.metadata.duration = sound.duration }
-            manifest.resources = paths.filter { path in !tracks.contains(path) }.map { Link($0, mediaType: Self.type($0)) }
+            let read = Set(tracks)
+            manifest.resources = paths.filter { !read.contains($0) }.map { Link($0, mediaType: Self.type($0)) }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
             }

@@ -25,7 +25,7 @@ struct ComicInfo {
         }
         if let series = text("Series") {
             var collection = Contributor(name: LocalizedString(series))
-            collection.position = text("Number").flatMap { Double($0) }
+            collection.position = text("Number").flatMap { Double(finite: $0) }
             manifest.metadata.belongsTo["series"] = [collection]
             if text("Title") == nil {
                 manifest.metadata.title = LocalizedString([series, text("Number")].compactMap(\.self).joined(separator: " "))
@@ -37,12 +37,13 @@ struct ComicInfo {
 
     /// The cover, and pages with a bookmark as contents.
     private func addPages(to manifest: inout Manifest) {
-        for page in root.child("Pages")?.all("Page") ?? [] {
+        var marked: Set<Int> = []
+        for page in root.child("Pages")?.children ?? [] where page.name.local == "Page" {
             guard let index = page["Image"].flatMap({ Int($0) }), manifest.readingOrder.indices.contains(index) else { continue }
             if page["Type"] == "FrontCover", manifest.readingOrder.first(withRelation: "cover") == nil {
                 manifest.readingOrder[index].relations = ["cover"]
             }
-            if let title = page["Bookmark"], !title.isEmpty {
+            if let title = page["Bookmark"], !title.isEmpty, marked.insert(index).inserted {
                 manifest.tableOfContents.append(Link(href: manifest.readingOrder[index].href, title: title))
             }
         }

@@ -12,14 +12,25 @@ struct ComicParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let paths = try await fetcher.links().compactMap(\.path).filter { !ContainerTitle.isLitter($0) }
-            let pages = paths.filter { $0.fileExtension.flatMap { Format(fileExtension: $0) }?.conforms(to: .bitmap) == true }
-                .sorted(by: ContainerTitle.isBefore)
+            // what a single file is was seen by its bytes; its name may say nothing
+            let isSingle = format.conforms(to: .bitmap)
+            let pages =
+                isSingle
+                ? paths
+                : paths.filter { $0.fileExtension.flatMap { Format(fileExtension: $0) }?.conforms(to: .bitmap) == true }
+                    .sorted(by: ContainerTitle.isBefore)
             guard !pages.isEmpty else { throw ResourceError(.malformed, "there is no image in the archive") }
             var metadata = Metadata(title: ContainerTitle.of(pages, in: asset))
             metadata.conformsTo = [.divina]
             var manifest = Manifest(
                 metadata: metadata,
-                readingOrder: pages.map { Link($0, mediaType: $0.fileExtension.flatMap { Format(fileExtension: $0)?.mediaType }) }
+                readingOrder: pages.map { path in
+                    Link(
+                        path,
+                        mediaType: isSingle
+                            ? format.mediaType : path.fileExtension.flatMap { Format(fileExtension: $0)?.mediaType }
+                    )
+                }
             )
             if let path = paths.first(where: { $0.name == "ComicInfo.xml" }) {
                 try await Self.add(path, fetcher, to: &manifest, warnings)

@@ -12,8 +12,17 @@ enum EPUBNamespace {
 
 /// XML documents of an EPUB.
 enum EPUBDocument {
-    /// Packages with 50,000 resources are about; each has an element of a few hundred bytes.
-    static let limits = XMLLimits(bytes: 64 << 20, depth: 128, elements: 1_000_000, attributes: 64, text: 1 << 20)
+    /// Packages with 50,000 resources are about: for each an item, a reference, and four elements of an NCX. What a document
+    /// becomes in memory stays below 64 MiB.
+    static let limits = XMLLimits(
+        bytes: 16 << 20,
+        depth: 128,
+        elements: 220_000,
+        attributes: 64,
+        text: 1 << 20,
+        totalAttributes: 400_000
+    )
+    private static let pieceSize: Int64 = 256 << 10
 
     /// Reads a document of the publication.
     ///
@@ -23,12 +32,37 @@ enum EPUBDocument {
     /// - Returns: its root element.
     /// - Throws: `resource.malformed` for what is no XML; what reading throws.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
-        let bytes = try await fetcher.get(Link(path)).read(upTo: limits.bytes)
-        do throws(Malformed) {
-            return try XMLElement.parse(bytes.rawSpan, limits: limits, documentType: .skipped)
-        } catch {
-            throw ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
+        var tree = XMLTree(limits: limits, documentType: .skipped)
+        try await stream(path, fetcher) { (piece) throws(Malformed) in try tree.read(piece) }
+        do throws(Malformed) { return try tree.finish() } catch { throw malformed(path, error) }
+    }
+
+    /// Reads a document of the publication a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    ///   - take: gets each piece in order.
+    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    static func stream(
+        _ path: ResourcePath,
+        _ fetcher: any Fetcher,
+        _ take: (RawSpan) throws(Malformed) -> Void
+    ) async throws(ResourceError) {
+        let resource = fetcher.get(Link(path))
+        var at: Int64 = 0
+        var piece: [UInt8] = []
+        while true {
+            piece.removeAll(keepingCapacity: true)
+            try await resource.read(at..<at + pieceSize, into: &piece)
+            if piece.isEmpty { return }
+            do throws(Malformed) { try take(piece.rawSpan) } catch { throw malformed(path, error) }
+            at += Int64(piece.count)
         }
+    }
+
+    static func malformed(_ path: ResourcePath, _ error: Malformed) -> ResourceError {
+        ResourceError(.malformed, "\"\(path)\" cannot be read: \(error)")
     }
 }
 

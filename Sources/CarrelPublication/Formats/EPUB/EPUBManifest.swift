@@ -7,11 +7,14 @@ struct EPUBManifest {
     private let warnings: Warnings
     private let items: [String: PackageDocument.Item]
     private let coverID: String?
+    /// A chain of fallbacks has a link for each pair of items in it.
+    private var fallbacksLeft: Int
 
     init(_ package: PackageDocument, _ encryption: [ResourcePath: Encryption], _ warnings: Warnings) {
         self.package = package
         self.encryption = encryption
         self.warnings = warnings
+        fallbacksLeft = max(1000, 2 * package.items.count)
         items = Dictionary(package.items.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         let named = package.metadata.first("cover")?.value
         coverID =
@@ -20,22 +23,38 @@ struct EPUBManifest {
             ?? package.items.first { ($0.id == named || $0.href == named) && $0.mediaType?.type == "image" }?.id
     }
 
-    func manifest(untitled name: String) -> Manifest {
-        var metadata = package.metadata.metadata(untitled: name, identifier: package.uniqueIdentifier, warnings)
+    mutating func manifest(untitled name: String) -> Manifest {
+        var metadata = package.metadata.metadata(
+            untitled: name,
+            identifier: package.uniqueIdentifier,
+            warnings.within("\"\(package.path)\"")
+        )
         metadata.readingProgression = package.progression
         var used: Set<String> = []
+        var read: Set<String> = []
         var order: [Link] = []
         for reference in package.spine where reference.isLinear {
             guard let item = items[reference.id] else {
-                warnings.add(.moderate, "the spine refers to an item that is not in the manifest")
+                warnings.add(
+                    .moderate,
+                    "the spine of \"\(package.path)\" refers to \"\(reference.id)\", which is not in its manifest"
+                )
+                continue
+            }
+            guard read.insert(item.id).inserted else {
+                warnings.add(.minor, "the spine of \"\(package.path)\" refers to \"\(item.href)\" twice; the first counts")
                 continue
             }
             used.insert(item.id)
             order.append(link(item, reference.properties, &used))
         }
-        let resources = package.items.filter { !used.contains($0.id) }.map { item in
+        var resources: [Link] = []
+        for item in package.items where !used.contains(item.id) {
             var ignored: Set<String> = []
-            return link(item, [], &ignored)
+            resources.append(link(item, [], &ignored))
+        }
+        if fallbacksLeft < 0 {
+            warnings.add(.moderate, "\"\(package.path)\" has more fallbacks than are taken; some are left out")
         }
         var manifest = Manifest(metadata: metadata, readingOrder: order, resources: resources)
         manifest.links = package.metadata.links
@@ -47,7 +66,7 @@ struct EPUBManifest {
     ///   - references: properties of the spine's reference to it.
     ///   - used: gets the ids of what became an alternate.
     /// - Returns: the link, its overlay and its fallbacks as alternates.
-    private func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout Set<String>) -> Link {
+    private mutating func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout Set<String>) -> Link {
         var link = plainLink(item, references)
         if let overlay = item.mediaOverlay.flatMap({ items[$0] }) {
             used.insert(overlay.id)
@@ -57,6 +76,8 @@ struct EPUBManifest {
         var seen: Set<String> = [item.id]
         var next = item.fallback
         while let id = next, seen.insert(id).inserted, let fallback = items[id] {
+            fallbacksLeft -= 1
+            guard fallbacksLeft >= 0 else { break }
             used.insert(id)
             link.alternates.append(plainLink(fallback, []))
             next = fallback.fallback
@@ -71,7 +92,7 @@ struct EPUBManifest {
         )
         if item.properties.contains("nav") { link.relations.append("contents") }
         if item.id == coverID { link.relations.append("cover") }
-        link.duration = package.metadata.overlayDurations[item.id]
+        link.duration = package.metadata.overlayDurations[item.id]?.positive
         if !item.properties.isEmpty { link.properties.contains = item.properties.compactMap { Self.contents[$0] } }
         for property in references { Self.add(property, to: &link.properties.json) }
         link.properties.encryption = item.path.flatMap { encryption[$0] }

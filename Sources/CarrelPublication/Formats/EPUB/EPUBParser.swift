@@ -4,6 +4,7 @@ import CarrelXML
 /// Opens EPUB 2 and EPUB 3 publications, zipped or unpacked.
 struct EPUBParser: PublicationParser {
     private static let containerPath: ResourcePath = "META-INF/container.xml"
+    private static let mimetype: ResourcePath = "mimetype"
 
     func parse(
         _ asset: PublicationAsset,
@@ -19,8 +20,18 @@ struct EPUBParser: PublicationParser {
             if let fault = document.fault { warnings.add(.major, fault.message) }
             for warning in document.warnings { warnings.logger?.log(warning) }
             let encryption = document.fault == nil ? document.resources : [:]
-            var manifest = EPUBManifest(package, encryption, warnings).manifest(untitled: asset.name)
+            var links = EPUBManifest(package, encryption, warnings)
+            var manifest = links.manifest(untitled: asset.name)
+            if package.majorVersion < 3, manifest.metadata.layout == nil {
+                try await DisplayOptions.add(to: &manifest.metadata, fetcher, warnings)
+            }
             try await Self.addNavigation(to: &manifest, package, fetcher, warnings)
+            if fetcher.get(Link(Self.mimetype)) is FailingResource {
+                warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
+            }
+            for link in manifest.readingOrder where link.path != nil && fetcher.get(link) is FailingResource {
+                warnings.add(.major, "\"\(link.href)\" of the reading order is not in the container")
+            }
             let identifier = package.uniqueIdentifier
             let cleared = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, let algorithm = encryption[path]?.algorithm,
@@ -44,7 +55,7 @@ struct EPUBParser: PublicationParser {
         guard let text = root?["full-path"], let path = ResourcePath(decoded: text) else {
             throw ResourceError(.malformed, "\"\(containerPath)\" names no package document")
         }
-        if roots.count > 1 { warnings.add(.minor, "the publication has several renditions; the first is opened") }
+        if roots.count > 1 { warnings.add(.minor, "\"\(containerPath)\" names \(roots.count) renditions; the first is opened") }
         do throws(ResourceError) {
             return try PackageDocument(try await EPUBDocument.read(path, fetcher), at: path, warnings)
         } catch  where error.code == .notFound {
@@ -54,7 +65,7 @@ struct EPUBParser: PublicationParser {
     }
 
     /// A document that may be missing, and whose faults a reader can do without.
-    private static func optional(
+    static func optional(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
         _ warnings: Warnings
@@ -79,18 +90,12 @@ struct EPUBParser: PublicationParser {
         _ fetcher: any Fetcher,
         _ warnings: Warnings
     ) async throws(ResourceError) {
-        if let path = package.items.first(where: { $0.properties.contains("nav") })?.path,
-            let bytes = try await bytes(path, fetcher, warnings)
-        {
-            do throws(Malformed) {
-                let lists = try NavigationDocument(bytes.rawSpan, at: path).lists
-                manifest.tableOfContents = lists["toc"] ?? []
-                let names = ["page-list": "pageList"]
-                for (type, links) in lists where type != "toc" && !links.isEmpty {
-                    manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
-                }
-            } catch {
-                warnings.add(.moderate, "\"\(path)\" cannot be read: \(error)")
+        if let path = package.items.first(where: { $0.properties.contains("nav") })?.path {
+            let lists = try await lists(path, fetcher, warnings)
+            manifest.tableOfContents = lists["toc"] ?? []
+            let names = ["page-list": "pageList"]
+            for (type, links) in lists where !links.isEmpty && !Manifest.members.contains(type) {
+                manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
             }
         }
         let ncx =
@@ -109,17 +114,18 @@ struct EPUBParser: PublicationParser {
         if manifest.tableOfContents.isEmpty { warnings.add(.moderate, "the publication has no table of contents") }
     }
 
-    private static func bytes(
+    /// The lists of a navigation document; none where it cannot be read.
+    private static func lists(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
         _ warnings: Warnings
-    ) async throws(ResourceError) -> [UInt8]? {
+    ) async throws(ResourceError) -> [String: [Link]] {
         do throws(ResourceError) {
-            return try await fetcher.get(Link(path)).read(upTo: EPUBDocument.limits.bytes)
+            return try await NavigationDocument.read(path, fetcher).lists
         } catch {
             guard error.code != .unavailable, error.code != .cancelled else { throw error }
             warnings.add(.moderate, error.message)
-            return nil
+            return [:]
         }
     }
 }

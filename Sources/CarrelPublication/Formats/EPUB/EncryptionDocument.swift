@@ -17,6 +17,8 @@ struct EncryptionDocument: Sendable {
     private var texts: [String: String] = [:]
 
     private var depth = 0
+    /// Of the entry that is open, from 1.
+    private var number = 0
     /// The depth of the `EncryptedData` that is open.
     private var dataDepth: Int?
     private var current = Entry()
@@ -75,6 +77,7 @@ struct EncryptionDocument: Sendable {
         guard let dataDepth else {
             if name.local == "EncryptedData" {
                 self.dataDepth = depth
+                number += 1
                 current = Entry()
             }
             return
@@ -103,7 +106,10 @@ struct EncryptionDocument: Sendable {
         guard let algorithm = current.algorithm, let uri = current.uri, let path = ResourcePath(href: uri) else {
             if warnings.count < Self.warningLimit {
                 warnings.append(
-                    Warning(.moderate, "an entry of encryption.xml that does not say what is encrypted how is left out")
+                    Warning(
+                        .moderate,
+                        "entry \(number) of \"\(Self.path)\" does not say what is encrypted, or how, and is left out"
+                    )
                 )
             }
             return

@@ -11,7 +11,7 @@ struct NCXDocument {
     }
 
     private static func point(_ element: XMLElement, _ path: ResourcePath) -> Link? {
-        let label = element.child("navLabel")?.child("text").map(allText) ?? ""
+        let label = element.child("navLabel")?.child("text").map(label) ?? ""
         let title = label.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let href = element.child("content")?["src"].flatMap { NavigationTarget.href($0, in: path) }
         let children = element.all("navPoint").compactMap { point($0, path) }
@@ -20,7 +20,14 @@ struct NCXDocument {
     }
 
     /// Labels hold text alone; what others put in as elements comes behind it.
-    private static func allText(_ element: XMLElement) -> String {
-        element.children.reduce(element.text) { $0 + " " + allText($1) }
+    private static func label(_ element: XMLElement) -> String {
+        var label = ""
+        func add(_ element: XMLElement) {
+            guard label.utf8.count < NavigationDocument.labelSize else { return }
+            label += " " + element.text
+            for child in element.children { add(child) }
+        }
+        add(element)
+        return label
     }
 }

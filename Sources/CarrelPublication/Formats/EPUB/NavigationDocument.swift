@@ -17,6 +17,11 @@ struct NavigationDocument {
     /// Depth of elements within the open label; nil outside of one.
     private var labelDepth: Int?
 
+    /// Bytes of a label after which nothing is added to it.
+    static let labelSize = 4096
+    /// Types of one `nav` at most: what they name is one list, written once for each.
+    private static let typeLimit = 4
+
     private struct Item {
         var label = ""
         var href: String?
@@ -24,21 +29,36 @@ struct NavigationDocument {
         var children: [Link] = []
     }
 
-    /// - Parameters:
-    ///   - bytes: the document.
-    ///   - path: where it is; addresses in it are relative to it.
-    /// - Throws: what is no XML.
-    init(_ bytes: RawSpan, at path: ResourcePath) throws(Malformed) {
+    /// - Parameter path: where it is; addresses in it are relative to it.
+    init(at path: ResourcePath) {
         self.path = path
+    }
+
+    /// Reads the document of a container, a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    /// - Returns: its lists.
+    /// - Throws: `resource.malformed` for what is no XML; what reading throws.
+    static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> NavigationDocument {
+        var document = NavigationDocument(at: path)
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
-        for event in try reader.read(bytes) { take(event) }
-        for event in try reader.finish() { take(event) }
+        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in document.add(try reader.read(piece)) }
+        do throws(Malformed) { document.add(try reader.finish()) } catch { throw EPUBDocument.malformed(path, error) }
+        return document
+    }
+
+    mutating func add(_ events: [XMLEvent]) {
+        for event in events { take(event) }
     }
 
     private mutating func take(_ event: XMLEvent) {
         switch event {
         case .start(let name, let attributes): start(name.local, attributes)
-        case .text(let text): if labelDepth != nil, !items.isEmpty { items[items.count - 1].label += text }
+        case .text(let text):
+            guard labelDepth != nil, !items.isEmpty, items[items.count - 1].label.utf8.count < Self.labelSize else { return }
+            items[items.count - 1].label += text
         case .end(let name): end(name.local)
         }
     }
@@ -49,7 +69,7 @@ struct NavigationDocument {
             attributes.first { $0.name.local == local && $0.name.namespace == namespace }?.value
         }
         switch name {
-        case "nav": types = PackageDocument.words(value("type", EPUBNamespace.ops))
+        case "nav": types = Array(PackageDocument.words(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
         case "ol" where types != nil: levels.append([])
         case "li" where !levels.isEmpty: items.append(Item())
         case "a" where !items.isEmpty, "span" where !items.isEmpty:

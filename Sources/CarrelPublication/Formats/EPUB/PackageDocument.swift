@@ -40,26 +40,28 @@ struct PackageDocument {
         self.metadata = metadata
         uniqueIdentifier = root["unique-identifier"].flatMap { metadata.identifier(withID: $0) } ?? metadata.firstIdentifier
         var types: [String: MediaType] = [:]
-        items = (root.child("manifest")?.all("item") ?? []).compactMap { Self.item($0, path, &types, warnings) }
+        items = (root.child("manifest")?.all("item") ?? []).enumerated().compactMap { index, element in
+            let item = Self.item(element, path, &types)
+            if item == nil { warnings.add(.minor, "item \(index + 1) of \"\(path)\" has no id or no address and is left out") }
+            return item
+        }
         let order = root.child("spine")
-        spine = (order?.all("itemref") ?? []).compactMap { Self.reference($0, warnings) }
+        spine = (order?.all("itemref") ?? []).enumerated().compactMap { index, element in
+            let reference = Self.reference(element)
+            if reference == nil {
+                warnings.add(.minor, "reference \(index + 1) in the spine of \"\(path)\" leads nowhere and is left out")
+            }
+            return reference
+        }
         progression = order?["page-progression-direction"].map { Metadata.ReadingProgression(rawValue: $0) ?? .auto }
         ncxID = order?["toc"]
         guide = (root.child("guide")?.all("reference") ?? []).compactMap { Self.guideLink($0, path) }
-        if order == nil { warnings.add(.major, "the package document has no spine") }
+        if order == nil { warnings.add(.major, "\"\(path)\" has no spine") }
     }
 
-    // types: media types that were read before; a package has few
-    private static func item(
-        _ element: XMLElement,
-        _ path: ResourcePath,
-        _ types: inout [String: MediaType],
-        _ warnings: Warnings
-    ) -> Item? {
-        guard let id = element["id"], let href = element["href"], !href.isEmpty else {
-            warnings.add(.minor, "an item of the package's manifest without an id or an address is left out")
-            return nil
-        }
+    // the types are those that were read before; a package has few
+    private static func item(_ element: XMLElement, _ path: ResourcePath, _ types: inout [String: MediaType]) -> Item? {
+        guard let id = element["id"], let href = element["href"], !href.isEmpty else { return nil }
         let target = ResourcePath(href: href, relativeTo: path)
         let type = element["media-type"]
         let mediaType = type.flatMap { types[$0] ?? MediaType($0) }
@@ -75,11 +77,8 @@ struct PackageDocument {
         )
     }
 
-    private static func reference(_ element: XMLElement, _ warnings: Warnings) -> SpineItem? {
-        guard let id = element["idref"] else {
-            warnings.add(.minor, "an item of the spine that refers to nothing is left out")
-            return nil
-        }
+    private static func reference(_ element: XMLElement) -> SpineItem? {
+        guard let id = element["idref"] else { return nil }
         return SpineItem(id: id, isLinear: element["linear"] != "no", properties: Self.words(element["properties"]))
     }
 

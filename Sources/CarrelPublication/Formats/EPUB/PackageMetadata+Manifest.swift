@@ -13,7 +13,7 @@ extension PackageMetadata {
         let main =
             titles.first { $0.refinement("title-type") == "main" } ?? titles.first { $0.refinement("title-type") == nil }
             ?? titles.first
-        if main == nil { warnings.add(.moderate, "the package document has no title") }
+        if main == nil { warnings.add(.moderate, "there is no title") }
         var metadata = Metadata(title: main.map(text) ?? LocalizedString(name))
         metadata.conformsTo = [.epub]
         metadata.type = "http://schema.org/Book"
@@ -24,9 +24,9 @@ extension PackageMetadata {
         metadata.languages = all("dc:language").map(\.value)
         metadata.description = first("dc:description")?.value
         metadata.published =
-            all("dc:date").first { ($0.attributes["event"] ?? "publication") == "publication" }?.value
+            all("dc:date").first { ($0.attribute("event") ?? "publication") == "publication" }?.value
         metadata.modified =
-            first("dcterms:modified")?.value ?? all("dc:date").first { $0.attributes["event"] == "modification" }?.value
+            first("dcterms:modified")?.value ?? all("dc:date").first { $0.attribute("event") == "modification" }?.value
         metadata.subjects = subjects
         metadata.contributors = contributors
         metadata.belongsTo = collections
@@ -51,13 +51,13 @@ extension PackageMetadata {
         let others = statement.refinements("alternate-script").map {
             LocalizedString.Translation($0.value, language: $0.language)
         }
-        let language = statement.language ?? (others.isEmpty ? nil : first("dc:language")?.value)
+        let language = statement.language ?? (others.isEmpty ? nil : self.language)
         let all = [LocalizedString.Translation(statement.value, language: language)] + others
         return LocalizedString(all) ?? LocalizedString(statement.value)
     }
 
     private func sortAs(_ statement: Statement) -> String? {
-        statement.refinement("file-as") ?? statement.attributes["file-as"]
+        statement.refinement("file-as") ?? statement.attribute("file-as")
     }
 
     /// One subject that lists several is taken apart; several are taken as they are.
@@ -74,8 +74,8 @@ extension PackageMetadata {
         Subject(
             name: name,
             sortAs: sortAs(statement).map { LocalizedString($0) },
-            scheme: statement.refinement("authority") ?? statement.attributes["authority"],
-            code: statement.refinement("term") ?? statement.attributes["term"]
+            scheme: statement.refinement("authority") ?? statement.attribute("authority"),
+            code: statement.refinement("term") ?? statement.attribute("term")
         )
     }
 
@@ -86,7 +86,7 @@ extension PackageMetadata {
         ]
         for statement in statements {
             guard let usual = defaults[statement.property] else { continue }
-            let code = statement.refinement("role") ?? statement.attributes["role"]
+            let code = statement.refinement("role") ?? statement.attribute("role")
             let role = code.flatMap { Self.roles[$0] }
             var contributor = Contributor(name: text(statement), sortAs: sortAs(statement).map { LocalizedString($0) })
             if role == nil, let code { contributor.roles = [code] }
@@ -107,12 +107,12 @@ extension PackageMetadata {
         for statement in all("belongs-to-collection") {
             var collection = Contributor(name: text(statement), sortAs: sortAs(statement).map { LocalizedString($0) })
             collection.identifier = statement.refinement("dcterms:identifier")
-            collection.position = statement.refinement("group-position").flatMap { Double($0) }
+            collection.position = statement.refinement("group-position").flatMap { Double(finite: $0) }
             found[statement.refinement("collection-type") == "series" ? "series" : "collection", default: []].append(collection)
         }
         if found["series"] == nil, let series = first("calibre:series") {
             var collection = Contributor(name: text(series))
-            collection.position = first("calibre:series_index").flatMap { Double($0.value) }
+            collection.position = first("calibre:series_index").flatMap { Double(finite: $0.value) }
             found["series"] = [collection]
         }
         return found
@@ -125,7 +125,7 @@ extension PackageMetadata {
         found.exemption = first("a11y:exemption")?.value
         found.accessModes = all("schema:accessMode").map(\.value)
         found.accessModesSufficient = all("schema:accessModeSufficient")
-            .map { $0.value.split(separator: ",").map { $0.filter { !$0.isWhitespace } } }
+            .map { $0.value.split(separator: ",").map { $0.filter { !$0.isWhitespace } } }.filter { !$0.isEmpty }
         found.features = all("schema:accessibilityFeature").map(\.value)
         found.hazards = all("schema:accessibilityHazard").map(\.value)
         found.summary = first("schema:accessibilitySummary")?.value

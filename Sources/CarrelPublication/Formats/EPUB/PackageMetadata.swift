@@ -9,43 +9,55 @@ struct PackageMetadata {
         let value: String
         let id: String?
         let language: String?
-        let attributes: [String: String]
+        /// Those of its element.
+        let attributes: [XMLAttribute]
         var refinements: [Statement] = []
 
+        /// The value of an attribute, in whatever name space.
+        func attribute(_ local: String) -> String? { attributes.first { $0.name.local == local }?.value }
         func refinement(_ property: String) -> String? { refinements.first { $0.property == property }?.value }
         func refinements(_ property: String) -> [Statement] { refinements.filter { $0.property == property } }
     }
 
     private(set) var statements: [Statement]
     let links: [Link]
+    /// Of the publication; what has translations is in it where it does not say otherwise.
+    let language: String?
+
+    /// Of one statement at most.
+    private static let refinementLimit = 100
+
+    private static func refines(_ element: XMLElement) -> Bool { element["refines"]?.hasPrefix("#") == true }
 
     init(_ element: XMLElement, at path: ResourcePath) {
         // dc-metadata and x-metadata of OEB 1 are containers of their own
-        let elements = element.children.flatMap { ["dc-metadata", "x-metadata"].contains($0.name.local) ? $0.children : [$0] }
+        let containers: Set = ["dc-metadata", "x-metadata"]
+        let isContained = element.children.contains { containers.contains($0.name.local) }
+        let elements =
+            isContained
+            ? element.children.flatMap { containers.contains($0.name.local) ? $0.children : [$0] } : element.children
         var subjects: [Statement] = []
-        var refining: [(id: String, statement: Statement)] = []
-        for child in elements {
-            guard let statement = Self.statement(child) else { continue }
-            if let refined = child["refines"], refined.hasPrefix("#") {
-                refining.append((String(refined.dropFirst()), statement))
-            } else {
-                subjects.append(statement)
-            }
+        for child in elements where !Self.refines(child) {
+            if let statement = Self.statement(child) { subjects.append(statement) }
         }
         var places: [String: Int] = [:]
         for (index, subject) in subjects.enumerated() {
             if let id = subject.id, places[id] == nil { places[id] = index }
         }
-        for (id, statement) in refining {
-            if let place = places[id] { subjects[place].refinements.append(statement) }
+        var durations: [String: Double] = [:]
+        for child in elements where Self.refines(child) {
+            guard let id = child["refines"].map({ String($0.dropFirst()) }), let statement = Self.statement(child) else {
+                continue
+            }
+            if statement.property == "media:duration", durations[id] == nil {
+                durations[id] = ClockValue.seconds(statement.value)
+            }
+            guard let place = places[id], subjects[place].refinements.count < Self.refinementLimit else { continue }
+            subjects[place].refinements.append(statement)
         }
-        overlayDurations = Dictionary(
-            refining.filter { $0.statement.property == "media:duration" }.compactMap { entry in
-                ClockValue.seconds(entry.statement.value).map { (entry.id, $0) }
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
+        overlayDurations = durations
         statements = subjects
+        language = subjects.first { $0.property == "dc:language" }?.value
         links = elements.filter { $0.name.local == "link" && $0["refines"] == nil }.compactMap { Self.link($0, path) }
     }
 
@@ -63,10 +75,6 @@ struct PackageMetadata {
     var firstIdentifier: String? { first("dc:identifier")?.value }
 
     private static func statement(_ element: XMLElement) -> Statement? {
-        let attributes = Dictionary(
-            element.attributes.map { ($0.name.local, $0.value) },
-            uniquingKeysWith: { first, _ in first }
-        )
         func made(_ property: String, _ value: String) -> Statement? {
             guard !value.isEmpty else { return nil }
             return Statement(
@@ -74,7 +82,7 @@ struct PackageMetadata {
                 value: value,
                 id: element["id"],
                 language: element.language,
-                attributes: attributes
+                attributes: element.attributes
             )
         }
         if element.name.namespace == EPUBNamespace.dublinCore { return made("dc:\(element.name.local)", element.words) }
@@ -118,10 +126,10 @@ enum ClockValue {
                 guard let part, part >= 0, part.isFinite else { return nil }
                 seconds = seconds * 60 + part
             }
-            return seconds
+            return seconds.isFinite ? seconds : nil
         }
         for (unit, factor) in [("ms", 0.001), ("min", 60.0), ("h", 3600.0), ("s", 1.0)] where text.hasSuffix(unit) {
-            return Double(text.dropLast(unit.count)).flatMap { $0 >= 0 && $0.isFinite ? $0 * factor : nil }
+            return Double(text.dropLast(unit.count)).flatMap { $0 >= 0 && ($0 * factor).isFinite ? $0 * factor : nil }
         }
         return Double(text).flatMap { $0 >= 0 && $0.isFinite ? $0 : nil }
     }

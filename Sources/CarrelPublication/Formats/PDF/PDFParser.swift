@@ -10,25 +10,37 @@ struct PDFParser: PublicationParser {
     ) async throws(Publication.OpeningError) -> Publication.Builder? {
         guard format.conforms(to: .pdf) else { return nil }
         let warnings = Warnings(warnings)
-        let (link, description): (Link, PDFDescription)
+        var manifest: Manifest
         do throws(ResourceError) {
             guard let first = try await fetcher.links().first, let source = try await PDFSource(fetcher) else {
                 throw ResourceError(.malformed, "it is no PDF document")
             }
-            link = first
-            description = try await source.open(password: "") { (document) throws(PDFError) in try document.describe() }
+            let document = Link(href: first.href, mediaType: Format.pdf.mediaType)
+            manifest = Manifest(metadata: Metadata(title: ContainerTitle.of([], in: asset)), readingOrder: [document])
+            manifest.metadata.conformsTo = [.pdf]
+            if let description = try await Self.description(source) {
+                Self.add(description, to: &manifest)
+                for warning in description.warnings { warnings.add(.minor, warning) }
+            }
         } catch {
             throw Publication.OpeningError(error)
         }
-        for warning in description.warnings { warnings.add(.minor, warning) }
-        let manifest = Self.manifest(description, link, untitled: ContainerTitle.of([], in: asset))
         return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
     }
 
-    private static func manifest(_ description: PDFDescription, _ link: Link, untitled: LocalizedString) -> Manifest {
+    /// What a document says of itself; nil where that is closed by a technology that nobody opened.
+    private static func description(_ source: PDFSource) async throws(ResourceError) -> PDFDescription? {
+        do throws(ResourceError) {
+            return try await source.describe()
+        } catch  where error.code == .forbidden {
+            return nil
+        }
+    }
+
+    private static func add(_ description: PDFDescription, to manifest: inout Manifest) {
         let said = description.metadata
-        var metadata = Metadata(title: said.title.map { LocalizedString($0) } ?? untitled)
-        metadata.conformsTo = [.pdf]
+        var metadata = manifest.metadata
+        if let title = said.title { metadata.title = LocalizedString(title) }
         metadata.identifier = said.identifier
         metadata.languages = said.languages
         metadata.description = said.description
@@ -39,16 +51,15 @@ struct PDFParser: PublicationParser {
         for (role, names) in roles where !names.isEmpty {
             metadata.contributors[role] = names.map { Contributor(name: LocalizedString($0)) }
         }
-        let document = Link(href: link.href, mediaType: Format.pdf.mediaType)
-        var manifest = Manifest(metadata: metadata, readingOrder: [document])
-        manifest.tableOfContents = links(description.outline, link.href)
+        manifest.metadata = metadata
+        let href = manifest.readingOrder[0].href
+        manifest.tableOfContents = links(description.outline, href)
         if !description.pageLabels.isEmpty {
             let pages = description.pageLabels.enumerated().map { index, label in
-                Link(href: "\(link.href)#page=\(index + 1)", title: label)
+                Link(href: "\(href)#page=\(index + 1)", title: label)
             }
             manifest.subcollections["pageList"] = [PublicationCollection(links: pages)]
         }
-        return manifest
     }
 
     /// Entries of the outline; one that leads to no page leads to where those below it begin.

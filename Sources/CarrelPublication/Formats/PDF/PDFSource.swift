@@ -1,12 +1,14 @@
 import CarrelPDF
 import CarrelThreads
 
-/// A PDF document as a file that libqpdf can open.
+/// A PDF document as a file, read in another process.
 struct PDFSource {
     private let file: FileResource
 
     /// Bytes of a document that is copied to the disk, because it lies elsewhere.
     private static let copyLimit: Int64 = 2 << 30
+    /// Bytes at the beginning and at the end in which a security handler is looked for.
+    private static let nameLimit: Int64 = 256 << 10
     private static let threads = BlockingThreads(name: "carrel-pdf", count: 2)
 
     /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
@@ -18,42 +20,62 @@ struct PDFSource {
         file = try await single.file(upTo: Self.copyLimit)
     }
 
-    /// Opens the document on a thread that may wait.
+    /// How the document is encrypted; nil when it is not.
     ///
-    /// - Parameters:
-    ///   - password: empty for none.
-    ///   - body: gets the document.
-    /// - Returns: what `body` returns.
+    /// - Parameter password: empty for none.
+    /// - Returns: as libqpdf sees it.
     /// - Throws: `resource.decryption` for the wrong password, `resource.forbidden` for an encryption that is not supported,
     ///   `resource.malformed`.
-    func open<Value: Sendable>(
-        password: String,
-        _ body: @escaping @Sendable (PDFDocument) throws(PDFError) -> Value
-    ) async throws(ResourceError) -> Value {
-        let file = file
-        do {
-            return try await Self.threads.run {
-                let document = try PDFDocument(descriptor: file.descriptor, password: password)
-                return try body(document)
-            }
-        } catch let error as PDFError {
-            throw ResourceError(error)
-        } catch {
-            throw ResourceError(.unavailable, "the document cannot be read")
+    func encryption(password: String) async throws(ResourceError) -> PDFEncryption? {
+        try await read { (reader) throws(PDFError) in try reader.encryption(password: password) }
+    }
+
+    /// The name of what encrypts a document that has no password, by the security handler that it names (ISO 32000-2 §7.6.2).
+    ///
+    /// - Returns: words for "protected by …".
+    /// - Throws: what reading throws.
+    func foreignProtection() async throws(ResourceError) -> String {
+        let length = try await file.length()
+        for part in [0..<min(length, Self.nameLimit), max(0, length - Self.nameLimit)..<length] {
+            let text = String(decoding: try await file.read(part), as: UTF8.self)
+            if text.contains("/EBX_HANDLER") { return "Adobe ADEPT" }
         }
+        return "an unknown technology"
+    }
+
+    /// What the document says of itself.
+    ///
+    /// - Returns: the description.
+    /// - Throws: as `encryption(password:)`.
+    func describe() async throws(ResourceError) -> PDFDescription {
+        try await read { (reader) throws(PDFError) in try reader.describe() }
     }
 
     /// The document without its encryption, in a file without a name.
     ///
     /// - Parameter password: empty for none.
     /// - Returns: a resource with the link of the document.
-    /// - Throws: as `open(password:_:)`.
+    /// - Throws: as `encryption(password:)`.
     func decrypted(password: String) async throws(ResourceError) -> FileResource {
         let target = try UnnamedFile()
-        try await open(password: password) { (document) throws(PDFError) in
-            try document.writeDecrypted(to: target.descriptor)
+        try await read { (reader) throws(PDFError) in
+            try reader.writeDecrypted(password: password, to: target.descriptor)
         }
         return try target.sealed(file.link)
+    }
+
+    /// On a thread that may wait.
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (PDFReader) throws(PDFError) -> Value
+    ) async throws(ResourceError) -> Value {
+        let file = file
+        do {
+            return try await Self.threads.run { try body(PDFReader(descriptor: file.descriptor)) }
+        } catch let error as PDFError {
+            throw ResourceError(error)
+        } catch {
+            throw ResourceError(.unavailable, "the document cannot be read")
+        }
     }
 }
 

@@ -14,7 +14,7 @@ enum PDFTail {
         guard try await saysEncrypted(resource) else { return false }
         do throws(ResourceError) {
             guard let source = try await PDFSource(SingleResourceFetcher(resource)) else { return false }
-            try await source.open(password: "") { _ in }
+            _ = try await source.encryption(password: "")
             return false
         } catch {
             switch error.code {

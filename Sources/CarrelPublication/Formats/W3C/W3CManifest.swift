@@ -37,12 +37,16 @@ struct W3CManifest {
             ("publisher", .publisher), ("contributor", .contributor), ("creator", .author),
         ]
         for (name, role) in roles {
-            let found = Contributor.list(object[name].map(Self.contributors), warnings)
+            let found = Contributor.list(object[name].map(Self.contributors), warnings.within("\"\(name)\""))
             if !found.isEmpty { metadata.contributors[role, default: []] += found }
         }
-        var manifest = Manifest(metadata: metadata, readingOrder: links(order), resources: links(object["resources"]))
-        manifest.links = links(object["links"])
-        if let cover = (links(object["resources"]) + links(object["links"])).first(where: { $0.relations.contains("cover") }),
+        var manifest = Manifest(
+            metadata: metadata,
+            readingOrder: links(order, "readingOrder"),
+            resources: links(object["resources"], "resources")
+        )
+        manifest.links = links(object["links"], "links")
+        if let cover = (manifest.resources + manifest.links).first(where: { $0.relations.contains("cover") }),
             !manifest.resources.contains(where: { $0.relations.contains("cover") })
         {
             manifest.resources.append(cover)
@@ -71,19 +75,18 @@ struct W3CManifest {
         )
     }
 
-    private func links(_ json: JSON?) -> [Link] {
+    private func links(_ json: JSON?, _ place: String) -> [Link] {
         guard let json else { return [] }
-        return (json.array ?? [json]).compactMap { value in
-            if let url = value.string { return Link(href: url, mediaType: Self.type(url)) }
-            guard let url = value["url"]?.string, !url.isEmpty else {
-                warnings.add(.minor, "a link without an address is left out")
+        return (json.array ?? [json]).enumerated().compactMap { index, value in
+            guard let url = value.string ?? value["url"]?.string, !url.isEmpty else {
+                warnings.add(.minor, "in \"\(place)\", link \(index + 1) has no address and is left out")
                 return nil
             }
             var link = Link(href: url, mediaType: value["encodingFormat"]?.string.flatMap { MediaType($0) } ?? Self.type(url))
             link.title = value["name"]?.string ?? value["name"]?["value"]?.string
             link.relations = value["rel"].map(Link.strings) ?? []
-            link.duration = value["duration"].flatMap(Self.seconds)
-            link.alternates = links(value["alternate"])
+            link.duration = value["duration"].flatMap(Self.seconds)?.positive
+            link.alternates = links(value["alternate"], "alternate")
             return link
         }
     }
@@ -103,12 +106,12 @@ struct W3CManifest {
             case "0"..."9", ".": number.append(character)
             default:
                 let units: [Character: Double] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["W": 604_800, "D": 86_400]
-                guard let unit = units[character], let value = Double(number) else { return nil }
+                guard let unit = units[character], let value = Double(finite: number) else { return nil }
                 total += value * unit
                 number = ""
                 hasAny = true
             }
         }
-        return hasAny && number.isEmpty ? total : nil
+        return hasAny && number.isEmpty && total.isFinite ? total : nil
     }
 }

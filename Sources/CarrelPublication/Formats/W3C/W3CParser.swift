@@ -17,10 +17,9 @@ struct W3CParser: PublicationParser {
         do throws(ResourceError) {
             let isPackage = format.conforms(to: .lpf)
             let href = isPackage ? "publication.json" : try await fetcher.links().first?.href ?? ""
-            let bytes = try await fetcher.get(href).read(upTo: Manifest.sizeLimit)
+            let bytes = try await fetcher.get(href).read(upTo: Manifest.limits.byteCount)
             let json: JSON
-            do throws(Malformed) { json = try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Manifest.sizeLimit)) } catch
-            {
+            do throws(Malformed) { json = try JSON.parse(bytes.rawSpan, limits: Manifest.limits) } catch {
                 throw ResourceError(.malformed, "\"\(href)\" cannot be read: \(error)")
             }
             guard let object = json.object else { throw ResourceError(.malformed, "\"\(href)\" is no publication manifest") }

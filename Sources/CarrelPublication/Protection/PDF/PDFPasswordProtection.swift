@@ -10,6 +10,8 @@ struct PDFPasswordProtection: ContentProtection {
         case isNotEncrypted
         case opens(PDFEncryption)
         case isWrong
+        /// No password is asked for: another technology has encrypted the document.
+        case isForeign
     }
 
     /// The password that opened a document, and what it opened.
@@ -41,6 +43,7 @@ struct PDFPasswordProtection: ContentProtection {
             case .isNotEncrypted: return nil
             case .opens(let encryption): unlocked = try await Self.asOwner(credentials, source) ?? Unlocked("", encryption)
             case .isWrong: break
+            case .isForeign: return Self.restricted(asset, fetcher, try await source.foreignProtection())
             }
         } catch {
             throw Publication.OpeningError(error)
@@ -67,6 +70,7 @@ struct PDFPasswordProtection: ContentProtection {
             }
         }
     }
+
     /// The owner may do more than everybody.
     private static func asOwner(_ password: String?, _ source: PDFSource) async throws(ResourceError) -> Unlocked? {
         guard let password, case .opens(let encryption) = try await tryPassword(password, source), encryption.isOwner else {
@@ -77,10 +81,21 @@ struct PDFPasswordProtection: ContentProtection {
 
     private static func tryPassword(_ password: String, _ source: PDFSource) async throws(ResourceError) -> Trial {
         do throws(ResourceError) {
-            let encryption = try await source.open(password: password) { (document) throws(PDFError) in document.encryption }
-            return encryption.map { .opens($0) } ?? .isNotEncrypted
+            return try await source.encryption(password: password).map { .opens($0) } ?? .isNotEncrypted
         } catch  where error.code == .decryption {
             return .isWrong
+        } catch  where error.code == .forbidden {
+            return .isForeign
+        }
+    }
+
+    /// What nobody here can open goes on the shelf by its file's name.
+    private static func restricted(_ asset: PublicationAsset, _ fetcher: any Fetcher, _ name: String) -> ProtectedAsset {
+        let error = Publication.OpeningError(.forbidden, "it is protected by \(name), which cannot be opened here")
+        return ProtectedAsset(asset: asset, fetcher: fetcher) { builder in
+            builder.services.set((any ContentProtectionService).self) { _ in
+                RestrictedProtectionService(name: LocalizedString(name), error: error)
+            }
         }
     }
 }

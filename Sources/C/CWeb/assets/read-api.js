@@ -1,0 +1,21 @@
+// What the page asks its server for. The page's own address holds the token.
+
+/** @param {string} path below the page @param {RequestInit} [options] */
+export async function ask(path, options = {}) {
+  const response = await fetch(path, { credentials: 'omit', referrerPolicy: 'no-referrer', ...options });
+  if (!response.ok) {
+    const problem = await response.json().catch(() => ({}));
+    throw new Error(problem.detail ?? `the reader's server answers ${response.status}`);
+  }
+  return response.status === 204 ? null : response.json();
+}
+
+/** @param {string} path @param {'PUT'|'POST'|'DELETE'} method @param {unknown} [value] @param {boolean} [isLast] the page is about to go */
+export function tell(path, method, value, isLast = false) {
+  return ask(path, {
+    method,
+    keepalive: isLast,
+    headers: { 'Content-Type': 'application/json' },
+    body: value === undefined ? '{}' : JSON.stringify(value),
+  });
+}

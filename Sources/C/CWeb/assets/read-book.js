@@ -1,0 +1,81 @@
+// The publication: its reading order, its contents, and where an address leads.
+
+/**
+ * @typedef {{href: string, type?: string, title?: string, children?: Link[], properties?: any, duration?: number}} Link
+ * @typedef {{href: string, type: string, title?: string, locations?: any, text?: {before?: string, highlight?: string, after?: string}}} Locator
+ */
+
+/** An address relative to the publication, without its fragment, the same for every spelling. @param {string} href */
+export function normal(href) {
+  const url = new URL(href, 'https://publication.invalid/');
+  let path = url.pathname.slice(1);
+  try { path = decodeURI(path); } catch { /* as it is */ }
+  return url.origin === 'https://publication.invalid' ? path : url.href;
+}
+
+/** @param {string} href */
+export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexOf('#') + 1) : '');
+
+export class Book {
+  /** @param {any} answer of `book` */
+  constructor(answer) {
+    this.manifest = answer.manifest;
+    /** @type {Link[]} */
+    this.order = answer.manifest.readingOrder ?? [];
+    this.publication = answer.publication;
+    this.pages = answer.pages;
+    this.documents = answer.documents;
+    this.protection = answer.protection;
+    this.rights = answer.rights;
+    this.isCounted = answer.protectedBy !== null;
+    const title = answer.manifest.metadata.title;
+    this.title = typeof title === 'string' ? title : Object.values(title)[0];
+    const author = [answer.manifest.metadata.author ?? []].flat().map((one) => {
+      const name = one.name ?? one;
+      return typeof name === 'string' ? name : Object.values(name)[0];
+    });
+    this.authors = author.join(', ');
+    this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
+    const fixed = answer.manifest.metadata.layout === 'fixed' || answer.manifest.metadata.presentation?.layout === 'fixed';
+    this.isFixed = (/** @type {Link} */ link) => (link.properties?.layout ? link.properties.layout === 'fixed' : fixed);
+    /** @type {{link: Link, depth: number}[]} */
+    this.contents = [];
+    const walk = (/** @type {Link[]} */ links, depth) => {
+      for (const link of links) {
+        this.contents.push({ link, depth });
+        if (depth < 8) walk(link.children ?? [], depth + 1);
+      }
+    };
+    walk(answer.manifest.toc ?? [], 0);
+    if (!this.contents.length) {
+      this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `Part ${index + 1}`) }, depth: 0 }));
+    }
+    this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
+      .find((link) => [/** @type {any} */ (link).rel ?? []].flat().includes('cover'));
+  }
+
+  /** The place in the reading order of what an address leads to; -1 when it leads elsewhere. @param {string} href */
+  indexOf(href) { return this.places.get(normal(href)) ?? -1; }
+
+  /** What kind of view shows a link. @param {Link} link */
+  kindOf(link) {
+    const type = (link.type ?? '').split(';')[0];
+    if (type.startsWith('audio/')) return 'audio';
+    if (type === 'application/pdf') return 'pdf';
+    if (type.startsWith('image/') && type !== 'image/svg+xml') return 'image';
+    return 'document';
+  }
+
+  /** The heading under which a place of the reading order stands. @param {number} index */
+  headingOf(index) {
+    let heading = '', from = -1;
+    for (const { link } of this.contents) {
+      const at = this.indexOf(link.href);
+      // the first heading of a resource is its own, those after it are of its parts
+      if (at < 0 || at > index || at === from) continue;
+      heading = link.title ?? heading;
+      from = at;
+    }
+    return heading || this.order[index]?.title || '';
+  }
+}

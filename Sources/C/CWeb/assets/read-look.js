@@ -1,0 +1,70 @@
+// How pages look: theme, size, spacing, pages or one long one. Kept with the reader, not in the browser.
+
+import { byId } from './dom.js';
+import { tell } from './read-api.js';
+
+const themes = {
+  light: { paper: '#fffdf9', ink: '#211e19', link: '#1f5c4b', marks: { yellow: '#fbe38a', green: '#c4e8b5', blue: '#bfdcf5', pink: '#f8c9d8' } },
+  sepia: { paper: '#f4e8d2', ink: '#3d2f1c', link: '#7a3e0c', marks: { yellow: '#f0d27a', green: '#c9d9a0', blue: '#b9d0d6', pink: '#ecc0b4' } },
+  dark: { paper: '#151411', ink: '#e3ddd1', link: '#8fd0b4', marks: { yellow: '#6b5a17', green: '#2f5a33', blue: '#264d6e', pink: '#6d2f48' } },
+};
+const sizes = [70, 80, 90, 100, 115, 130, 150, 175, 200, 250];
+
+export class Look {
+  /** @param {any} kept @param {() => void} changed */
+  constructor(kept, changed) {
+    this.theme = ['auto', 'light', 'sepia', 'dark'].includes(kept?.theme) ? kept.theme : 'auto';
+    this.size = sizes.includes(kept?.size) ? kept.size : 100;
+    this.spacing = [0, 1.4, 1.7, 2].includes(kept?.spacing) ? kept.spacing : 0;
+    this.mode = kept?.mode === 'scroll' ? 'scroll' : 'pages';
+    this.changed = changed;
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.apply());
+    addEventListener('resize', () => { if (this.columns() !== this.lastColumns || this.margin() !== this.lastMargin) this.apply(); });
+    const form = /** @type {HTMLFormElement} */ (byId('look-form'));
+    form.addEventListener('change', () => {
+      const data = new FormData(form);
+      this.theme = String(data.get('theme'));
+      this.mode = String(data.get('mode'));
+      this.spacing = Number(data.get('spacing'));
+      this.keep();
+    });
+    byId('smaller').addEventListener('click', () => this.resize(-1));
+    byId('larger').addEventListener('click', () => this.resize(1));
+    this.apply(false);
+  }
+
+  resize(by) {
+    this.size = sizes[Math.max(0, Math.min(sizes.length - 1, sizes.indexOf(this.size) + by))];
+    this.keep();
+  }
+
+  keep() {
+    this.apply();
+    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode }).catch(() => {});
+  }
+
+  columns() { return byId('stage').clientWidth >= 1100 ? 2 : 1; }
+
+  margin() { return innerWidth < 600 ? 20 : 40; }
+
+  /** What a document is told. */
+  get values() {
+    const theme = this.theme === 'auto' ? (this.dark.matches ? 'dark' : 'light') : this.theme;
+    this.lastColumns = this.columns();
+    this.lastMargin = this.margin();
+    return { mode: this.mode, size: this.size, spacing: this.spacing, theme, ...themes[theme], columns: this.lastColumns, margin: this.lastMargin };
+  }
+
+  apply(isChange = true) {
+    const { theme } = this.values;
+    document.documentElement.dataset.theme = theme;
+    const form = /** @type {HTMLFormElement} */ (byId('look-form'));
+    for (const [name, value] of [['theme', this.theme], ['mode', this.mode], ['spacing', String(this.spacing)]]) {
+      const choice = form.querySelector(`input[name="${name}"][value="${value}"]`);
+      if (choice instanceof HTMLInputElement) choice.checked = true;
+    }
+    byId('size').textContent = `${this.size} %`;
+    if (isChange) this.changed();
+  }
+}

@@ -1,0 +1,66 @@
+// What is no document: sound, pictures, and PDF in the browser's own viewer.
+
+import { byId, make } from './dom.js';
+
+export class MediaView {
+  /** @param {import('./read-book.js').Book} book @param {(place: {progression: number, fragments?: string[]}) => void} moved @param {() => void} ended */
+  constructor(book, moved, ended) {
+    this.book = book;
+    this.holder = byId('stage');
+    this.moved = moved;
+    this.ended = ended;
+    /** @type {HTMLElement|null} */
+    this.element = null;
+  }
+
+  close() {
+    if (this.element instanceof HTMLElement) {
+      const sound = this.element.querySelector('audio');
+      if (sound) { sound.pause(); sound.removeAttribute('src'); sound.load(); }
+      this.element.remove();
+    }
+    this.element = null;
+  }
+
+  /** @param {import('./read-book.js').Link} link @param {string} kind @param {any} to */
+  open(link, kind, heading, to) {
+    this.close();
+    const path = link.href.replace(/^\/+/, '').replace(/#.*$/, '');
+    if (kind === 'audio') this.element = this.sound(this.book.publication + path, heading, to);
+    else if (kind === 'image') this.element = this.picture(this.book.publication + path, heading);
+    else this.element = this.paper(path, heading, to);
+    this.holder.append(this.element);
+    if (kind !== 'audio') this.moved({ progression: 0 });
+  }
+
+  paper(path, heading, to) {
+    const page = /^page=\d+$/.test(to.fragment ?? '') ? [to.fragment] : [];
+    // the viewer's own buttons count nothing
+    if (this.book.isCounted) page.push('toolbar=0');
+    return make('iframe', { id: 'page', class: 'paper', title: heading, src: `${this.book.documents}${path}#${page.join('&')}` });
+  }
+
+  picture(source, heading) {
+    return make('div', { class: 'picture' }, make('img', { id: 'picture', src: source, alt: heading || 'Page' }));
+  }
+
+  sound(source, heading, to) {
+    const audio = make('audio', { id: 'sound', controls: true, controlslist: 'nodownload', preload: 'metadata', src: source });
+    const time = Number(/^t=([\d.]+)$/.exec(to.fragment ?? '')?.[1] ?? 0);
+    audio.addEventListener('loadedmetadata', () => { audio.currentTime = to.end ? Math.max(0, audio.duration - 5) : time; }, { once: true });
+    let told = -10;
+    audio.addEventListener('timeupdate', () => {
+      if (!audio.duration || Math.abs(audio.currentTime - told) < 1) return;
+      told = audio.currentTime;
+      this.moved({ progression: Math.min(1, told / audio.duration), fragments: [`t=${told.toFixed(1)}`] });
+    });
+    audio.addEventListener('ended', () => this.ended());
+    const skip = (label, by) => make('button', { type: 'button', class: 'button button-quiet', text: label, onclick: () => { audio.currentTime = Math.max(0, audio.currentTime + by); } });
+    const speed = make('select', { id: 'speed', onchange: () => { audio.playbackRate = Number(speed.value); } },
+      ...['0.75', '1', '1.25', '1.5', '2'].map((rate) => make('option', { value: rate, text: `${rate}×`, selected: rate === '1' })));
+    const cover = this.book.cover ? make('img', { class: 'sound-cover', alt: '', src: `${this.book.publication}~readium/cover` }) : null;
+    return make('div', { class: 'sound' }, cover,
+      make('h2', { text: heading || this.book.title }), make('p', { class: 'quiet', text: this.book.authors }), audio,
+      make('div', { class: 'sound-row' }, skip('Back 15 s', -15), skip('Forward 30 s', 30), make('label', { class: 'sound-speed' }, 'Speed ', speed)));
+  }
+}

@@ -1,0 +1,50 @@
+// The search sheet.
+
+import { byId, make } from './dom.js';
+import { ask } from './read-api.js';
+
+/** @param {(locator: import('./read-book.js').Locator) => void} go @param {(href: string) => string} headingOf */
+export function prepareSearch(go, headingOf) {
+  const input = /** @type {HTMLInputElement} */ (byId('search-words'));
+  const list = byId('search-results');
+  const more = /** @type {HTMLButtonElement} */ (byId('search-more'));
+  let query = '', next = null, turn = 0, count = 0;
+
+  async function look(isMore) {
+    const mine = ++turn;
+    if (!isMore) { list.replaceChildren(); count = 0; next = null; }
+    more.hidden = true;
+    byId('search-state').textContent = 'Searching…';
+    try {
+      // an answer may hold nothing and still say where to go on: books are long
+      do {
+        const from = next ? `&from=${next}` : '';
+        const answer = await ask(`search?query=${encodeURIComponent(query)}${from}`);
+        if (mine !== turn) return;
+        next = answer.next;
+        count += answer.locators.length;
+        list.append(...answer.locators.map(item));
+        if (answer.locators.length) break;
+      } while (next);
+      const found = next ? `${count} places so far` : count === 1 ? '1 place' : `${count} places`;
+      byId('search-state').textContent = count ? found : 'Nothing found.';
+      more.hidden = !next;
+    } catch (error) {
+      byId('search-state').textContent = `The search failed: ${error instanceof Error ? error.message : error}`;
+    }
+  }
+
+  function item(locator) {
+    const { before = '', highlight = '', after = '' } = locator.text ?? {};
+    return make('li', {}, make('button', { type: 'button', class: 'result', onclick: () => go(locator) },
+      make('span', { class: 'result-place', text: headingOf(locator.href) }),
+      make('span', { class: 'result-text' }, `…${before}`, make('mark', { text: highlight }), `${after}…`)));
+  }
+
+  byId('search-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    query = input.value.trim();
+    if (query) look(false);
+  });
+  more.addEventListener('click', () => look(true));
+}

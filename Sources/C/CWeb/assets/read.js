@@ -1,0 +1,270 @@
+// The reader's page: one publication, its contents, and a view of where the reader is.
+
+import { byId, make, setText } from './dom.js';
+import { ask, tell } from './read-api.js';
+import { Book, fragmentOf, normal } from './read-book.js';
+import { Look } from './read-look.js';
+import { MediaView } from './read-media.js';
+import { Notes } from './read-notes.js';
+import { PagesView } from './read-pages.js';
+import { copy, print } from './read-rights.js';
+import { prepareSearch } from './read-search.js';
+import { openSheet, prepareSheet } from './sheet.js';
+
+const answer = await ask('book').catch((error) => {
+  byId('opening').textContent = `The publication cannot be shown: ${error.message}. Start the reader again.`;
+  throw error;
+});
+const book = new Book(answer);
+const isBackward = answer.manifest.metadata.readingProgression === 'rtl';
+const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'link'];
+const dialog = (name) => /** @type {HTMLDialogElement} */ (byId(`${name}-sheet`));
+
+let index = 0;
+/** An address beside the reading order, such as a page of notes. */
+let aside = '';
+/** @type {import('./read-book.js').Locator|null} */
+let place = answer.record.place ?? null;
+let chosen = null;
+let toPrint = 1;
+
+let silence = 0;
+function say(text) {
+  clearTimeout(silence);
+  setText(byId('said'), text);
+  silence = setTimeout(() => setText(byId('said'), ''), 6000);
+}
+
+// MARK: the place
+
+let saving = 0;
+let isSaved = true;
+function save(isLast = false) {
+  clearTimeout(saving);
+  if (isSaved || !place) return;
+  isSaved = true;
+  tell('place', 'PUT', place, isLast).catch(() => { isSaved = false; });
+}
+
+function moved({ progression, text, fragments, page, pages: total }) {
+  if (aside) return;
+  const link = book.order[index];
+  const all = (index + progression) / book.order.length;
+  place = {
+    href: link.href,
+    type: link.type ?? 'application/xhtml+xml',
+    title: book.headingOf(index) || undefined,
+    locations: { progression, totalProgression: all, ...(fragments ? { fragments } : {}) },
+    ...(text?.highlight ? { text } : {}),
+  };
+  isSaved = false;
+  clearTimeout(saving);
+  saving = setTimeout(save, 300);
+  const share = `${Math.round(100 * (pages.frame && total ? (index + (page + 1) / total) / book.order.length : all))} %`;
+  setText(byId('progress'), total ? `Page ${page + 1} of ${total} · ${share}` : share);
+  byId('meter').setAttribute('value', String(all));
+}
+addEventListener('pagehide', () => save(true));
+document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'hidden') save(true); });
+
+/** Whether the reader does something now, and not a script of the publication by itself. What the reader did in the frame is known a little later than what the frame says. */
+async function isActing() {
+  const { userActivation } = navigator;
+  for (let tries = 0; userActivation && !userActivation.isActive && tries < 10; tries++) await new Promise((resolve) => setTimeout(resolve, 20));
+  return userActivation?.isActive ?? true;
+}
+
+const take = (text) => copy(book, text, say).finally(() => pages.focus());
+
+// MARK: views
+
+const pages = new PagesView(book.pages, {
+  place: (message) => moved({ ...message, text: message.quote }),
+  ready: () => { document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; if (!document.querySelector('dialog[open]')) pages.focus(); },
+  edge: (message) => step(message.by),
+  press: (message) => { if (message.at < 0.15) turn(isBackward ? 1 : -1); else if (message.at > 0.85) turn(isBackward ? -1 : 1); },
+  strayed: () => open(index, place?.locations ?? {}),
+  selection: (message) => select(message.exact ? message : null),
+  copy: async (message) => { if (await isActing()) take(message.content); },
+  link: (message) => follow(message.href),
+  mark: (message) => notes.edit(message.id),
+  key: (message) => press(message.key, message.isControl),
+  seen: (message) => askToPrint(message.characters),
+});
+const media = new MediaView(book, moved, () => step(1));
+const look = new Look(answer.preferences, () => pages.send('look', { look: look.values }));
+const notes = new Notes(answer.record.annotations, {
+  changed: () => pages.send('marks', { annotations: notes.marksOf(current()) }),
+  go: (target) => { closeSheets(); goTo(target); },
+  headingOf: (href) => book.headingOf(book.indexOf(href)),
+  say,
+});
+
+const current = () => aside || book.order[index].href;
+
+function open(at, to = {}, besides = '') {
+  index = at;
+  aside = besides;
+  select(null);
+  document.documentElement.dataset.state = 'opening';
+  const link = book.order[index];
+  const kind = aside ? 'document' : book.kindOf(link);
+  const heading = book.headingOf(index);
+  document.documentElement.dataset.kind = kind;
+  document.title = heading && heading !== book.title ? `${heading} · ${book.title}` : book.title;
+  setText(byId('chapter'), heading);
+  byId('back').hidden = !aside;
+  byId('earlier').toggleAttribute('disabled', index === 0 && kind !== 'document');
+  byId('later').toggleAttribute('disabled', index === book.order.length - 1 && kind !== 'document');
+  byId('contents-list').querySelector('[aria-current]')?.removeAttribute('aria-current');
+  byId('contents-list').querySelector(`[data-index="${index}"]`)?.setAttribute('aria-current', 'true');
+  if (kind === 'document') {
+    media.close();
+    pages.open(current(), heading || book.title, {
+      look: look.values, to, annotations: notes.marksOf(current()), isFixed: !aside && book.isFixed(link),
+    });
+    pages.focus();
+  } else {
+    pages.close();
+    media.open(link, kind, heading, to);
+    document.documentElement.dataset.state = 'ready';
+    byId('opening').hidden = true;
+  }
+}
+
+/** @param {{href: string, text?: any, progression?: number, isHit?: boolean, fragment?: string}} target */
+function goTo(target) {
+  const at = book.indexOf(target.href);
+  const to = { text: target.text, progression: target.progression, isHit: target.isHit, fragment: target.fragment ?? fragmentOf(target.href) };
+  if (at < 0) return say('That place is not in this publication.');
+  if (at === index && !aside && pages.port) {
+    pages.send('go', { to });
+    pages.focus();
+  } else open(at, to);
+}
+
+function step(by) {
+  if (aside) return;
+  const at = index + by;
+  if (at < 0) return say('This is the beginning.');
+  if (at >= book.order.length) return say('This is the end.');
+  open(at, by < 0 ? { end: true } : {});
+}
+
+function turn(by) {
+  if (pages.port) pages.send('turn', { by });
+  else step(by);
+}
+
+async function follow(href) {
+  const base = new URL(book.pages, location.origin).href;
+  if (href.startsWith(base)) {
+    const path = href.slice(base.length);
+    const at = book.indexOf(path);
+    if (at >= 0) return goTo({ href: path });
+    return open(index, { fragment: fragmentOf(path) }, normal(path));
+  }
+  if (!/^(https?|mailto):/.test(href) || href.startsWith(location.origin) || !(await isActing())) return;
+  byId('link-address').textContent = href;
+  /** @type {HTMLAnchorElement} */ (byId('link-go')).href = href;
+  openSheet(dialog('link'));
+}
+
+// MARK: selection, copying, printing
+
+function select(message) {
+  chosen = message;
+  byId('selection').hidden = !message;
+}
+
+byId('selection-copy').addEventListener('click', () => { if (chosen) take(chosen.content); });
+for (const button of document.querySelectorAll('[data-color]')) {
+  button.addEventListener('click', () => {
+    if (chosen) notes.add(current(), chosen, button.getAttribute('data-color'));
+    pages.send('clear');
+    select(null);
+  });
+}
+byId('selection-note').addEventListener('click', () => {
+  if (!chosen) return;
+  const added = notes.add(current(), chosen, 'yellow');
+  pages.send('clear');
+  select(null);
+  notes.edit(added.id);
+});
+byId('selection-copy').toggleAttribute('disabled', !book.rights.canCopy);
+byId('open-print').toggleAttribute('disabled', !book.rights.canPrint);
+
+function askToPrint(characters) {
+  // as licenses count: a page that its publisher laid out, or 1,024 characters
+  toPrint = book.isFixed(book.order[index]) ? 1 : Math.max(1, Math.ceil(characters / 1024));
+  setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
+  openSheet(dialog('print'));
+}
+function wantPrint() {
+  if (!book.rights.canPrint) return say('This publication may not be printed.');
+  if (pages.port) pages.send('seen');
+  else say('Printing is for pages: this is none, or the viewer has a button of its own.');
+}
+byId('print-form').addEventListener('submit', () => print(book, toPrint, say));
+
+// MARK: sheets and keys
+
+function closeSheets() { for (const name of sheets) if (dialog(name).open) dialog(name).close(); }
+for (const name of sheets) {
+  prepareSheet(dialog(name));
+  document.getElementById(`open-${name}`)?.addEventListener('click', () => (name === 'print' ? wantPrint() : openSheet(dialog(name))));
+}
+dialog('search').addEventListener('close', () => pages.focus());
+
+function press(key, isControl) {
+  if (isControl) return key === 'p' ? wantPrint() : openSheet(dialog('search'));
+  const names = { t: 'contents', s: 'search', '/': 'search', n: 'notes', a: 'look' };
+  if (names[key]) openSheet(dialog(names[key]));
+  else if (key === '+') look.resize(1);
+  else if (key === '-') look.resize(-1);
+  else if (key === 'Escape') { pages.send('clear'); select(null); }
+}
+addEventListener('keydown', (event) => {
+  if (event.defaultPrevented || event.altKey || document.querySelector('dialog[open]')) return;
+  if (event.target instanceof Element && event.target.closest('input, textarea, select, audio')) return;
+  if (event.ctrlKey || event.metaKey) {
+    if (!['f', 'p'].includes(event.key)) return;
+    event.preventDefault();
+    return press(event.key, true);
+  }
+  const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[event.key];
+  if (by) {
+    event.preventDefault();
+    turn(event.key.startsWith('Arrow') && isBackward ? -by : by);
+  } else if (event.key.length === 1 || event.key === 'Escape') {
+    if (event.key === '/') event.preventDefault();
+    press(event.key, false);
+  }
+});
+
+byId('earlier').addEventListener('click', () => turn(isBackward ? 1 : -1));
+byId('later').addEventListener('click', () => turn(isBackward ? -1 : 1));
+byId('back').addEventListener('click', () => open(index, place?.text ? { text: place.text, ...place.locations } : {}));
+
+setText(byId('title'), book.title);
+byId('contents-list').replaceChildren(...book.contents.slice(0, 20000).map(({ link, depth }) => {
+  const at = book.indexOf(link.href);
+  const title = link.title || 'Untitled';
+  if (at < 0) return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('span', { class: 'contents-heading', text: title }));
+  const go = () => { closeSheets(); goTo({ href: link.href }); };
+  return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('button', { type: 'button', class: 'contents-item', 'data-index': at, text: title, onclick: go }));
+}));
+prepareSearch(
+  (locator) => { closeSheets(); goTo({ href: locator.href, text: locator.text, progression: locator.locations?.progression, isHit: true }); },
+  (href) => book.headingOf(book.indexOf(href)));
+if (answer.protectedBy) {
+  setText(byId('protected'), `Protected by ${answer.protectedBy}`);
+  byId('protected').hidden = false;
+}
+
+const kept = place ? book.indexOf(place.href) : -1;
+if (!book.order.length) byId('opening').textContent = 'There is nothing to read in this publication.';
+else if (place && kept >= 0) {
+  open(kept, { text: place.text, progression: place.locations?.progression, fragment: place.locations?.fragments?.[0] });
+} else open(0);

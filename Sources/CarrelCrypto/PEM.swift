@@ -1,0 +1,26 @@
+import CarrelBytes
+
+/// Text around binary objects (RFC 7468).
+enum PEM {
+    /// The objects of a kind, in their order.
+    ///
+    /// - Parameters:
+    ///   - label: such as `CERTIFICATE`.
+    ///   - bytes: a file, which may hold others too.
+    /// - Returns: their DER; nil where one is not closed or not base 64.
+    static func objects(_ label: String, in bytes: [UInt8]) -> [[UInt8]]? {
+        var objects: [[UInt8]] = []
+        var body: String?
+        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            switch line {
+            case "-----BEGIN \(label)-----": body = ""
+            case "-----END \(label)-----":
+                guard let der = body.flatMap({ Base64.decode($0) }) else { return nil }
+                objects.append(der)
+                body = nil
+            default: body?.append(contentsOf: line)
+            }
+        }
+        return body == nil ? objects : nil
+    }
+}

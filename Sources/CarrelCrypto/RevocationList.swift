@@ -1,0 +1,78 @@
+import COpenSSL
+public import CarrelBytes
+
+/// A list of certificates that their issuer took back (RFC 5280 §5, and the version 1 of X.509 from before it), read and not yet
+/// believed: ``isSigned(by:)`` says whether it is to be.
+public struct RevocationList: Sendable, Equatable {
+    /// As it was published, in DER.
+    public let der: [UInt8]
+    /// When it was made.
+    public let thisUpdate: Instant
+    /// When the next one is due at the latest; nil where the issuer does not say.
+    public let nextUpdate: Instant?
+    /// Whether it is signed with a digest that was broken (MD5, SHA-1): somebody else than the issuer may have made it.
+    public let hasWeakDigest: Bool
+
+    /// The longest list that is read, in bytes.
+    public static let maxByteCount = 8 << 20
+
+    /// Reads a list in DER, or the first one of a PEM file.
+    ///
+    /// - Throws: `crypto.certificate` for anything else, such as the page that a network shows instead of the list.
+    public init(_ bytes: [UInt8]) throws(CryptoError) {
+        _ = OpenSSL.shared
+        let unreadable = CryptoError(.certificate, "a list of revoked certificates cannot be read")
+        guard bytes.count <= Self.maxByteCount else { throw unreadable }
+        guard let der = bytes.first == 0x30 ? bytes : PEM.objects("X509 CRL", in: bytes)?.first else { throw unreadable }
+        var (start, end): (Int64, Int64) = (0, 0)
+        var (isDated, hasNext, isWeak) = (false, false, true)
+        let isRead = unsafe Self.withList(der) { list in
+            isDated = unsafe copenssl_seconds(X509_CRL_get0_lastUpdate(list), &start) == 1
+            hasNext = unsafe copenssl_seconds(X509_CRL_get0_nextUpdate(list), &end) == 1
+            isWeak = Self.weak.contains(unsafe X509_CRL_get_signature_nid(list))
+            return true
+        }
+        guard isRead, isDated else { throw unreadable }
+        self.der = der
+        thisUpdate = Instant(milliseconds: start * 1000)
+        nextUpdate = hasNext ? Instant(milliseconds: end * 1000) : nil
+        hasWeakDigest = isWeak
+    }
+
+    /// Whether it was signed with a key.
+    ///
+    /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
+    /// - Returns: false for another key, and for what is no key.
+    public func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
+        unsafe withKey(subjectPublicKeyInfo) { key in
+            unsafe Self.withList(der) { list in unsafe X509_CRL_verify(list, key) == 1 }
+        }
+    }
+
+    /// Whether a certificate is in it, by its serial number. Whose list it is must be known by ``isSigned(by:)``.
+    public func revokes(_ certificate: Certificate) -> Bool {
+        unsafe Self.withList(der) { list in
+            var entry: OpaquePointer?
+            return unsafe X509_CRL_get0_by_cert(list, &entry, certificate.certificate) == 1
+        }
+    }
+
+    private static func withList(_ der: [UInt8], _ body: (OpaquePointer) -> Bool) -> Bool {
+        defer { ERR_clear_error() }
+        var isWhole = false
+        let list = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var cursor = buffer.baseAddress
+            guard let list = unsafe d2i_X509_CRL(nil, &cursor, buffer.count) else { return nil }
+            if let start = buffer.baseAddress, let end = unsafe cursor { isWhole = unsafe end - start == buffer.count }
+            return unsafe list
+        }
+        guard let list = unsafe list else { return false }
+        defer { unsafe X509_CRL_free(list) }
+        return unsafe isWhole && body(list)
+    }
+
+    private static let weak = [
+        NID_md5WithRSAEncryption, NID_sha1WithRSAEncryption, NID_ecdsa_with_SHA1, NID_md2WithRSAEncryption,
+        NID_md4WithRSAEncryption,
+    ]
+}

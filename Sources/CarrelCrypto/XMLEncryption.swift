@@ -1,0 +1,34 @@
+import CarrelBytes
+
+/// Short values that are encrypted as XML Encryption does (XML Encryption 1.1 §5.2): the initialization vector, then AES-256 in CBC
+/// mode with padding of which only the last byte counts.
+public enum XMLEncryption {
+    /// The plain text of a short value, such as a key.
+    ///
+    /// CBC does not notice altered cipher text: a padding that is right proves nothing.
+    /// - Parameters:
+    ///   - bytes: 16 bytes of initialization vector, then whole blocks.
+    ///   - key: 32 bytes.
+    /// - Returns: the plain text without its padding of 1 to 16 bytes, whose other bytes are arbitrary.
+    /// - Throws: `crypto.length`, `crypto.padding`, `crypto.key-length`.
+    public static func decrypt(_ bytes: [UInt8], key: Secret) throws(CryptoError) -> Secret {
+        guard key.count == 32 else { throw CryptoError(.keyLength, "the key has 32 bytes") }
+        guard bytes.count >= 32, bytes.count % 16 == 0, bytes.count <= 65_536 else {
+            throw CryptoError(.length, "the cipher text is not an initialization vector and whole blocks")
+        }
+        var context = try CipherContext(cbcKey: key, iv: Array(bytes.prefix(16)), encrypt: false)
+        context.leavePadding()
+        let cipher = Array(bytes.dropFirst(16))
+        let padded = unsafe Secret(count: cipher.count) { room in
+            unsafe context.transform(cipher.rawSpan, into: room) == cipher.count
+        }
+        guard let padded else { throw CryptoError(.refused, "the cipher failed") }
+        return try padded.withBytes { bytes throws(CryptoError) in
+            let count = Int(unsafe bytes.unsafeLoad(fromByteOffset: bytes.byteCount - 1, as: UInt8.self))
+            guard 1...16 ~= count else {
+                throw CryptoError(.padding, "the padding is wrong: another key, or altered cipher text")
+            }
+            return Secret(copying: bytes.extracting(first: bytes.byteCount - count))
+        }
+    }
+}

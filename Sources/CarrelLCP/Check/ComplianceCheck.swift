@@ -1,0 +1,35 @@
+/// One question of the public compliance tests of LCP, and its answer for a license or a publication.
+public struct ComplianceCheck: Sendable, Equatable {
+    /// A dotted name that never changes, such as `license.signature`.
+    public let name: String
+    public let outcome: Outcome
+
+    public enum Outcome: Sendable, Equatable {
+        case passed
+        /// Why, as a lower-case sentence; never a passphrase, a key, or the name of a user.
+        case failed(String)
+        /// Why it was not asked.
+        case skipped(String)
+    }
+
+    public init(_ name: String, _ outcome: Outcome) {
+        self.name = name
+        self.outcome = outcome
+    }
+}
+
+/// Collects answers.
+struct ComplianceReport {
+    private(set) var checks: [ComplianceCheck] = []
+
+    /// - Parameters:
+    ///   - name: of the check.
+    ///   - failure: why it failed; nil when it passed.
+    mutating func add(_ name: String, _ failure: String?) {
+        checks.append(ComplianceCheck(name, failure.map { .failed($0) } ?? .passed))
+    }
+
+    mutating func skip(_ name: String, _ reason: String) {
+        checks.append(ComplianceCheck(name, .skipped(reason)))
+    }
+}

@@ -1,0 +1,133 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+public import CarrelHTTPClient
+public import CarrelPublication
+
+/// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. Nothing is changed, and
+/// no server is told of a device unless ``registers`` says so.
+public struct ComplianceChecker: Sendable {
+    public var profiles = ProfileRegistry()
+    /// Nil: what needs it is skipped.
+    public var passphrase: String?
+    /// Whether no address is tried.
+    public var isOffline = false
+    /// Whether the server is asked to register a device, twice, and once without its name.
+    public var registers = false
+    let client: HTTPClient
+
+    public init(client: HTTPClient = HTTPClient()) {
+        self.client = client
+    }
+
+    /// Checks a license that stands alone, or the one in a package and the package.
+    ///
+    /// - Parameter asset: a file or an address.
+    /// - Returns: every question in a fixed order.
+    /// - Throws: when there is nothing to check: `opening.not-found`, or `opening.unsupported-format` without a license.
+    public func check(_ asset: PublicationAsset) async throws(Publication.OpeningError) -> [ComplianceCheck] {
+        var report = ComplianceReport()
+        let fetcher: any Fetcher
+        let document: (bytes: [UInt8], isInEPUB: Bool)?
+        let bytes: [UInt8]
+        do throws(ResourceError) {
+            fetcher = try await AssetOpener(client: client).fetcher(of: asset)
+            document = try await LicensedPackage.document(in: fetcher)
+            if let document {
+                bytes = document.bytes
+            } else if let alone = try await LicensedPackage.document(alone: asset, fetcher) {
+                bytes = alone
+            } else {
+                throw ResourceError(.malformed, "there is no license in it")
+            }
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+        defer { fetcher.close() }
+        let license: UnverifiedLicense
+        do throws(LCPError) {
+            license = try UnverifiedLicense(bytes)
+        } catch {
+            report.add("license.schema", error.message)
+            return report.checks
+        }
+        checkLicense(license, &report)
+        await checkLinks(license.document, &report)
+        await checkStatus(license.document, &report)
+        if document != nil {
+            await checkPackage(asset, fetcher, &report)
+        } else {
+            report.skip("package", "the license stands alone")
+        }
+        return report.checks
+    }
+
+    private func checkLicense(_ license: UnverifiedLicense, _ report: inout ComplianceReport) {
+        let document = license.document
+        report.add("license.schema", Self.schemaFault(document))
+        report.add("license.provider", Self.isWeb(document.provider) ? nil : "the provider is no http or https address")
+        report.add("license.profile", profiles[document.encryption.profile] == nil ? "the profile is not known here" : nil)
+        let size = document.encryption.contentKey.count
+        report.add("license.content-key", size == 64 ? nil : "the encrypted content key has \(size) bytes instead of 64")
+        report.add("license.user", Self.userFault(document.user))
+        let rights = document.rights
+        let isOrdered = rights.start.flatMap { start in rights.end.map { start < $0 } } ?? true
+        report.add("license.rights", isOrdered ? nil : "it ends before it starts")
+        var verified: VerifiedLicense?
+        do throws(LCPError) {
+            verified = try license.verified(by: profiles)
+            for name in ["license.certificate", "license.signature"] { report.add(name, nil) }
+        } catch {
+            let isSignature = error.code == .signature
+            report.add("license.certificate", isSignature ? nil : error.message)
+            if isSignature {
+                report.add("license.signature", error.message)
+            } else {
+                report.skip("license.signature", "the certificate is not to be believed")
+            }
+        }
+        checkPassphrase(verified, &report)
+    }
+
+    private func checkPassphrase(_ license: VerifiedLicense?, _ report: inout ComplianceReport) {
+        guard let license, let passphrase else {
+            report.skip("license.key-check", passphrase == nil ? "there is no passphrase" : "the license is not to be believed")
+            return
+        }
+        do throws(LCPError) {
+            var isRight = false
+            for key in UserKey.candidates(passphrase) where try license.contentKey(key) != nil { isRight = true }
+            report.add("license.key-check", isRight ? nil : "it is not the license's passphrase")
+        } catch {
+            report.add("license.key-check", error.message)
+        }
+    }
+
+    private static func schemaFault(_ license: LicenseDocument) -> String? {
+        if license.links.first(withRelation: "hint") == nil { return "there is no link to a hint" }
+        guard let publication = license.links.first(withRelation: "publication") else {
+            return "there is no link to the publication"
+        }
+        if publication.mediaType == nil { return "the link to the publication has no media type" }
+        if license.encryption.hint.isEmpty { return "there is no hint in words" }
+        if license.links.contains(where: { $0.relations.isEmpty }) { return "a link has no relation" }
+        let userKey = license.json["encryption"]?["user_key"]?.object
+        if userKey?["value"] != nil { return "the user key is in it" }
+        if license.encryption.contentKeyAlgorithm != Encryption.aes256CBC {
+            return "the content key has another cipher than AES-256"
+        }
+        let digest = "http://www.w3.org/2001/04/xmlenc#sha256"
+        if license.encryption.userKeyAlgorithm != digest { return "the user key has another digest than SHA-256" }
+        return nil
+    }
+
+    private static func userFault(_ user: LicenseUser) -> String? {
+        if user.id == nil { return "the user has no identifier" }
+        for name in ["email", "name"] where user.json[name] != nil && !user.encrypted.contains(name) {
+            return "the user's \(name) is not encrypted"
+        }
+        return nil
+    }
+
+    static func isWeb(_ text: String) -> Bool { text.hasPrefix("https://") || text.hasPrefix("http://") }
+}

@@ -1,0 +1,37 @@
+import CarrelBytes
+public import CarrelCrypto
+
+/// What a passphrase becomes at once: its SHA-256, 32 bytes (LCP 1.0 §4.1). The passphrase itself is never kept.
+public struct UserKey: Sendable, Equatable {
+    let secret: Secret
+
+    /// - Parameter passphrase: as it was typed; nothing is trimmed or normalised.
+    public init(passphrase: String) {
+        let bytes = Array(passphrase.utf8)
+        secret = Secret(SHA256.hash(bytes.rawSpan))
+    }
+
+    /// - Parameter digest: Nil where it has not 32 bytes.
+    public init?(digest: Secret) {
+        guard digest.count == SHA256.byteCount else { return nil }
+        secret = digest
+    }
+
+    /// - Parameter hexDigest: 64 digits. Nil for anything else.
+    public init?(hexDigest: String) {
+        guard let bytes = Hex.decode(hexDigest) else { return nil }
+        self.init(digest: Secret(bytes))
+    }
+
+    /// What a user may have meant: the digest of the words, and where they look like a digest, that digest.
+    public static func candidates(_ words: String) -> [UserKey] {
+        [UserKey(passphrase: words), UserKey(hexDigest: words)].compactMap(\.self)
+    }
+}
+
+extension UserKey {
+    /// 64 digits. A secret: it opens what the passphrase opens.
+    var hexDigest: String {
+        secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Hex.encode($0) } }
+    }
+}

@@ -1,0 +1,129 @@
+public import CarrelBytes
+import CarrelJSON
+
+/// A license document (LCP 1.0 §3), read and not yet believed: see ``UnverifiedLicense``.
+///
+/// Members that are not known are kept, because they are part of what was signed.
+public struct LicenseDocument: Sendable, Equatable {
+    /// Names the license at its provider.
+    public let id: String
+    public let issued: Instant
+    public let updated: Instant?
+    /// Names the provider; meant to be a URI, and not always one.
+    public let provider: String
+    public let encryption: LicenseEncryption
+    public let links: [LicenseLink]
+    public let rights: LicenseRights
+    public let user: LicenseUser
+    public let signature: LicenseSignature
+    /// As it was received. Old servers left the digest of the passphrase in it: it is written into the publication and nowhere else.
+    let bytes: [UInt8]
+    let json: JSONObject
+
+    /// Bytes of a license at most.
+    public static let sizeLimit = 1 << 20
+    /// How a license is named in a package.
+    public static let mediaType = "application/vnd.readium.lcp.license.v1.0+json"
+
+    /// - Throws: `lcp.license` for what is no license of LCP 1.0.
+    public init(_ bytes: [UInt8]) throws(LCPError) {
+        let json: JSON
+        do throws(Malformed) { json = try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Self.sizeLimit)) } catch {
+            throw LCPError(.malformedLicense, "the license is no JSON: \(error)")
+        }
+        guard let object = json.object else { throw LCPError(.malformedLicense, "the license is no object") }
+        if object["links"]?.object != nil {
+            throw LCPError(.malformedLicense, "the license has the layout from before version 1.0, with an object of links")
+        }
+        let reader = DocumentReader(object, "license", .malformedLicense)
+        id = try reader.text("id")
+        issued = try reader.instant("issued")
+        updated = try reader.instantIfPresent("updated")
+        provider = try reader.text("provider")
+        encryption = try LicenseEncryption(reader.member("encryption"))
+        guard let list = object["links"]?.array else { throw LCPError(.malformedLicense, "the license has no array of links") }
+        links = list.compactMap(LicenseLink.init)
+        rights = try LicenseRights(reader.memberIfPresent("rights"))
+        user = LicenseUser(object["user"]?.object ?? JSONObject())
+        signature = try LicenseSignature(reader.member("signature"))
+        self.bytes = bytes
+        self.json = object
+    }
+
+    /// When it was last changed: what its certificate must have been valid at, and what a status document is compared with.
+    public var lastChange: Instant { updated ?? issued }
+
+    public static func == (a: Self, b: Self) -> Bool { a.json == b.json }
+}
+
+/// How the content key and the user key of a license are kept (LCP 1.0 §3.3).
+public struct LicenseEncryption: Sendable {
+    /// The URI of the profile.
+    public let profile: String
+    /// A question that leads the user to the passphrase.
+    public let hint: String
+    /// The URIs of the cipher and of the digest.
+    public let contentKeyAlgorithm: String
+    public let userKeyAlgorithm: String
+    /// Initialization vector and cipher text.
+    let contentKey: [UInt8]
+    let keyCheck: [UInt8]
+
+    init(_ reader: DocumentReader) throws(LCPError) {
+        profile = try reader.text("profile")
+        let (content, user) = (try reader.member("content_key"), try reader.member("user_key"))
+        contentKeyAlgorithm = try content.text("algorithm")
+        contentKey = try content.base64("encrypted_value")
+        userKeyAlgorithm = try user.text("algorithm")
+        keyCheck = try user.base64("key_check")
+        hint = user.object["text_hint"]?.string ?? ""
+    }
+}
+
+/// What a license lets its user do (LCP 1.0 §3.5).
+public struct LicenseRights: Sendable, Equatable {
+    /// Pages in all that may be printed; nil for no limit.
+    public let print: Int?
+    /// Characters in all that may be copied; nil for no limit.
+    public let copy: Int?
+    public let start: Instant?
+    public let end: Instant?
+
+    init(_ reader: DocumentReader?) throws(LCPError) {
+        // a negative number means no limit
+        print = (reader?.object["print"]?.int).flatMap { $0 < 0 ? nil : $0 }
+        copy = (reader?.object["copy"]?.int).flatMap { $0 < 0 ? nil : $0 }
+        start = try reader?.instantIfPresent("start")
+        end = try reader?.instantIfPresent("end")
+    }
+}
+
+/// What a license says of its user (LCP 1.0 §3.6). Name and address are never shown.
+public struct LicenseUser: Sendable {
+    /// Names the user at the provider.
+    public let id: String?
+    /// The members that are encrypted with the user key.
+    public let encrypted: [String]
+    let json: JSONObject
+
+    init(_ json: JSONObject) {
+        id = json["id"]?.string
+        encrypted = (json["encrypted"]?.array ?? []).compactMap(\.string)
+        self.json = json
+    }
+}
+
+/// Who signed a license, and how (LCP 1.0 §3.7).
+public struct LicenseSignature: Sendable {
+    /// A URI.
+    public let algorithm: String
+    /// The provider's certificate in DER.
+    let certificate: [UInt8]
+    let value: [UInt8]
+
+    init(_ reader: DocumentReader) throws(LCPError) {
+        algorithm = try reader.text("algorithm")
+        certificate = try reader.base64("certificate")
+        value = try reader.base64("value")
+    }
+}

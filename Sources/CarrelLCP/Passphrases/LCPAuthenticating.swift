@@ -1,0 +1,30 @@
+/// Asks the user for the passphrase of a license. Implemented by the reading app; without one, the question goes to the
+/// `onAskCredentials` of the streamer.
+public protocol LCPAuthenticating: Sendable {
+    /// - Parameter license: what may be shown to the user.
+    /// - Returns: the passphrase, or its SHA-256 in 64 hexadecimal digits; nil when the user gives none. A wrong one is asked for
+    ///   again.
+    func requestPassphrase(license: LCPAuthenticatedLicense) async -> String?
+}
+
+/// A license whose passphrase is asked for. Its signature was checked, so the question is the provider's.
+public struct LCPAuthenticatedLicense: Sendable {
+    /// Why it is asked for.
+    public enum Reason: Sendable, Equatable {
+        /// None is known that fits.
+        case passphraseNotFound
+        /// What was given is wrong.
+        case invalidPassphrase
+    }
+
+    public let reason: Reason
+    public let document: LicenseDocument
+
+    /// What leads the user to the passphrase.
+    public var hint: String { document.encryption.hint }
+    /// Where the user can read more about it.
+    public var hintLink: LicenseLink? { document.links.first(withRelation: "hint") }
+    /// Where the user finds help: web, mail and telephone.
+    public var supportLinks: [LicenseLink] { document.links.filter { $0.relations.contains("support") } }
+    public var provider: String { document.provider }
+}

@@ -1,0 +1,62 @@
+/// Remembers passphrases, by their digests only, so that a user types each of them once.
+public protocol PassphraseStore: Sendable {
+    /// The keys to try for a license: its own, then those of the same user at the same provider, then all others.
+    ///
+    /// - Parameter license: that is to be unlocked.
+    /// - Returns: each key once; at most ``PassphraseOrder/limit`` of them.
+    /// - Throws: `lcp.store`.
+    func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey]
+
+    /// Remembers a key; nothing happens where it is known.
+    ///
+    /// - Parameters:
+    ///   - key: of a passphrase.
+    ///   - owner: whose licenses it opens, as far as is known.
+    /// - Throws: `lcp.store`.
+    func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError)
+}
+
+/// Whose licenses a passphrase opens.
+public struct PassphraseOwner: Sendable, Hashable {
+    /// A license that it opened; nil for one that came with a catalog.
+    public let license: String?
+    public let provider: String?
+    /// Names the user at the provider.
+    public let user: String?
+
+    public init(license: String? = nil, provider: String? = nil, user: String? = nil) {
+        self.license = license
+        self.provider = provider
+        self.user = user
+    }
+
+    init(_ license: LicenseDocument) {
+        self.init(license: license.id, provider: license.provider, user: license.user.id)
+    }
+}
+
+/// In which order known passphrases are tried.
+enum PassphraseOrder {
+    /// Keys at most that are tried for one license.
+    static let limit = 1000
+
+    /// - Parameters:
+    ///   - known: keys with whose they are, the newest first.
+    ///   - license: that is to be unlocked.
+    /// - Returns: each key once.
+    static func sorted(_ known: [(key: UserKey, owner: PassphraseOwner)], for license: LicenseDocument) -> [UserKey] {
+        let wanted = PassphraseOwner(license)
+        func rank(_ owner: PassphraseOwner) -> Int {
+            if owner.license == wanted.license { return 0 }
+            guard owner.provider == wanted.provider else { return 3 }
+            return owner.user != nil && owner.user == wanted.user ? 1 : 2
+        }
+        var keys: [UserKey] = []
+        for place in 0...3 {
+            for entry in known where rank(entry.owner) == place && keys.count < limit {
+                if !keys.contains(entry.key) { keys.append(entry.key) }
+            }
+        }
+        return keys
+    }
+}

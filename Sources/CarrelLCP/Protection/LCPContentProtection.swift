@@ -1,0 +1,129 @@
+import CarrelCrypto
+public import CarrelPublication
+
+/// Opens publications that Readium LCP protects: with a passphrase, or restricted, when only metadata and cover can be seen.
+public struct LCPContentProtection: ContentProtection {
+    /// Asks for passphrases; nil where the streamer's `onAskCredentials` does.
+    public let authentication: (any LCPAuthenticating)?
+    private let service: LCPService
+
+    init(_ service: LCPService, authentication: (any LCPAuthenticating)?) {
+        self.service = service
+        self.authentication = authentication
+    }
+
+    public func open(
+        _ asset: PublicationAsset,
+        fetcher: any Fetcher,
+        allowUserInteraction: Bool,
+        credentials: String?,
+        sender: (any Sendable)?,
+        onAskCredentials: OnAskCredentials?
+    ) async throws(Publication.OpeningError) -> ProtectedAsset? {
+        var (package, packageFetcher) = (asset, fetcher)
+        let bytes: [UInt8]
+        let mediaType: MediaType?
+        do throws(ResourceError) {
+            if let license = try await LicensedPackage.document(alone: asset, fetcher) {
+                package = try await service.package(of: license)
+                packageFetcher = try await service.opener.fetcher(of: package)
+            }
+            guard let found = try await LicensedPackage.document(in: packageFetcher) else { return nil }
+            bytes = found.bytes
+            mediaType = try await LicensedPackage.mediaType(packageFetcher, isEPUB: found.isInEPUB)
+        } catch {
+            throw Publication.OpeningError(error)
+        }
+        let container = LicenseContainer(
+            asset: package,
+            fetcher: packageFetcher,
+            opener: service.opener,
+            store: service.store
+        )
+        package.mediaType = mediaType ?? package.mediaType
+        let license: UnverifiedLicense
+        do throws(LCPError) { license = try UnverifiedLicense(bytes) } catch {
+            return Self.restricted(package, packageFetcher, error, license: nil)
+        }
+        let opening = LicenseOpening(
+            service: service,
+            credentials: credentials,
+            ask: prompt(package, allowUserInteraction, sender, onAskCredentials)
+        )
+        let outcome = await opening.open(await service.newest(license))
+        // one that can be kept nowhere is asked for again the next time
+        if outcome.isFresh, let fresh = outcome.verified { try? await container.replace(fresh) }
+        let lcpLicense = LCPLicense(outcome, service) { license throws(LCPError) in try await container.replace(license) }
+        switch outcome.unlocked {
+        case .failure(let error): return Self.restricted(package, container.fetcher, error, license: lcpLicense)
+        case .success(let keys): return try await open(package, container.fetcher, keys, lcpLicense)
+        }
+    }
+
+    private func open(
+        _ asset: PublicationAsset,
+        _ fetcher: any Fetcher,
+        _ keys: (content: ContentKey, user: UserKey),
+        _ license: LCPLicense
+    ) async throws(Publication.OpeningError) -> ProtectedAsset {
+        let encrypted: [ResourcePath: Encryption]
+        do throws(ResourceError) { encrypted = try await fetcher.encryptedResources() } catch {
+            throw Publication.OpeningError(error)
+        }
+        let decrypting = TransformingFetcher.decrypting(with: keys.content, properties: encrypted)
+        let document = license.document
+        let rights: any UserRights
+        if let store = try? service.store.rights() {
+            rights = MeteredUserRights(
+                publication: document.id,
+                copy: document.rights.copy,
+                print: document.rights.print,
+                store: store
+            )
+        } else {
+            // what cannot be counted is forbidden
+            rights = FixedUserRights(copy: document.rights.copy == nil, print: document.rights.print == nil)
+        }
+        let credentials = keys.user.hexDigest
+        return ProtectedAsset(asset: asset, fetcher: TransformingFetcher(fetcher, decrypting)) { builder in
+            builder.services.set((any ContentProtectionService).self) { _ in
+                LCPContentProtectionService(license: license, error: nil, rights: rights, credentials: credentials)
+            }
+        }
+    }
+
+    private static func restricted(
+        _ asset: PublicationAsset,
+        _ fetcher: any Fetcher,
+        _ error: LCPError,
+        license: LCPLicense?
+    ) -> ProtectedAsset {
+        let error = Publication.OpeningError(error)
+        return ProtectedAsset(asset: asset, fetcher: fetcher) { builder in
+            builder.services.set((any ContentProtectionService).self) { _ in
+                LCPContentProtectionService(license: license, error: error, rights: AllRestrictedUserRights(), credentials: nil)
+            }
+        }
+    }
+
+    /// How the user is asked; nil when nobody may be.
+    private func prompt(
+        _ asset: PublicationAsset,
+        _ allowUserInteraction: Bool,
+        _ sender: (any Sendable)?,
+        _ onAskCredentials: OnAskCredentials?
+    ) -> ((LCPAuthenticatedLicense) async -> String?)? {
+        guard allowUserInteraction else { return nil }
+        if let authentication { return { license in await authentication.requestPassphrase(license: license) } }
+        guard let onAskCredentials else { return nil }
+        return { license in
+            let message =
+                license.reason == .passphraseNotFound
+                ? "\(asset.name) is protected by Readium LCP." : "That is not the passphrase of \(asset.name)."
+            return await onAskCredentials(
+                Dialog(title: "Passphrase", message: LocalizedString(message), hint: license.hint),
+                sender
+            )
+        }
+    }
+}

@@ -1,0 +1,42 @@
+public import CarrelPublication
+
+/// The protection of a publication by Readium LCP.
+public final class LCPContentProtectionService: ContentProtectionService {
+    /// Nil where the license document cannot be read.
+    public let license: LCPLicense?
+    public let isRestricted: Bool
+    public let error: Publication.OpeningError?
+    public let rights: any UserRights
+    public let name: LocalizedString? = "Readium LCP"
+    /// The digest of the passphrase that opened it, in hexadecimal. A secret.
+    public let credentials: String?
+
+    init(
+        license: LCPLicense?,
+        error: Publication.OpeningError?,
+        rights: any UserRights,
+        credentials: String?
+    ) {
+        self.license = license
+        self.error = error
+        self.rights = rights
+        self.credentials = credentials
+        isRestricted = error != nil
+    }
+}
+
+extension Publication {
+    /// The license of a publication that Readium LCP protects.
+    public var lcpLicense: LCPLicense? { findService(LCPContentProtectionService.self)?.license }
+}
+
+extension Publication.OpeningError {
+    /// Why LCP keeps a publication closed, under the code that LCP gives it.
+    init(_ error: LCPError) {
+        switch error.code {
+        case .passphrase: self.init(.incorrectCredentials, error.message)
+        case .cancelled: self.init(.cancelled, error.message)
+        default: self.init(Code(error.code.identifier), error.message)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+public import CarrelBytes
+import CarrelCrypto
+import CarrelPublication
+import CarrelThreads
+
+/// The license of a publication that was opened, with what can be done about it at its provider.
+public final class LCPLicense: Sendable {
+    private struct State {
+        var license: UnverifiedLicense
+        /// Nil for a license that is not believed: nothing is sent to its addresses.
+        var verified: VerifiedLicense?
+        var status: StatusDocument?
+    }
+
+    private let state: Locked<State>
+    private let service: LCPService
+    /// Puts a license into the publication.
+    private let replace: @Sendable (VerifiedLicense) async throws(LCPError) -> Void
+
+    init(
+        _ outcome: LicenseOpening.Outcome,
+        _ service: LCPService,
+        replace: @escaping @Sendable (VerifiedLicense) async throws(LCPError) -> Void
+    ) {
+        state = Locked(State(license: outcome.license, verified: outcome.verified, status: outcome.status))
+        self.service = service
+        self.replace = replace
+    }
+
+    /// As it is now.
+    public var document: LicenseDocument { state.withLock { $0.license.document } }
+    /// What the server said last; nil when it was not or could not be asked.
+    public var status: StatusDocument? { state.withLock { $0.status } }
+
+    /// What asking for more time came to.
+    public enum Renewal: Sendable, Equatable {
+        /// The license was extended; nil where it has no end any more.
+        case renewed(until: Instant?)
+        /// The user has to ask at this address in a browser; afterwards call ``LCPLicense/update()``.
+        case page(String)
+    }
+
+    /// Asks for more time (LSD 1.0 §3.4), and puts the new license into the publication.
+    ///
+    /// - Parameter end: until when; nil leaves it to the provider.
+    /// - Returns: until when the license is good now, or where the user has to ask.
+    /// - Throws: `lcp.not-offered`, `lcp.refused` with the provider's words, `lcp.unavailable`.
+    @discardableResult
+    public func renew(until end: Instant? = nil) async throws(LCPError) -> Renewal {
+        let status = try await askStatus()
+        let links = status.links.filter { $0.relations.contains("renew") }
+        guard let link = links.first(where: { !$0.isPage }) else {
+            guard let page = links.first else { throw LCPError(.notOffered, "the provider does not extend this license") }
+            return .page(URITemplate.expand(page.href, [:]))
+        }
+        let device = try await service.store.deviceID()
+        try await follow(try await service.server.renew(link, device: device, until: end), mustBeFresh: true)
+        return .renewed(until: document.rights.end)
+    }
+
+    /// Gives the publication back before its time (LSD 1.0 §3.3). It does not open afterwards.
+    ///
+    /// - Throws: `lcp.not-offered`, `lcp.refused` with the provider's words, `lcp.unavailable`.
+    public func giveBack() async throws(LCPError) {
+        let status = try await askStatus()
+        guard let link = status.links.first(withRelation: "return") else {
+            throw LCPError(.notOffered, "the provider does not take this license back")
+        }
+        let device = try await service.store.deviceID()
+        try await follow(try await service.server.giveBack(link, device: device), mustBeFresh: false)
+    }
+
+    /// Asks the provider how the license stands, and puts a newer one into the publication.
+    public func update() async throws(LCPError) {
+        try await follow(try await askStatus(), mustBeFresh: true)
+    }
+
+    private func askStatus() async throws(LCPError) -> StatusDocument {
+        guard let verified = state.withLock({ $0.verified }) else {
+            throw LCPError(.notOffered, "the license is not trusted, so its provider is not asked")
+        }
+        guard let link = verified.document.links.first(withRelation: "status") else {
+            throw LCPError(.notOffered, "the license has no status at its provider")
+        }
+        let status = try await service.server.status(at: link)
+        guard status.id == verified.document.id else {
+            throw LCPError(.malformedStatus, "the license server answered for another license")
+        }
+        state.withLock { $0.status = status }
+        return status
+    }
+
+    /// Takes over what a server answered, and a newer license if there is one.
+    private func follow(_ status: StatusDocument, mustBeFresh: Bool) async throws(LCPError) {
+        let before = document
+        guard status.id == before.id else {
+            throw LCPError(.malformedStatus, "the license server answered for another license")
+        }
+        state.withLock { $0.status = status }
+        guard let updated = status.licenseUpdated, updated > before.lastChange,
+            let link = status.licenseLink(service.configuration.profiles)
+        else { return }
+        do throws(LCPError) {
+            let fresh = try await service.verify(try await service.server.license(at: link)).get()
+            guard fresh.document.id == before.id, fresh.document.lastChange >= before.lastChange else {
+                throw LCPError(.unavailable, "the license server sent another license than the new one")
+            }
+            try await replace(fresh)
+            state.withLock { state in
+                state.license = fresh.unverified
+                state.verified = fresh
+            }
+        } catch {
+            // what was given back stays so without its new license
+            if mustBeFresh { throw error }
+        }
+    }
+}
+
+extension LicenseLink {
+    /// Whether it is for a person with a browser.
+    fileprivate var isPage: Bool { mediaType?.essence == "text/html" || mediaType?.essence == "application/xhtml+xml" }
+}

@@ -1,0 +1,138 @@
+public import CarrelBytes
+import CarrelCrypto
+public import CarrelHTTPClient
+import CarrelPublication
+
+/// Readium LCP for a reading app: what it remembers, and what it talks to.
+///
+///     let service = LCPService(store: LCPStore(path: "licenses.sqlite"))
+///     let streamer = Streamer(contentProtections: [service.contentProtection(authentication)])
+public final class LCPService: Sendable {
+    /// What an app decides.
+    public struct Configuration: Sendable {
+        /// The profiles that licenses may follow.
+        public var profiles = ProfileRegistry()
+        /// How this device is called in lists that its user sees.
+        public var deviceName = "Carrel"
+        /// BCP 47 tags, for servers' messages.
+        public var languages: [String] = []
+        /// Whether nothing is asked of any server.
+        public var isOffline = false
+        /// Where lists of revoked certificates are, besides those that certificates name.
+        public var revocationListAddresses: [String] = []
+        /// How long a license server may take.
+        public var timeout = Duration.seconds(5)
+
+        public init() {}
+    }
+
+    let store: LCPStore
+    let passphrases: any PassphraseStore
+    let configuration: Configuration
+    let server: LicenseServer
+    let lists: RevocationLists
+    let clock: any WallClock
+    /// Opens packages, by the addresses in licenses too.
+    let opener: AssetOpener
+    let background = BackgroundWork()
+
+    /// - Parameters:
+    ///   - store: what the device remembers.
+    ///   - passphrases: where their digests are kept; in the store unless told otherwise.
+    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; an app that runs where more can
+    ///     be reached than its user may reach gives a client with `AddressRule.publicOnly`.
+    ///   - configuration: what the app decides.
+    ///   - clock: by which licenses begin and end.
+    public init(
+        store: LCPStore,
+        passphrases: (any PassphraseStore)? = nil,
+        client: HTTPClient = HTTPClient(),
+        configuration: Configuration = Configuration(),
+        clock: any WallClock = SystemClock()
+    ) {
+        self.store = store
+        self.passphrases = passphrases ?? store
+        self.configuration = configuration
+        self.clock = clock
+        opener = AssetOpener(client: client)
+        server = LicenseServer(
+            client: client,
+            deviceName: configuration.deviceName,
+            languages: configuration.languages,
+            timeout: configuration.timeout
+        )
+        lists = RevocationLists(
+            store: store,
+            client: client,
+            clock: clock,
+            anchors: configuration.profiles.anchors,
+            addresses: configuration.revocationListAddresses,
+            background: background
+        )
+    }
+
+    /// The protection for a `Streamer`.
+    ///
+    /// - Parameter authentication: asks for passphrases; without it the streamer's `onAskCredentials` does.
+    /// - Returns: to be given to `Streamer.init`.
+    public func contentProtection(_ authentication: (any LCPAuthenticating)? = nil) -> LCPContentProtection {
+        LCPContentProtection(self, authentication: authentication)
+    }
+
+    /// Waits for what is being done in the background: registrations of this device and lists of revoked certificates.
+    public func finishBackgroundWork() async { await background.finish() }
+
+    /// Checks a license as it has to be before it may be used, with the lists that are known.
+    func verify(_ license: UnverifiedLicense) async -> Result<VerifiedLicense, LCPError> {
+        let known = await lists.known()
+        do throws(LCPError) {
+            let verified = try license.verified(by: configuration.profiles, revocationLists: known)
+            if !configuration.isOffline { lists.refresh(for: verified.certificate) }
+            return .success(verified)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The package that a license leads to, if the license is to be believed: nothing is asked of the addresses of others.
+    func package(of license: [UInt8]) async throws(ResourceError) -> PublicationAsset {
+        do throws(LCPError) {
+            let unverified = try UnverifiedLicense(license)
+            if case .failure(let error) = await verify(unverified), error.code != .certificateRevoked { throw error }
+            guard let link = unverified.document.links.first(withRelation: "publication"), !link.isTemplated else {
+                throw LCPError(.malformedLicense, "the license leads to no publication")
+            }
+            guard !configuration.isOffline else { throw LCPError(.unavailable, "the publication is on a server") }
+            var asset = PublicationAsset(url: link.href, mediaType: link.mediaType)
+            asset.license = license
+            return asset
+        } catch {
+            switch error.code {
+            case .malformedLicense: throw ResourceError(.malformed, error.message)
+            case .unavailable: throw ResourceError(.unavailable, error.message)
+            default: throw ResourceError(.forbidden, error.message)
+            }
+        }
+    }
+
+    /// The newest license for a publication: its own, or one that was received later and could not be put into it.
+    func newest(_ license: UnverifiedLicense) async -> UnverifiedLicense {
+        guard let bytes = try? await store.license(license.document.id), let kept = try? UnverifiedLicense(bytes),
+            kept.document.id == license.document.id, kept.document.lastChange > license.document.lastChange
+        else { return license }
+        return kept
+    }
+
+    /// Tells the server in the background that this device reads the publication, until it once says yes.
+    func register(_ license: LicenseDocument, _ status: StatusDocument) {
+        guard status.status == .ready || status.status == .active,
+            let link = status.links.first(withRelation: "register")
+        else { return }
+        background.start("register \(license.id)") { [store, server] in
+            guard (try? await store.isRegistered(license.id)) == false, let device = try? await store.deviceID(),
+                (try? await server.register(link, device: device)) != nil
+            else { return }
+            try? await store.noteRegistration(license.id)
+        }
+    }
+}

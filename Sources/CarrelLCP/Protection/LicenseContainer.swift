@@ -1,0 +1,50 @@
+import CarrelPublication
+import CarrelThreads
+
+/// Where the license of an open publication is: in its package if that is a file that can be written, otherwise beside it.
+struct LicenseContainer: Sendable {
+    private let asset: PublicationAsset
+    private let opener: AssetOpener
+    private let store: LCPStore
+    /// Over the package; made anew after that was written.
+    let fetcher: InvalidatingFetcher
+    private let next: Locked<(any Fetcher)?>
+
+    init(asset: PublicationAsset, fetcher: any Fetcher, opener: AssetOpener, store: LCPStore) {
+        self.asset = asset
+        self.opener = opener
+        self.store = store
+        let next = Locked<(any Fetcher)?>(nil)
+        self.next = next
+        self.fetcher = InvalidatingFetcher(fetcher: fetcher) { current in
+            let made = next.withLock { next in
+                let made = next
+                next = nil
+                return made
+            }
+            return made ?? current
+        }
+    }
+
+    /// Puts a license in the place of the one that is there. What is open goes on reading.
+    ///
+    /// - Parameter license: newer than that one.
+    /// - Throws: `lcp.store` when it can be kept nowhere.
+    func replace(_ license: VerifiedLicense) async throws(LCPError) {
+        do throws(ResourceError) {
+            try await inject(license)
+        } catch {
+            try await store.keep(license.document)
+        }
+    }
+
+    private func inject(_ license: VerifiedLicense) async throws(ResourceError) {
+        guard case .file(let path) = asset.location, asset.license == nil else {
+            throw ResourceError(.unavailable, "the package is not a file here")
+        }
+        try await LicenseInjection.inject(license.document.bytes, into: path)
+        let renewed = try await opener.fetcher(of: asset)
+        next.withLock { $0 = renewed }
+        fetcher.invalidate()
+    }
+}

@@ -1,0 +1,120 @@
+import CarrelBytes
+
+/// In which order a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), without doing any of it: whoever runs it performs
+/// each action and tells what came of it.
+///
+/// The signature comes first, so that nothing is sent to the addresses of a document that nobody signed, and no question of it is
+/// shown. A certificate that was revoked still gets its chance of a fresh license under another one.
+struct LicenseValidation {
+    /// What has to be done next.
+    enum Action {
+        /// Check profile, certificate and signature of the license.
+        case verify(UnverifiedLicense)
+        case fetchStatus(LicenseLink)
+        case fetchLicense(LicenseLink)
+        /// Find the passphrase.
+        case unlock(VerifiedLicense)
+        case refuse(LCPError)
+    }
+
+    /// What came of an action.
+    enum Event {
+        case verified(Result<VerifiedLicense, LCPError>)
+        case status(Result<StatusDocument, LCPError>)
+        /// The fresh license, checked like the first.
+        case license(Result<VerifiedLicense, LCPError>)
+    }
+
+    private let first: UnverifiedLicense
+    private let isOffline: Bool
+    private let profiles: ProfileRegistry
+    private let now: Instant
+    private var verified: Result<VerifiedLicense, LCPError>?
+    /// What the server says; nil where it cannot be had.
+    private(set) var status: StatusDocument?
+    /// The license that takes the place of the first.
+    private(set) var fresh: VerifiedLicense?
+
+    init(_ license: UnverifiedLicense, profiles: ProfileRegistry, isOffline: Bool, now: Instant) {
+        first = license
+        self.profiles = profiles
+        self.isOffline = isOffline
+        self.now = now
+    }
+
+    /// The first action.
+    func start() -> Action {
+        do throws(LCPError) {
+            _ = try first.profile(of: profiles)
+            return .verify(first)
+        } catch {
+            return .refuse(error)
+        }
+    }
+
+    /// The action after an event.
+    mutating func next(_ event: Event) -> Action {
+        switch event {
+        case .verified(let result):
+            verified = result
+            if case .failure(let error) = result, error.code != .certificateRevoked { return .refuse(error) }
+            guard !isOffline, let link = first.document.links.first(withRelation: "status") else { return decide() }
+            return .fetchStatus(link)
+        case .status(.failure): return decide()
+        case .status(.success(let status)):
+            // of another license: the server is mistaken
+            guard status.id == first.document.id else { return decide() }
+            self.status = status
+            guard let updated = status.licenseUpdated, updated > first.document.lastChange,
+                let link = status.licenseLink(profiles)
+            else { return decide() }
+            return .fetchLicense(link)
+        case .license(.success(let license)):
+            if license.document.id == first.document.id, license.document.lastChange >= first.document.lastChange {
+                fresh = license
+                verified = .success(license)
+            }
+            return decide()
+        case .license(.failure): return decide()
+        }
+    }
+
+    private func decide() -> Action {
+        guard let verified else { return .verify(first) }
+        if let status, let error = refusal(status, (try? verified.get())?.document) { return .refuse(error) }
+        let license: VerifiedLicense
+        do throws(LCPError) { license = try verified.get() } catch { return .refuse(error) }
+        if let error = Self.refusal(license.document.rights, now) { return .refuse(error) }
+        return .unlock(license)
+    }
+
+    /// Why the status forbids to open the license. What was taken back or given back is closed whatever the license says; that it
+    /// expired only counts where the license is not newer than the status knows (LSD 1.0 §2.6), as after a renewal.
+    private func refusal(_ status: StatusDocument, _ license: LicenseDocument?) -> LCPError? {
+        let day = status.statusUpdated.map { " on \($0.description.prefix(10))" } ?? ""
+        switch status.status {
+        case .returned: return LCPError(.returned, "the publication was given back\(day)")
+        case .cancelled: return LCPError(.loanCancelled, "the license was cancelled\(day)")
+        case .revoked:
+            let devices = status.events.count { $0.type == "register" }
+            let devicesText =
+                devices == 0 ? "" : " after it was registered by \(devices == 1 ? "one device" : "\(devices) devices")"
+            return LCPError(.revoked, "the license was revoked by its provider\(day)\(devicesText)")
+        case .expired:
+            if let license, let updated = status.licenseUpdated, license.lastChange >= updated,
+                let end = license.rights.end, now <= end
+            {
+                return nil
+            }
+            return LCPError(.expired, "the license has expired\(day)")
+        default: return nil
+        }
+    }
+
+    /// Why the dates of a license forbid to open it at an instant.
+    static func refusal(_ rights: LicenseRights, _ now: Instant) -> LCPError? {
+        if let start = rights.start, now < start { return LCPError(.notStarted, "the license is not good before \(start)") }
+        if let end = rights.end, now > end { return LCPError(.expired, "the license expired at \(end)") }
+        return nil
+    }
+}

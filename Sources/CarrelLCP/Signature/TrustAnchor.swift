@@ -1,0 +1,31 @@
+public import CarrelCrypto
+
+/// A key whose signature makes a provider's certificate trusted. Only the key counts: a root that was replaced under its old name
+/// is another one, and an intermediate authority that is trusted needs no root above it (RFC 5280 §6.1.1 d).
+public struct TrustAnchor: Sendable, Hashable {
+    /// For messages, such as `EDRLab test root of 2016`.
+    public let name: String
+    /// DER (RFC 5280 §4.1.2.7).
+    let subjectPublicKeyInfo: [UInt8]
+
+    public init(name: String, subjectPublicKeyInfo: [UInt8]) {
+        self.name = name
+        self.subjectPublicKeyInfo = subjectPublicKeyInfo
+    }
+
+    /// The key of an authority's certificate.
+    public init(name: String, certificate: Certificate) {
+        self.init(name: name, subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
+    }
+
+    /// The keys of the certificates in a file, in DER or PEM.
+    ///
+    /// - Throws: `lcp.certificate` when it holds none.
+    public static func all(in file: [UInt8]) throws(LCPError) -> [TrustAnchor] {
+        do throws(CryptoError) {
+            return try Certificate.all(in: file).map { TrustAnchor(name: "a certificate of the user's", certificate: $0) }
+        } catch {
+            throw LCPError(.certificate, "the trusted certificates cannot be read: \(error)")
+        }
+    }
+}

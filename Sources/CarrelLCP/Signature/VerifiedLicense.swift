@@ -1,0 +1,85 @@
+import CarrelBytes
+public import CarrelCrypto
+
+/// A license that nobody has checked yet: good for showing what it claims, not for opening anything.
+public struct UnverifiedLicense: Sendable, Equatable {
+    public let document: LicenseDocument
+
+    /// - Throws: `lcp.license` for what is no license of LCP 1.0.
+    public init(_ bytes: [UInt8]) throws(LCPError) {
+        document = try LicenseDocument(bytes)
+    }
+
+    fileprivate init(_ document: LicenseDocument) { self.document = document }
+
+    /// Checks the profile, the certificate and the signature (LCP 1.0 §5.6). What day it is does not matter: the certificate has to
+    /// have been valid when the license was last changed.
+    ///
+    /// - Parameters:
+    ///   - profiles: that are known.
+    ///   - lists: of revoked certificates; those count that are signed with the key that signed the certificate.
+    /// - Returns: the license, believed.
+    /// - Throws: `lcp.profile`, `lcp.certificate`, `lcp.certificate-revoked`, `lcp.signature`.
+    public func verified(
+        by profiles: ProfileRegistry,
+        revocationLists lists: [RevocationList] = []
+    ) throws(LCPError) -> VerifiedLicense {
+        let profile = try profile(of: profiles)
+        let certificate = try certificate()
+        guard let anchor = profile.anchors.first(where: { certificate.isSigned(by: $0.subjectPublicKeyInfo) }) else {
+            throw LCPError(.certificate, "the provider's certificate is signed by nobody who is trusted")
+        }
+        guard let validity = certificate.validity, validity.contains(document.lastChange) else {
+            throw LCPError(.certificate, "the provider's certificate was not valid when the license was made")
+        }
+        guard let algorithm = profile.signatures[document.signature.algorithm] else {
+            throw LCPError(.signature, "the license is signed in a way that its profile does not have")
+        }
+        let isSigned = CanonicalForm.allCases.contains { form in
+            let bytes = form.bytes(of: document.json)
+            return certificate.isValid(document.signature.value, for: bytes.rawSpan, by: algorithm)
+        }
+        guard isSigned else { throw LCPError(.signature, "the license was changed after it was signed") }
+        let isRevoked = lists.contains { $0.isSigned(by: anchor.subjectPublicKeyInfo) && $0.revokes(certificate) }
+        if isRevoked { throw LCPError(.certificateRevoked, "the provider's certificate was revoked") }
+        return VerifiedLicense(document, profile, certificate, anchor)
+    }
+
+    /// - Throws: `lcp.profile` for one that is not registered.
+    func profile(of profiles: ProfileRegistry) throws(LCPError) -> LCPProfile {
+        guard let profile = profiles[document.encryption.profile] else {
+            throw LCPError(.unsupportedProfile, "the license follows a profile that cannot be opened here")
+        }
+        return profile
+    }
+
+    /// The provider's certificate, not believed.
+    func certificate() throws(LCPError) -> Certificate {
+        do throws(CryptoError) { return try Certificate(der: document.signature.certificate) } catch {
+            throw LCPError(.certificate, "the provider's certificate cannot be read")
+        }
+    }
+}
+
+/// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:revocationLists:)`` makes
+/// one.
+public struct VerifiedLicense: Sendable {
+    public let document: LicenseDocument
+    public let profile: LCPProfile
+    /// The provider's.
+    public let certificate: Certificate
+    /// Who vouches for the provider.
+    public let anchor: TrustAnchor
+
+    fileprivate init(_ document: LicenseDocument, _ profile: LCPProfile, _ certificate: Certificate, _ anchor: TrustAnchor) {
+        self.document = document
+        self.profile = profile
+        self.certificate = certificate
+        self.anchor = anchor
+    }
+}
+
+extension VerifiedLicense {
+    /// The same, as if nobody had checked it.
+    public var unverified: UnverifiedLicense { UnverifiedLicense(document) }
+}

@@ -1,0 +1,79 @@
+public import CarrelBytes
+import CarrelJSON
+import CarrelPublication
+
+/// A license status document (LSD 1.0 §2): what has become of a license since it was issued.
+public struct StatusDocument: Sendable {
+    /// Of the license.
+    public let id: String
+    public let status: Status
+    /// For the user.
+    public let message: String
+    /// When the license, and when the status, was last changed.
+    public let licenseUpdated: Instant?
+    public let statusUpdated: Instant?
+    public let links: [LicenseLink]
+    /// Until when the license can be extended.
+    public let potentialEnd: Instant?
+    /// What was done with it, by which device.
+    public let events: [Event]
+
+    /// What has become of a license. The set grows with the specification.
+    public struct Status: RawRepresentable, Sendable, Hashable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// No device has been registered.
+        public static let ready = Status(rawValue: "ready")
+        public static let active = Status(rawValue: "active")
+        public static let revoked = Status(rawValue: "revoked")
+        public static let returned = Status(rawValue: "returned")
+        public static let cancelled = Status(rawValue: "cancelled")
+        public static let expired = Status(rawValue: "expired")
+    }
+
+    /// Something that was done with a license (LSD 1.0 §2.5).
+    public struct Event: Sendable, Equatable {
+        /// Such as `register`.
+        public let type: String
+        public let time: Instant?
+    }
+
+    static let mediaType = "application/vnd.readium.license.status.v1.0+json"
+
+    /// Reads one liberally: what is not needed may be missing, and links and media types that are not known are passed over.
+    ///
+    /// - Throws: `lcp.status` for what is none.
+    public init(_ bytes: [UInt8]) throws(LCPError) {
+        guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 1 << 20)), let object = json.object else {
+            throw LCPError(.malformedStatus, "the status document is no object of JSON")
+        }
+        let reader = DocumentReader(object, "status document", .malformedStatus)
+        id = try reader.text("id")
+        status = Status(rawValue: try reader.text("status"))
+        message = object["message"]?.string ?? ""
+        let updated = try reader.memberIfPresent("updated")
+        licenseUpdated = try updated?.instantIfPresent("license")
+        statusUpdated = try updated?.instantIfPresent("status")
+        links = (object["links"]?.array ?? []).compactMap(LicenseLink.init)
+        potentialEnd = try reader.memberIfPresent("potential_rights")?.instantIfPresent("end")
+        events = (object["events"]?.array ?? []).compactMap { event in
+            (event["type"]?.string).map { Event(type: $0, time: event["timestamp"]?.string.flatMap { Instant.parse($0) }) }
+        }
+    }
+
+    /// Where the license can be had anew: of the links to licenses of LCP, the one whose profile is known; one that names no profile
+    /// may be of any.
+    ///
+    /// - Parameter profiles: that are known.
+    /// - Returns: nil where there is none that can be used.
+    func licenseLink(_ profiles: ProfileRegistry) -> LicenseLink? {
+        let licenses = links.filter {
+            $0.relations.contains("license")
+                && ($0.mediaType == nil || $0.mediaType?.essence == LicenseDocument.mediaType
+                    || $0.mediaType?.essence == "application/json")
+        }
+        let known = licenses.filter { link in link.profile.map { profiles[$0] != nil } ?? false }
+        return known.max { ($0.profile ?? "") < ($1.profile ?? "") } ?? licenses.first { $0.profile == nil }
+    }
+}

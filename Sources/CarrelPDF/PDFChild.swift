@@ -1,0 +1,128 @@
+import CLinux
+import CarrelBytes
+import CarrelJSON
+import Glibc
+
+/// Work in a child process, whose answer comes back as JSON.
+///
+/// The child goes on with a copy of this process. It has one thread, so the work must not wait for a lock that another thread
+/// held at that moment: what the Swift runtime makes at the first use of a type is made beforehand (``rehearse()``).
+enum PDFChild {
+    /// What the work may use.
+    struct Limits: Sendable {
+        /// Bytes more than the process has.
+        let memory: Int
+        /// Of processor time; four times as many may pass.
+        let seconds: Int
+    }
+
+    /// Bytes of an answer.
+    private static let answerLimit = 64 << 20
+    private static let isRehearsed: Bool = rehearse()
+
+    /// - Parameters:
+    ///   - descriptors: that the work uses.
+    ///   - limits: what it may use.
+    ///   - work: runs in the child.
+    /// - Returns: its answer.
+    /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer.
+    static func run(
+        keeping descriptors: [Int32],
+        _ limits: Limits,
+        _ work: () throws(PDFError) -> JSON
+    ) throws(PDFError) -> JSON {
+        guard isRehearsed else { throw PDFError(.unavailable, "libqpdf does not work here") }
+        var ends: [Int32] = [-1, -1]
+        guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
+        let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
+        let pid = unsafe clinux_fork_limited(kept, Int32(kept.count), UInt64(limits.memory), UInt32(limits.seconds))
+        if pid == 0 {
+            answer(ends[1], work)
+            _exit(0)
+        }
+        close(ends[1])
+        defer { close(ends[0]) }
+        guard pid > 0 else { throw PDFError(.unavailable, "no process can be started") }
+        let bytes = collect(ends[0], until: .now + .seconds(4 * limits.seconds))
+        if bytes == nil { kill(pid, SIGKILL) }
+        guard clinux_reap(pid) == 0, let bytes,
+            let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 256, byteCount: answerLimit))
+        else { throw PDFError(.tooLarge, "the document asks for too much memory or time") }
+        if let code = json["code"]?.string { throw PDFError(PDFError.Code(code), json["message"]?.string ?? "") }
+        return json["value"] ?? .null
+    }
+
+    /// In the child: works, and writes what came of it.
+    private static func answer(_ pipe: Int32, _ work: () throws(PDFError) -> JSON) {
+        var object = JSONObject()
+        do throws(PDFError) {
+            object["value"] = try work()
+        } catch {
+            object["code"] = .string(error.code.identifier)
+            object["message"] = .string(error.message)
+        }
+        let bytes = JSON.object(object).write()
+        _ = unsafe bytes.withUnsafeBytes { bytes in
+            var written = 0
+            while written < bytes.count {
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+                let count = unsafe write(pipe, rest.baseAddress, rest.count)
+                if count < 0, errno != EINTR { _exit(1) }
+                written += max(0, count)
+            }
+        }
+    }
+
+    /// All that comes; nil when it is too much, or takes too long.
+    private static func collect(_ pipe: Int32, until deadline: ContinuousClock.Instant) -> [UInt8]? {
+        var all: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            var waiting = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&waiting, 1, Int32(max(0, min(left, 1e6))))
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else { return nil }
+            let got = unsafe piece.withUnsafeMutableBytes { unsafe read(pipe, $0.baseAddress, $0.count) }
+            if got == 0 { return all }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0, all.count + got <= answerLimit else { return nil }
+            all += piece[..<got]
+        }
+    }
+
+    /// Does all of it here with a document of our own.
+    ///
+    /// - Returns: whether that went well.
+    private static func rehearse() -> Bool {
+        let file = clinux_memory_file()
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        let bytes = Array(rehearsal.utf8)
+        guard unsafe bytes.withUnsafeBytes({ unsafe write(file, $0.baseAddress, $0.count) }) == bytes.count,
+            let description = try? PDFDocument(descriptor: file).describe(),
+            (try? PDFDocument(descriptor: file, password: "é").encryption) == .some(nil)
+        else { return false }
+        let written = JSON.object(["value": description.json]).write()
+        return (try? JSON.parse(written.rawSpan))?["value"].flatMap(PDFDescription.init) == description
+    }
+
+    /// A document with a bit of everything that is read, and no table of its objects, which libqpdf then finds.
+    private static let rehearsal = """
+        %PDF-1.4
+        1 0 obj << /Type /Catalog /Pages 2 0 R /Outlines 4 0 R /PageLabels << /Nums [0 << /S /r /P (p) >>] >> /Lang (en)
+        /Names << /Dests << /Names [(a) [3 0 R /Fit]] >> >> /Metadata 7 0 R >> endobj
+        2 0 obj << /Type /Pages /Count 1 /Kids [3 0 R] >> endobj
+        3 0 obj << /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >> endobj
+        4 0 obj << /First 5 0 R >> endobj
+        5 0 obj << /Title (A) /A << /S /GoTo /D (a) >> /First 6 0 R >> endobj
+        6 0 obj << /Title (B) /Dest [3 0 R /Fit] >> endobj
+        7 0 obj << /Type /Metadata /Subtype /XML /Length 118 >>
+        stream
+        <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description>a</rdf:Description></rdf:RDF>      \n
+        endstream endobj
+        8 0 obj << /Title (T) /Author (A; B) /Keywords (a, b) /ModDate (D:20240101) >> endobj
+        trailer << /Root 1 0 R /Info 8 0 R /ID [<01> <01>] /Size 9 >>
+        %%EOF
+        """
+}

@@ -1,0 +1,57 @@
+import CarrelJSON
+
+/// Reads a stranger's PDF document with libqpdf, in a process of its own.
+///
+/// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
+/// some memory and time and nothing else to lose. Calls wait for it, and belong on threads of their own (`BlockingThreads`). What
+/// stands on the pages is not looked at.
+public struct PDFReader: Sendable {
+    private let descriptor: Int32
+
+    private static let lookLimits = PDFChild.Limits(memory: 256 << 20, seconds: 10)
+    private static let writeLimits = PDFChild.Limits(memory: 768 << 20, seconds: 300)
+
+    /// - Parameter descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
+    public init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// How the document is encrypted.
+    ///
+    /// - Parameter password: as it was typed; empty for none. Revisions before 5 have it in the encoding of PDF documents, those
+    ///   since in UTF-8, and some writers mix that up: both are tried.
+    /// - Returns: nil when it is not encrypted.
+    /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
+    public func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
+        let answer = try PDFChild.run(keeping: [descriptor], Self.lookLimits) { () throws(PDFError) in
+            try PDFDocument(descriptor: descriptor, password: password).encryption?.json ?? .null
+        }
+        return PDFEncryption(answer)
+    }
+
+    /// What the document says of itself. What is damaged is left out with a warning.
+    ///
+    /// - Parameter password: as for `encryption(password:)`.
+    /// - Returns: the description.
+    /// - Throws: as `encryption(password:)`; `pdf.damaged` for a document without a page.
+    public func describe(password: String = "") throws(PDFError) -> PDFDescription {
+        let answer = try PDFChild.run(keeping: [descriptor], Self.lookLimits) { () throws(PDFError) in
+            try PDFDocument(descriptor: descriptor, password: password).describe().json
+        }
+        guard let description = PDFDescription(answer) else { throw PDFError(.unavailable, "the description was lost") }
+        return description
+    }
+
+    /// Writes the document without its encryption. The bytes of pictures, fonts and pages stay as they are.
+    ///
+    /// - Parameters:
+    ///   - password: as for `encryption(password:)`.
+    ///   - target: of an empty regular file, open for writing.
+    /// - Throws: as `encryption(password:)`; the file may have some bytes then.
+    public func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
+        _ = try PDFChild.run(keeping: [descriptor, target], Self.writeLimits) { () throws(PDFError) in
+            try PDFDocument(descriptor: descriptor, password: password).writeDecrypted(to: target)
+            return .null
+        }
+    }
+}

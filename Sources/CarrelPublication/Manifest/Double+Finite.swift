@@ -1,0 +1,10 @@
+extension Double {
+    /// A number that a manifest can hold. Nil for what is none, and for what is infinite or says so.
+    init?(finite text: some StringProtocol) {
+        guard let number = Double(text), number.isFinite else { return nil }
+        self = number
+    }
+
+    /// The number if it is more than nothing and not infinite.
+    var positive: Double? { self > 0 && isFinite ? self : nil }
+}

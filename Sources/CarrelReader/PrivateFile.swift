@@ -1,0 +1,85 @@
+import CarrelBytes
+import Glibc
+
+/// A file that only its owner can read, and that is either as it was or as it was meant to be, whatever happens meanwhile.
+package struct PrivateFile: Sendable {
+    package let path: String
+    /// Bytes at most.
+    package let limit: Int
+    /// What it is, for errors: such as "file with the subscription".
+    package let name: String
+
+    package init(path: String, limit: Int, name: String) {
+        self.path = path
+        self.limit = limit
+        self.name = name
+    }
+
+    /// The bytes; nil when there is no file.
+    package func load() throws(ReaderError) -> [UInt8]? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw failure("read")
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        while bytes.count <= limit {
+            var found = 0
+            let piece = unsafe [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+                found = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, found)
+            }
+            if found < 0, errno == EINTR { continue }
+            guard found >= 0 else { throw failure("read") }
+            if found == 0 { return bytes }
+            bytes += piece
+        }
+        throw ReaderError(.store, "the \(name) is too long")
+    }
+
+    /// Writes a new file beside the old one, to the disk, and puts it in its place.
+    package func save(_ bytes: [UInt8]) throws(ReaderError) {
+        let fresh = "\(path).new"
+        unsafe unlink(fresh)
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure("written") }
+        defer { close(descriptor) }
+        guard write(bytes, to: descriptor), fsync(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
+            let error = failure("written")
+            unsafe unlink(fresh)
+            throw error
+        }
+        syncFolder()
+    }
+
+    /// Removes it, if it is there.
+    package func remove() throws(ReaderError) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
+    }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            written += count
+        }
+        return true
+    }
+
+    /// Makes the new name last. Where a folder cannot be synced, the file is as good as one can have it.
+    private func syncFolder() {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    private func failure(_ verb: String) -> ReaderError {
+        let reason = unsafe String(cString: strerror(errno))
+        return ReaderError(.store, "the \(name) cannot be \(verb): \(reason)")
+    }
+}

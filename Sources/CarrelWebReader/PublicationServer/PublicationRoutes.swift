@@ -1,0 +1,79 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelHTTP
+import CarrelPublication
+
+/// The manifest, the resources and what the services of the publication give, below `/publication/TOKEN/`.
+struct PublicationRoutes {
+    let session: ReadingSession
+    /// The `https:` or `http:` address of the server, without a slash at the end.
+    let origin: @Sendable () -> String
+
+    private var publication: Publication { session.publication }
+
+    func add(to router: inout Router) {
+        router.on(.get, "publication/{token}/manifest.json", secret: ["token"]) { request, parameters in
+            try session.admit(request, parameters["token"], as: session.content)
+            return manifest(request)
+        }
+        router.on(.get, "publication/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
+            try session.admit(request, parameters["token"], as: session.content)
+            return try await resource(at: parameters["path"]).response(to: request, ContentPolicy.fields)
+        }
+    }
+
+    /// The resource at a path of the publication.
+    ///
+    /// - Parameter path: decoded.
+    /// - Returns: what serves it; one that may not or cannot be read fails when it is.
+    /// - Throws: 404 for what is no path, 403 for what a restricted publication does not give.
+    func resource(at path: String) async throws -> ServedResource {
+        guard let path = ResourcePath(decoded: path) else {
+            throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
+        }
+        guard path.href != Cover.href else { return ServedResource(try await coverResource(), salt: session.content.text) }
+        if publication.isRestricted, path.string.hasPrefix("~readium/") {
+            throw publication.protectionError.map { ResourceError(.forbidden, $0.message) }
+                ?? ResourceError(.forbidden, "the publication is restricted")
+        }
+        return ServedResource(publication.get(Link(path)), salt: session.content.text)
+    }
+
+    /// What the publication's service found, or else the resource that the manifest calls its cover.
+    private func coverResource() async throws(ResourceError) -> any Resource {
+        if let cover = try await publication.cover() {
+            return BytesResource(Link(href: Cover.href, mediaType: cover.mediaType), cover.bytes)
+        }
+        guard let named = publication.links(withRelation: "cover").first(where: { $0.href != Cover.href }) else {
+            throw ResourceError(.notFound, "the publication has no cover")
+        }
+        return publication.get(named)
+    }
+
+    /// The manifest of the publication as it is served: its `self` link leads here.
+    private func manifest(_ request: HTTPRequest) -> HTTPResponse {
+        var manifest = publication.manifest
+        let type = Self.mediaType(of: manifest)
+        manifest.links.removeAll { $0.relations.contains("self") }
+        let own = Link(
+            href: "\(origin())/publication/\(session.content.text)/manifest.json",
+            mediaType: MediaType(type),
+            relations: ["self"]
+        )
+        manifest.links.insert(own, at: 0)
+        let bytes = manifest.json()
+        let tag = EntityTag(Base64URL.encode(SHA256.hash(bytes.rawSpan).prefix(16)))
+        return .serving(
+            Representation(bytes, contentType: type, etag: tag.description),
+            for: request,
+            headers: ContentPolicy.fields,
+            isCompressible: true
+        )
+    }
+
+    private static func mediaType(of manifest: Manifest) -> String {
+        if manifest.conforms(to: .audiobook) { return "application/audiobook+json" }
+        if manifest.conforms(to: .divina) { return "application/divina+json" }
+        return Manifest.mediaType.description
+    }
+}

@@ -1,0 +1,75 @@
+public import CarrelReader
+import CarrelHTTP
+import CarrelHTTPServer
+public import CarrelPublication
+import CarrelThreads
+
+/// Serves an opened publication over HTTP on this machine, for a web navigator of the user who runs it.
+///
+/// Its addresses hold 256 random bits, and requests of other users of the machine are refused. What the resources may do in a browser
+/// is little: every one is sent with a `Content-Security-Policy` that gives it no origin.
+public final class PublicationServer: Sendable {
+    /// Where a publication is served.
+    public struct Addresses: Sendable, Equatable {
+        /// Of the manifest (`manifest.json`), of the resources by their `href`, and of `~readium/positions` and `~readium/cover`.
+        /// Ends with a slash.
+        public let publication: String
+        /// Of `~readium/content-protection`, `~readium/rights/copy` and `~readium/rights/print`. A secret of the app: no resource of
+        /// the publication can know it. Ends with a slash.
+        public let protection: String
+    }
+
+    let session: ReadingSession
+    private let server: HTTPServer
+    private let origin: Locked<String>
+
+    /// More connections than this at a time are refused: a browser has six.
+    private static let connectionLimit = 64
+
+    /// A server that does not listen yet.
+    ///
+    /// - Parameters:
+    ///   - publication: open or restricted; of a restricted one only manifest, cover and protection are served. Stays the caller's to
+    ///     close, after the server has stopped.
+    ///   - port: of 127.0.0.1; 0 for any that is free.
+    public convenience init(_ publication: Publication, port: UInt16 = 0) {
+        self.init(ReadingSession(publication), port: port) { _ in }
+    }
+
+    init(_ session: ReadingSession, port: UInt16, _ addRoutes: (inout Router) -> Void) {
+        self.session = session
+        let origin = Locked("")
+        self.origin = origin
+        var router = Router()
+        PublicationRoutes(session: session) { origin.withLock { $0 } }.add(to: &router)
+        ProtectionRoutes(session: session).add(to: &router)
+        addRoutes(&router)
+        var configuration = ServerConfiguration()
+        configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
+        configuration.maximumConnections = Self.connectionLimit
+        server = HTTPServer(configuration: configuration, router: router)
+    }
+
+    /// Listens. Once.
+    ///
+    /// - Returns: where.
+    /// - Throws: `reader.server` when the port is taken.
+    public func start() throws(ReaderError) -> Addresses {
+        let bound: [BoundAddress]
+        do throws(HTTPServerError) { bound = try server.start() } catch { throw ReaderError(.server, error.detail) }
+        for case .tcp(let address, let port, _) in bound {
+            session.listens(at: ReadingSession.Place(address: address, port: port))
+        }
+        let origin = bound[0].description
+        self.origin.withLock { $0 = origin }
+        return Addresses(
+            publication: "\(origin)/publication/\(session.content.text)/",
+            protection: "\(origin)/protection/\(session.control.text)/"
+        )
+    }
+
+    /// Stops listening and cuts what is under way after a short grace.
+    public func stop() async {
+        await server.shutdown(grace: .seconds(1))
+    }
+}

@@ -1,0 +1,59 @@
+import CarrelHTTP
+import CarrelHTTPServer
+import CarrelPublication
+import CarrelThreads
+import Glibc
+
+/// One publication that is being served: its addresses, and who may use them.
+final class ReadingSession: Sendable {
+    let publication: Publication
+    /// In the addresses of the manifest and of the resources, which every script of the publication can read.
+    let content = SessionToken()
+    /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
+    let control = SessionToken()
+    /// Whose requests are answered.
+    private let user = geteuid()
+    private let place = Locked<Place?>(nil)
+
+    struct Place: Sendable {
+        let address: IPAddress
+        let port: UInt16
+    }
+
+    init(_ publication: Publication) {
+        self.publication = publication
+    }
+
+    /// From here on requests come in by this address.
+    func listens(at place: Place) {
+        self.place.withLock { $0 = place }
+    }
+
+    /// Answers 403 to processes of other users of this machine.
+    func admit(_ request: HTTPRequest) throws(HTTPError) {
+        guard let place = place.withLock({ $0 }),
+            let peer = LoopbackUser.id(of: request.peer, connectedTo: place.address, port: place.port), peer == user
+        else { throw HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine") }
+    }
+
+    /// Answers 403 to other users, and 404 to who does not know the token.
+    ///
+    /// - Parameters:
+    ///   - request: what is asked.
+    ///   - text: the token in its path.
+    ///   - token: the right one.
+    /// - Throws: ``HTTPError``.
+    func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
+        try admit(request)
+        guard token.matches(text) else { throw HTTPError(.notFound, "http.notFound", "there is nothing at this path") }
+    }
+
+    /// As `admit(_:_:as:)` for what acts for the user. A page of another origin is refused too, should it know the address: a
+    /// resource of the publication has no origin at all.
+    func admitControl(_ request: HTTPRequest, _ text: String) throws(HTTPError) {
+        try admit(request, text, as: control)
+        if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
+            throw HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
+        }
+    }
+}

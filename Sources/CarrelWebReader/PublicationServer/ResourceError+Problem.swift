@@ -1,0 +1,17 @@
+public import CarrelHTTP
+public import CarrelPublication
+
+extension ResourceError: HTTPProblemConvertible {
+    /// What a client is told: the code is the error's own.
+    public var problem: HTTPError {
+        let status: HTTPStatus =
+            switch code {
+            case .notFound: .notFound
+            case .forbidden: .forbidden
+            case .unavailable: .serviceUnavailable
+            case .cancelled: .clientClosedRequest
+            default: .internalServerError
+            }
+        return HTTPError(status, code.identifier, message)
+    }
+}

@@ -1,0 +1,131 @@
+import CarrelPublication
+import CarrelThreads
+
+/// Looks for words in the documents of the reading order, a bounded piece of work at a time.
+struct PublicationSearch: Sendable {
+    let publication: Publication
+
+    /// Where a search goes on.
+    struct Place: Sendable, Equatable {
+        /// In the reading order.
+        var resource: Int
+        /// Hits of that resource that were given before.
+        var hits: Int
+    }
+
+    struct Results: Sendable {
+        var locators: [Locator] = []
+        /// Nil at the end of the publication.
+        var next: Place?
+    }
+
+    /// Hits of one answer at most.
+    static let hitLimit = 50
+    /// Characters of what is looked for at most.
+    static let queryLimit = 200
+    /// Bytes of documents that one answer may read.
+    private static let readLimit = 16 << 20
+    /// Bytes of a document at most; in a longer one nothing is looked for.
+    private static let documentLimit = 8 << 20
+    /// Characters before and after a hit.
+    private static let context = 60
+
+    private static let threads = BlockingThreads(name: "carrel-search", count: 1)
+
+    /// - Parameters:
+    ///   - query: words; case, kinds of quotation marks and runs of white space do not count.
+    ///   - start: where to go on.
+    /// - Returns: hits in the order of the publication.
+    /// - Throws: what reading a document throws, unless it is missing or damaged: then nothing is found in it.
+    func hits(of query: String, from start: Place) async throws -> Results {
+        let wanted = Self.folded(DocumentText.plain(query))
+        var results = Results()
+        guard !wanted.isEmpty else { return results }
+        var read = 0
+        let order = publication.readingOrder
+        for index in order.indices where index >= start.resource {
+            let link = order[index]
+            guard link.mediaType?.isHTML ?? false else { continue }
+            guard read < Self.readLimit else {
+                results.next = Place(resource: index, hits: 0)
+                return results
+            }
+            let bytes: [UInt8]
+            do throws(ResourceError) {
+                let resource = publication.get(link)
+                defer { resource.close() }
+                bytes = try await resource.read(upTo: Self.documentLimit)
+            } catch {
+                guard error.code != .unavailable, error.code != .cancelled else { throw error }
+                continue
+            }
+            read += bytes.count
+            let skipped = index == start.resource ? start.hits : 0
+            let limit = Self.hitLimit - results.locators.count
+            let found = try await Self.threads.run { Self.find(wanted, in: bytes, link, skipping: skipped, limit: limit) }
+            results.locators += found.locators
+            if found.hasMore {
+                results.next = Place(resource: index, hits: skipped + found.locators.count)
+                return results
+            }
+        }
+        return results
+    }
+
+    private static func find(
+        _ wanted: [UInt32],
+        in bytes: [UInt8],
+        _ link: Link,
+        skipping skipped: Int,
+        limit: Int
+    ) -> (locators: [Locator], hasMore: Bool) {
+        guard let text = DocumentText(bytes)?.scalars else { return ([], false) }
+        let folded = text.map(fold)
+        var locators: [Locator] = []
+        var count = 0
+        var at = 0
+        while at + wanted.count <= folded.count {
+            guard folded[at] == wanted[0], folded[at...].starts(with: wanted) else {
+                at += 1
+                continue
+            }
+            count += 1
+            if count > skipped {
+                if locators.count == limit { return (locators, true) }
+                locators.append(locator(at..<at + wanted.count, text, link))
+            }
+            at += wanted.count
+        }
+        return (locators, false)
+    }
+
+    private static func locator(_ range: Range<Int>, _ text: [Unicode.Scalar], _ link: Link) -> Locator {
+        func string(_ part: ArraySlice<Unicode.Scalar>) -> String { String(String.UnicodeScalarView(part)) }
+        var locator = Locator(
+            href: link.href,
+            mediaType: link.mediaType ?? Manifest.mediaType,
+            title: link.title,
+            text: Locator.Text(
+                before: string(text[max(0, range.lowerBound - context)..<range.lowerBound]),
+                highlight: string(text[range]),
+                after: string(text[range.upperBound..<min(text.count, range.upperBound + context)])
+            )
+        )
+        locator.locations.progression = Double(range.lowerBound) / Double(text.count)
+        return locator
+    }
+
+    private static func folded(_ text: [Unicode.Scalar]) -> [UInt32] { text.map(fold) }
+
+    private static func fold(_ scalar: Unicode.Scalar) -> UInt32 {
+        switch scalar {
+        case "A"..."Z": scalar.value | 0x20
+        case "\u{0}"..."\u{7f}": scalar.value
+        case "‘", "’", "‚", "‛": 0x27
+        case "“", "”", "„", "‟": 0x22
+        default:
+            // one for one, so that places stay what they are
+            scalar.properties.lowercaseMapping.unicodeScalars.first.map(\.value) ?? scalar.value
+        }
+    }
+}

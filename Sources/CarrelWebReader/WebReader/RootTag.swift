@@ -1,0 +1,80 @@
+/// Finds where the root element of a document begins to have content: after `<html …>`, or whatever it is called.
+enum RootTag {
+    /// - Parameter bytes: the beginning of an HTML or XML document, in UTF-8 or another encoding that ASCII is a part of.
+    /// - Returns: the place after the root's start tag. Nil when it is not in the bytes, when the root is empty, and in UTF-16.
+    static func end(in bytes: [UInt8]) -> Int? {
+        var at = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+        while at < bytes.count {
+            switch bytes[at] {
+            case 0x09, 0x0a, 0x0c, 0x0d, 0x20: at += 1
+            case UInt8(ascii: "<"):
+                let rest = bytes[at...]
+                let next: Int?
+                if rest.starts(with: "<!--".utf8) {
+                    next = find("-->", in: rest.dropFirst(4))
+                } else if rest.starts(with: "<?".utf8) {
+                    next = find("?>", in: rest.dropFirst(2))
+                } else if rest.starts(with: "<!".utf8) {
+                    next = declarationEnd(rest)
+                } else {
+                    guard at + 1 < bytes.count, isNameStart(bytes[at + 1]), let end = tagEnd(rest) else { return nil }
+                    return bytes[end - 2] == UInt8(ascii: "/") ? nil : end
+                }
+                guard let next else { return nil }
+                at = next
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private static func find(_ text: String, in bytes: ArraySlice<UInt8>) -> Int? {
+        let mark = Array(text.utf8)
+        guard bytes.count >= mark.count else { return nil }
+        for at in bytes.startIndex...(bytes.endIndex - mark.count) where bytes[at...].starts(with: mark) {
+            return at + mark.count
+        }
+        return nil
+    }
+
+    /// The end of a document type, whose internal subset stands in brackets.
+    private static func declarationEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
+        var depth = 0
+        var quote: UInt8?
+        for at in bytes.indices {
+            let c = bytes[at]
+            if let open = quote {
+                if c == open { quote = nil }
+                continue
+            }
+            switch c {
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = c
+            case UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ">") where depth <= 0: return at + 1
+            default: break
+            }
+        }
+        return nil
+    }
+
+    /// The end of a tag; a `>` may stand in the value of an attribute.
+    private static func tagEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
+        var quote: UInt8?
+        for at in bytes.indices {
+            let c = bytes[at]
+            if let open = quote {
+                if c == open { quote = nil }
+            } else if c == UInt8(ascii: "\"") || c == UInt8(ascii: "'") {
+                quote = c
+            } else if c == UInt8(ascii: ">") {
+                return at + 1
+            }
+        }
+        return nil
+    }
+
+    private static func isNameStart(_ c: UInt8) -> Bool {
+        (c | 0x20) >= UInt8(ascii: "a") && (c | 0x20) <= UInt8(ascii: "z") || c == UInt8(ascii: "_") || c >= 0x80
+    }
+}

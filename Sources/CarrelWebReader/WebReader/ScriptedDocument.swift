@@ -1,0 +1,47 @@
+import CarrelPublication
+
+/// A document of a publication with the reader's script before its own content, which turns its pages.
+final class ScriptedDocument: Resource {
+    let link: Link
+    private let document: any Resource
+    /// Where the script stands in.
+    private let place: Int64
+
+    /// With a namespace of its own, so that it is a script whatever the document calls its elements.
+    private static let script = Array(
+        #"<script xmlns="http://www.w3.org/1999/xhtml" src="/assets/read-frame.js"></script>"#.utf8
+    )
+    /// Bytes in which the root element must begin.
+    private static let headSize: Int64 = 64 << 10
+
+    private init(_ document: any Resource, at place: Int64) {
+        link = document.link
+        self.document = document
+        self.place = place
+    }
+
+    /// - Parameter document: HTML, XHTML or SVG.
+    /// - Returns: the document with the script; the document itself where no place for one is found.
+    /// - Throws: what reading it throws.
+    static func adding(to document: any Resource) async throws(ResourceError) -> any Resource {
+        let head = try await document.read(0..<headSize)
+        guard let place = RootTag.end(in: head) else { return document }
+        return ScriptedDocument(document, at: Int64(place))
+    }
+
+    func length() async throws(ResourceError) -> Int64 { try await document.length() + Int64(Self.script.count) }
+
+    func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
+        let end = place + Int64(Self.script.count)
+        let before = range.clamped(to: 0..<place)
+        if !before.isEmpty { try await document.read(before, into: &buffer) }
+        let own = range.clamped(to: place..<end)
+        if !own.isEmpty { buffer += Self.script[Int(own.lowerBound - place)..<Int(own.upperBound - place)] }
+        let after = range.clamped(to: end..<Int64.max)
+        guard !after.isEmpty else { return }
+        let count = Int64(Self.script.count)
+        try await document.read(after.lowerBound - count..<after.upperBound - count, into: &buffer)
+    }
+
+    func close() { document.close() }
+}

@@ -1,0 +1,50 @@
+public import CarrelBytes
+
+/// Puts a document together from bytes as they come, so that they need not be in memory as a whole.
+public struct XMLTree: ~Copyable {
+    private var reader: XMLReader
+    private var root: XMLElement?
+    private var open: [XMLElement] = []
+
+    /// What is read at a time, so that few events are in memory beside the elements.
+    private static let pieceSize = 64 << 10
+
+    /// - Parameters:
+    ///   - limits: how much is taken.
+    ///   - documentType: what happens to a DOCTYPE.
+    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
+        reader = XMLReader(limits: limits, documentType: documentType)
+    }
+
+    /// Takes the next bytes of the document.
+    ///
+    /// - Parameter bytes: as ``XMLReader`` takes them.
+    /// - Throws: as ``XMLReader``.
+    public mutating func read(_ bytes: RawSpan) throws(Malformed) {
+        for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
+            add(try reader.read(bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))))
+        }
+    }
+
+    /// The end of the document.
+    ///
+    /// - Returns: its root.
+    /// - Throws: when something is missing.
+    public mutating func finish() throws(Malformed) -> XMLElement {
+        add(try reader.finish())
+        guard let root else { throw Malformed("the XML has no element", at: 0) }
+        return root
+    }
+
+    private mutating func add(_ events: [XMLEvent]) {
+        for event in events {
+            switch event {
+            case .start(let name, let attributes): open.append(XMLElement(name, attributes: attributes))
+            case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
+            case .end:
+                guard let done = open.popLast() else { return }
+                if open.isEmpty { root = done } else { open[open.count - 1].children.append(done) }
+            }
+        }
+    }
+}

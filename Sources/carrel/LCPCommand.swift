@@ -1,0 +1,83 @@
+import CarrelCommandLine
+import CarrelJSON
+import CarrelLCP
+import CarrelPublication
+
+struct LCPCommand: Command {
+    static let name = "lcp"
+    static let abstract = "Licenses of Readium LCP."
+    static let subcommands: [any Command.Type] = [LCPCheck.self]
+}
+
+struct LCPCheck: Command {
+    var file = ""
+    var passphrase: String?
+    var licenses = LicenseOptions()
+    var registers = false
+    var output = OutputOptions()
+
+    static let name = "check"
+    static let abstract = "Check a license, and the publication around it, as the public compliance tests of LCP do."
+    static let discussion = """
+        Says of each question whether the answer is right. Ends with 0 when none is wrong, with 65 otherwise. Nothing is changed, and \
+        no device is registered unless --register says so. Right answers do not make a product certified.
+        """
+    static let examples = [
+        Example("carrel lcp check book.epub --passphrase 'open sesame'", "Checks license, links, status and package."),
+        Example("carrel lcp check book.lcpl --offline --json", "Checks a license alone, without its servers."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [
+            .positional(\.file, "file", help: "A license, or a publication with one in it."),
+            .option(
+                \.passphrase,
+                "--passphrase",
+                value: "text",
+                help: "Of the license. Other users of this machine can see it.",
+                group: "Protection"
+            ),
+            .flag(\.registers, "--register", help: "Register a device at the license server, too.", group: "Protection"),
+        ] + Parameter.group(\.licenses) + Parameter.group(\.output)
+
+    func run(_ console: Console) async throws {
+        var checker = ComplianceChecker()
+        checker.profiles = try licenses.profiles()
+        checker.passphrase = passphrase
+        checker.isOffline = licenses.isOffline
+        checker.registers = registers
+        let checks = try await checker.check(PublicationAsset(path: file))
+        let failures = checks.count { if case .failed = $0.outcome { true } else { false } }
+        if output.json {
+            console.print(["isCompliant": .bool(failures == 0), "checks": .array(checks.map(Self.json))])
+        } else {
+            var table = TextTable(["CHECK", "RESULT", "WHY"].map { TextTable.Column($0) })
+            for check in checks {
+                let (result, reason) = Self.words(check.outcome)
+                table.add([check.name, result, reason])
+            }
+            console.print(table)
+        }
+        guard failures == 0 else { throw FailedChecks(count: failures) }
+    }
+
+    private static func json(_ check: ComplianceCheck) -> JSON {
+        let (result, reason) = words(check.outcome)
+        return ["name": .string(check.name), "result": .string(result), "reason": reason.isEmpty ? .null : .string(reason)]
+    }
+
+    private static func words(_ outcome: ComplianceCheck.Outcome) -> (result: String, reason: String) {
+        switch outcome {
+        case .passed: ("passed", "")
+        case .failed(let reason): ("failed", reason)
+        case .skipped(let reason): ("skipped", reason)
+        }
+    }
+}
+
+/// Answers that are not right.
+private struct FailedChecks: ReportableError {
+    let count: Int
+
+    var message: String { count == 1 ? "one check failed" : "\(count) checks failed" }
+    var exitStatus: ExitStatus { .badInput }
+}

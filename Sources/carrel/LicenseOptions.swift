@@ -1,0 +1,76 @@
+public import CarrelCommandLine
+public import CarrelLCP
+import Glibc
+
+/// Readium LCP at the command line: whom to trust, and what to remember where.
+struct LicenseOptions: ParameterGroup, Sendable {
+    var trust: String?
+    var isOffline = false
+    var store: String?
+
+    static var parameters: [Parameter<LicenseOptions>] {
+        [
+            .option(
+                \.trust,
+                "--trust",
+                value: "file",
+                help: "Certificates (PEM or DER) whose licenses are trusted, besides EDRLab's test roots.",
+                group: "Protection",
+                completion: .file
+            ),
+            .flag(\.isOffline, "--offline", help: "Ask no license server anything.", group: "Protection"),
+            .option(
+                \.store,
+                "--licenses",
+                value: "file",
+                help:
+                    "Where digests of passphrases and this device's registrations are kept; by default in the state folder of the user.",
+                group: "Protection",
+                completion: .file
+            ),
+        ]
+    }
+
+    /// The profiles that are known: the basic one, with the roots of the user's.
+    func profiles() throws -> ProfileRegistry {
+        guard let trust else { return ProfileRegistry() }
+        guard let bytes = Self.read(trust) else { throw UnreadableFile(path: trust) }
+        return ProfileRegistry([.basic(adding: try TrustAnchor.all(in: bytes))])
+    }
+
+    /// Readium LCP with what this user remembers of it. Nothing is written before a publication is opened that LCP protects.
+    func service() throws -> LCPService {
+        var configuration = LCPService.Configuration()
+        configuration.profiles = try profiles()
+        configuration.isOffline = isOffline
+        return LCPService(store: LCPStore(path: store ?? Self.defaultStore), configuration: configuration)
+    }
+
+    /// By the XDG base directory specification.
+    private static var defaultStore: String {
+        let value = { (name: String) in unsafe getenv(name).map { unsafe String(cString: $0) } ?? "" }
+        let state = value("XDG_STATE_HOME")
+        return (state.hasPrefix("/") ? state : "\(value("HOME"))/.local/state") + "/carrel/licenses.sqlite"
+    }
+
+    private static func read(_ path: String) -> [UInt8]? {
+        guard let stream = unsafe fopen(path, "rbe") else { return nil }
+        defer { unsafe fclose(stream) }
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+            count = unsafe fread(buffer.baseAddress, 1, buffer.count, stream)
+        }
+        return unsafe ferror(stream) == 0 ? bytes : nil
+    }
+}
+
+/// A file that was named and cannot be read.
+private struct UnreadableFile: ReportableError {
+    let path: String
+
+    var message: String { "\(path) cannot be read" }
+    var exitStatus: ExitStatus { .noInput }
+}
+
+extension LCPError: ReportableError {
+    public var exitStatus: ExitStatus { code == .store ? .inputOutput : .badInput }
+}

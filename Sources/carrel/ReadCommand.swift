@@ -1,0 +1,92 @@
+import CLinux
+public import CarrelCommandLine
+import CarrelJSON
+import CarrelPublication
+public import CarrelReader
+import CarrelWebReader
+import Glibc
+
+struct ReadCommand: Command {
+    var options = PublicationOptions()
+    var port = 0
+    var opensBrowser = false
+
+    static let name = "read"
+    static let abstract = "Read a publication in a web browser of this machine."
+    static let discussion = """
+        Prints an address and serves it until it is interrupted, to the user who runs it and to nobody else: keep the address to yourself. \
+        Places, highlights and notes are kept in carrel/reader below $XDG_DATA_HOME, or below ~/.local/share.
+        """
+    static let examples = [
+        Example("carrel read book.epub --open", "Opens the publication in the browser.")
+    ]
+    static let parameters: [Parameter<Self>] =
+        Parameter.group(\.options) + [
+            .option(
+                \.port,
+                "--port",
+                value: "port",
+                help: "Where to listen on 127.0.0.1; any free port without it.",
+                allowed: .range(0...65_535)
+            ),
+            .flag(\.opensBrowser, "--open", help: "Open the address in the browser (xdg-open)."),
+        ]
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let warnings = WarningList()
+        let publication = try await options.open(warnings)
+        defer { publication.close() }
+        for warning in warnings.warnings { console.warning(warning.message) }
+        let reader: WebReader
+        let address: String
+        let stop = StopSignals()
+        do {
+            reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
+            address = try reader.start()
+        } catch let error as ReaderError {
+            throw UnreadablePublication(error: error)
+        }
+        if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
+        if opensBrowser, !Self.open(address) {
+            console.warning("the browser cannot be opened", hint: "open the address by hand")
+        }
+        await stop.wait()
+        await reader.stop()
+        await options.finish()
+    }
+
+    /// Where places, highlights and notes are kept (XDG Base Directory Specification 0.8).
+    private static var folder: String {
+        func variable(_ name: String) -> String? {
+            unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        return (variable("XDG_DATA_HOME") ?? "\(variable("HOME") ?? "")/.local/share") + "/carrel/reader"
+    }
+
+    /// Starts the browser. Other users can see the address meanwhile, and are refused.
+    private static func open(_ address: String) -> Bool {
+        let null = unsafe Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
+        guard null >= 0 else { return false }
+        defer { close(null) }
+        var words: [UnsafeMutablePointer<CChar>?] = unsafe [strdup("xdg-open"), strdup(address), nil]
+        defer { for unsafe word in unsafe words { unsafe free(word) } }
+        var pid: Int32 = 0
+        return unsafe clinux_spawn(&pid, &words, environ, nil, [null, null, null]) == 0
+    }
+}
+
+/// Why the reader does not begin, as the program ends with it.
+private struct UnreadablePublication: ReportableError {
+    let error: ReaderError
+
+    var message: String { error.detail }
+    var exitStatus: ExitStatus {
+        switch error.code {
+        case .restricted: .noPermission
+        case .store: .cannotCreate
+        default: .unavailable
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import CarrelHTTPClient
+import CarrelJSON
+import CarrelPublication
+import CarrelTesting
+import CarrelThreads
+import ProtectedPublications
+import Testing
+
+@testable import CarrelLCP
+
+@Suite("The compliance check")
+struct ComplianceTests {
+    private let directory = TemporaryDirectory()
+    private let server = LicenseStatusServer()
+
+    private func checker(_ provider: TestProvider, isOffline: Bool = true) throws -> ComplianceChecker {
+        var checker = ComplianceChecker()
+        checker.profiles = try provider.profiles
+        checker.passphrase = "open sesame"
+        checker.isOffline = isOffline
+        return checker
+    }
+
+    private func failures(_ checks: [ComplianceCheck]) -> [String] {
+        checks.compactMap { if case .failed = $0.outcome { $0.name } else { nil } }
+    }
+
+    private func check(_ license: [UInt8], _ checker: ComplianceChecker) async throws -> [ComplianceCheck] {
+        directory.write("a.lcpl", license)
+        return try await checker.check(PublicationAsset(path: directory.file("a.lcpl")))
+    }
+
+    @Test func `finds nothing wrong with what is right`() async throws {
+        let provider = try await TestProvider()
+        let signed = LicenseProvider(certificate: provider.certificates.directory.read("provider.der") ?? []) {
+            try await provider.certificates.sign($0, with: "provider")
+        }
+        let made = try await ProtectedPublication.epub(
+            at: directory.file("book.epub"),
+            chapters: 2,
+            .lcp(signed, LicenseProvider.Terms())
+        )
+        let checks = try await checker(provider).check(PublicationAsset(path: made.path))
+        #expect(failures(checks) == [])
+        let passed = Set(checks.filter { $0.outcome == .passed }.map(\.name))
+        #expect(
+            passed.isSuperset(of: [
+                "license.schema", "license.provider", "license.profile", "license.content-key", "license.certificate",
+                "license.signature", "license.user", "license.rights", "license.key-check", "package.encryption", "package.clear",
+                "package.codecs",
+            ])
+        )
+    }
+
+    @Test(
+        arguments: [
+            ("license.provider", ["provider": "a name"]), ("license.user", ["user": ["id": "1", "email": "a@example.com"]]),
+            ("license.user", ["user": ["name": "A"]]),
+            ("license.rights", ["rights": ["start": "2026-07-01T00:00:00Z", "end": "2026-06-01T00:00:00Z"]]),
+        ] as [(String, [String: JSON])]
+    )
+    func `finds what is wrong`(name: String, changes: [String: JSON]) async throws {
+        let provider = try await TestProvider()
+        var all: [String: JSON?] = ["user": ["id": "1"]]
+        for (name, value) in changes { all[name] = value }
+        let checks = try await check(try await provider.license(all), checker(provider))
+        #expect(failures(checks) == [name])
+    }
+
+    @Test func `finds another passphrase, a changed license and a foreign certificate`() async throws {
+        let provider = try await TestProvider()
+        let license = try await provider.license(["user": ["id": "1"]])
+        var other = try checker(provider)
+        other.passphrase = "another"
+        #expect(failures(try await check(license, other)) == ["license.key-check"])
+        var changed = license
+        changed.replace("2026-06-01T10", with: "2026-06-01T11")
+        #expect(failures(try await check(changed, checker(provider))) == ["license.signature"])
+        var foreign = try checker(provider)
+        foreign.profiles = ProfileRegistry()
+        #expect(failures(try await check(license, foreign)) == ["license.certificate"])
+        #expect(failures(try await check(Array("{}".utf8), foreign)) == ["license.schema"])
+    }
+
+    @Test func `asks servers unless it may not, and registers a device only when it is told to`() async throws {
+        let provider = try await TestProvider()
+        try server.start()
+        let license = try await provider.license(
+            ["user": ["id": "1"], "issued": "2026-11-01T10:00:00Z"],
+            links: [["rel": "status", "href": .string("\(server.base)/status"), "type": .string(StatusDocument.mediaType)]]
+        )
+        server.state.withLock { $0.license = license }
+        var checker = try checker(provider, isOffline: false)
+        var checks = try await check(license, checker)
+        let right = ["links.status", "status.document", "status.license", "status.fresh-license", "status.times"]
+        for name in right {
+            #expect(checks.contains(ComplianceCheck(name, .passed)), "\(name)")
+        }
+        // http, and addresses that lead nowhere
+        #expect(failures(checks) == ["links.status-https", "links.hint", "links.publication"])
+        #expect(server.asked("register").isEmpty)
+        checker.registers = true
+        checks = try await check(license, checker)
+        #expect(checks.contains(ComplianceCheck("status.register", .passed)))
+        #expect(failures(checks).contains("status.register-nameless"))
+        #expect(server.asked("register").count == 3)
+        checker.isOffline = true
+        checks = try await check(license, checker)
+        #expect(server.asked("register").count == 3)
+        await server.stop()
+    }
+}

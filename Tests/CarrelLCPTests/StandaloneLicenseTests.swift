@@ -1,0 +1,90 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelHTTPServer
+import CarrelJSON
+import CarrelPublication
+import CarrelTesting
+import CarrelThreads
+import ProtectedPublications
+import Testing
+
+@testable import CarrelLCP
+
+@Suite("A license that stands alone")
+struct StandaloneLicenseTests {
+    private let directory = TemporaryDirectory()
+
+    /// Serves the files of the directory by ranges, and counts.
+    private func withServer(_ body: (_ base: String, _ asked: Locked<Int>) async throws -> Void) async throws {
+        let asked = Locked(0)
+        let folder = directory
+        var router = Router()
+        router.on(.get, "/{name}") { request, parameters in
+            asked.withLock { $0 += 1 }
+            guard let bytes = folder.read(parameters["name"]) else { return HTTPResponse(.notFound) }
+            return HTTPResponse.serving(Representation(bytes, contentType: "application/octet-stream"), for: request)
+        }
+        let server = HTTPServer(configuration: ServerConfiguration(), router: router)
+        let port = try #require(try server.start().first?.port)
+        try await body("http://127.0.0.1:\(port)", asked)
+        await server.shutdown(grace: .zero)
+    }
+
+    private func open(_ profiles: ProfileRegistry, isOffline: Bool = false) async throws -> Publication {
+        var configuration = LCPService.Configuration()
+        configuration.profiles = profiles
+        configuration.isOffline = isOffline
+        let service = LCPService(store: LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration)
+        return try await Streamer(contentProtections: [service.contentProtection()], onAskCredentials: nil)
+            .open(
+                asset: PublicationAsset(path: directory.file("a.lcpl")),
+                allowUserInteraction: false,
+                credentials: "open sesame"
+            )
+    }
+
+    @Test func `opens the publication that it leads to, which is read by ranges`() async throws {
+        let test = try await TestProvider()
+        let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
+            try await test.certificates.sign($0, with: "provider")
+        }
+        let terms = LicenseProvider.Terms()
+        let made = try await ProtectedPublication.audiobook(
+            at: directory.file("a.lcpa"),
+            tracks: 3,
+            byteCount: 1_000_000,
+            .lcp(provider, terms)
+        )
+        try await withServer { base, asked in
+            let license = try await provider.license(
+                terms,
+                key: made.contentKey,
+                type: "application/audiobook+lcp",
+                href: "\(base)/a.lcpa"
+            )
+            directory.write("a.lcpl", license)
+            let publication = try await open(try test.profiles)
+            #expect(!publication.isRestricted, "\(String(describing: publication.protectionError))")
+            #expect(publication.format.mediaType.description == "application/audiobook+zip")
+            #expect(publication.readingOrder.count == 3)
+            let range = Int64(700_001)..<700_100
+            let part = try await publication.get(publication.readingOrder[1]).read(range)
+            #expect(part == ProtectedPublication.content(range))
+            #expect(asked.withLock { $0 } <= 6)
+            await #expect(throws: Publication.OpeningError(.unavailable, "")) {
+                try await open(try test.profiles, isOffline: true)
+            }
+        }
+    }
+
+    @Test func `that nobody trusted signed is not followed`() async throws {
+        let test = try await TestProvider()
+        try await withServer { base, asked in
+            var document = try test.unsigned()
+            document["links"] = [["rel": "publication", "href": .string("\(base)/a.lcpa"), "type": "application/audiobook+lcp"]]
+            directory.write("a.lcpl", try await test.sign(document))
+            await #expect(throws: Publication.OpeningError(.forbidden, "")) { try await open(ProfileRegistry()) }
+            #expect(asked.withLock { $0 } == 0)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelJSON
+import CarrelTesting
+
+@testable import CarrelLCP
+
+/// A provider of licenses of the tests' own: a root, a certificate under it, and what they sign.
+struct TestProvider {
+    let certificates: TestCertificates
+    let root: [UInt8]
+    let contentKey = Secret.random(count: 32)
+    let passphrase = "open sesame"
+
+    /// Skips the test where there is no openssl command.
+    init(_ extensions: String = "") async throws {
+        certificates = try TestCertificates()
+        root = try await certificates.make("root", extensions: TestCertificates.authority, key: .rsa(bits: 2048))
+        try await certificates.make(
+            "provider",
+            by: "root",
+            extensions: "\(TestCertificates.signer)\n\(extensions)",
+            key: .rsa(bits: 2048)
+        )
+    }
+
+    var anchor: TrustAnchor {
+        get throws { TrustAnchor(name: "test root", certificate: try Certificate(der: root)) }
+    }
+
+    var profiles: ProfileRegistry {
+        get throws { ProfileRegistry([.basic(adding: [try anchor])]) }
+    }
+
+    /// A license that is signed.
+    ///
+    /// - Parameters:
+    ///   - changes: members in place of those of ``unsigned(_:)``; nil for none.
+    ///   - links: besides the hint and the publication.
+    ///   - certificate: whose key signs.
+    /// - Returns: the document.
+    /// - Throws: what openssl says.
+    func license(
+        _ changes: [String: JSON?] = [:],
+        links: [JSON] = [],
+        certificate: String = "provider"
+    ) async throws -> [UInt8] {
+        try await sign(unsigned(changes, links: links), certificate: certificate)
+    }
+
+    func unsigned(_ changes: [String: JSON?] = [:], links: [JSON] = []) throws -> JSONObject {
+        let key = UserKey(passphrase: passphrase).secret
+        var object = JSONObject()
+        object["id"] = "license-1"
+        object["issued"] = "2026-06-01T10:00:00Z"
+        object["provider"] = "https://provider.example"
+        for (name, value) in changes { object[name] = value }
+        let id = object["id"]?.string ?? ""
+        let encrypted = (try contentKey.withBytes { try Self.encrypt($0, key) }, try Self.encrypt(Array(id.utf8), key))
+        object["encryption"] = [
+            "profile": .string(LCPProfile.basicURI),
+            "content_key": [
+                "algorithm": "http://www.w3.org/2001/04/xmlenc#aes256-cbc", "encrypted_value": .string(encrypted.0),
+            ],
+            "user_key": [
+                "algorithm": "http://www.w3.org/2001/04/xmlenc#sha256", "text_hint": "What opens the cave?",
+                "key_check": .string(encrypted.1),
+            ],
+        ]
+        object["links"] = .array(
+            [
+                ["rel": "hint", "href": "https://provider.example/hint", "type": "text/html"],
+                ["rel": "publication", "href": "https://provider.example/book.epub", "type": "application/epub+zip"],
+            ] + links
+        )
+        return object
+    }
+
+    func sign(_ object: JSONObject, certificate: String = "provider") async throws -> [UInt8] {
+        var object = object
+        let value = try await certificates.sign(CanonicalForm.strict.bytes(of: object), with: certificate)
+        object["signature"] = [
+            "algorithm": "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+            "certificate": .string(Base64.encode(certificates.directory.read("\(certificate).der") ?? [])),
+            "value": .string(Base64.encode(value)),
+        ]
+        return JSON.object(object).write()
+    }
+
+    /// A list of revoked certificates by the root, in DER.
+    ///
+    /// - Parameters:
+    ///   - revoked: names of certificates.
+    ///   - digest: that is signed with.
+    ///   - signer: whose list it is.
+    /// - Returns: the list.
+    /// - Throws: what openssl says.
+    func revocationList(_ revoked: [String] = [], digest: String = "sha256", signer: String = "root") async throws -> [UInt8] {
+        let file = { certificates.directory.file($0) }
+        certificates.directory.write("list.db", "")
+        certificates.directory.write("list.db.attr", "")
+        certificates.directory.write(
+            "list.cnf",
+            "[ca]\ndefault_ca = own\n[own]\ndatabase = \(file("list.db"))\ndefault_md = \(digest)\n"
+        )
+        let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
+        for name in revoked { _ = try await certificates.run(base + ["-revoke", file("\(name).pem")], input: []) }
+        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"], input: [])
+        return try await certificates.run(["crl", "-outform", "DER"], input: list)
+    }
+
+    static func encrypt(_ bytes: [UInt8], _ key: Secret) throws -> String { try encrypt(bytes.rawSpan, key) }
+
+    /// Base 64 of an initialization vector and what AES-256 makes of bytes.
+    static func encrypt(_ bytes: RawSpan, _ key: Secret) throws -> String {
+        let iv = Random.bytes(16)
+        return Base64.encode(try iv + cipherText(bytes, key, iv))
+    }
+
+    /// What AES-256 makes of bytes, with PKCS#7 padding.
+    static func cipherText(_ bytes: RawSpan, _ key: Secret, _ iv: [UInt8]) throws -> [UInt8] {
+        var cipher = Optional(try AESCBCEncryptor(key: key, iv: iv))
+        let room = AESCBCEncryptor.cipherLength(ofPlainLength: bytes.byteCount)
+        return try [UInt8](rawCapacity: room) { out in
+            try cipher?.update(bytes, into: &out)
+            try cipher.take()?.finish(into: &out)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import CarrelBytes
+import CarrelJSON
+import CarrelTesting
+import Glibc
+import Testing
+
+/// What became of a publication in a process of its own (`Tests/PublicationProgram`).
+struct OpenedElsewhere {
+    /// `open`, or the code of the error.
+    let outcome: String
+    let message: String
+    let title: String
+    let links: Int
+    let warnings: [String]
+    /// Codes of the errors of the resources that could not be read, by address.
+    let failures: [String: String]
+    /// MiB.
+    let peak: Double
+    /// Seconds of the processor's time.
+    let work: Double
+
+    /// - Parameters:
+    ///   - path: of the file.
+    ///   - reading: whether every resource is read to its end.
+    /// - Throws: when the process traps, or takes longer than anything that ends.
+    init(_ path: String, reading: Bool = false) async throws {
+        let program = try Self.program()
+        let result = try await runProcess([program, path] + (reading ? ["--read"] : []), timeout: .seconds(120))
+        try #require(result.status.isSuccess, "\(result.status) \(result.errorText.suffix(2000))")
+        let bytes = Array(result.text.utf8)
+        let json = try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 64 << 20))
+        outcome = json["outcome"]?.string ?? ""
+        message = json["message"]?.string ?? ""
+        title = json["title"]?.string ?? ""
+        links = json["links"]?.int ?? 0
+        warnings = (json["warnings"]?.array ?? []).compactMap(\.string)
+        let failures = json["failures"]?.object.map(Array.init) ?? []
+        self.failures = Dictionary(uniqueKeysWithValues: failures.map { ($0.name, $0.value.string ?? "") })
+        peak = Double(json["peakKiB"]?.int ?? 0) / 1024
+        work = Double(json["cpuMicroseconds"]?.int ?? 0) / 1_000_000
+    }
+
+    /// The program lies beside the tests.
+    private static func program() throws -> String {
+        let found = unsafe realpath("/proc/self/exe", nil)
+        defer { unsafe free(found) }
+        let here = unsafe try #require(found.map { unsafe String(cString: $0) })
+        return here.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" } + "/PublicationProgram"
+    }
+}

@@ -1,0 +1,125 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelJSON
+import CarrelPublication
+import CarrelWebReader
+import CarrelTesting
+import Testing
+
+/// The web reader in a real browser, on a publication that the test made.
+final class ReaderPage: Sendable {
+    static let isReady = "document.documentElement.dataset.state === 'ready'"
+
+    let browser: Browser
+    let folder: String
+    let address: String
+    let publication: Publication
+    private let reader: WebReader
+    private let client = HTTPClient()
+
+    init(_ publication: Publication, browser: Browser, folder: String) async throws {
+        self.publication = publication
+        self.browser = browser
+        self.folder = folder
+        reader = try await WebReader(publication, folder: folder)
+        address = try reader.start()
+    }
+
+    /// Opens the page, and does something with it; closes everything afterwards but the browser.
+    static func with(
+        _ publication: Publication,
+        _ browser: Browser,
+        folder: String,
+        _ body: (ReaderPage) async throws -> Void
+    ) async throws {
+        let page = try await ReaderPage(publication, browser: browser, folder: folder)
+        do {
+            try await browser.open(page.address)
+            try await browser.wait(until: isReady)
+            try await body(page)
+        } catch {
+            await page.close()
+            throw error
+        }
+        await page.close()
+    }
+
+    private func close() async {
+        // what waits to be kept is kept
+        try? await browser.open("about:blank")
+        await reader.stop()
+        publication.close()
+    }
+
+    /// The secret of the reader's own routes.
+    var control: String { String(address.split(separator: "/")[3]) }
+    var origin: String { "http://\(address.split(separator: "/")[1])" }
+
+    /// Runs a script in the document of the publication.
+    func inDocument(_ script: String, _ arguments: JSON...) async throws -> JSON {
+        let argument = arguments.first ?? .null
+        return try await browser.inFrame("#page") { try await browser.script(script, argument) }
+    }
+
+    /// Waits until a script in the document returns true.
+    func waitInDocument(until expression: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try await inDocument("return !!(\(expression))").bool != true {
+            guard ContinuousClock.now < deadline else { throw BrowserFailure("\(expression) was not true") }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    struct BrowserFailure: Error, CustomStringConvertible {
+        let description: String
+        init(_ description: String) { self.description = description }
+    }
+
+    /// Words of the document as the window shows them: the number of the first one and the text from there.
+    struct Seen: Equatable {
+        let first: Int
+        let last: Int
+        let text: String
+    }
+
+    func seen() async throws -> Seen {
+        let found = try await inDocument(Self.seenScript)
+        return Seen(first: found["first"]?.int ?? -1, last: found["last"]?.int ?? -1, text: found["text"]?.string ?? "")
+    }
+
+    private static let seenScript = """
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        let number = 0, first = -1, last = -1; const words = [];
+        while (walker.nextNode()) {
+          const node = walker.currentNode;
+          for (const match of node.data.matchAll(/\\S+/g)) {
+            number++;
+            const range = document.createRange();
+            range.setStart(node, match.index); range.setEnd(node, match.index + match[0].length);
+            const box = range.getClientRects()[0];
+            if (!box || box.left < 0 || box.right > innerWidth + 1 || box.top < 0 || box.bottom > innerHeight + 1) continue;
+            if (first < 0) first = number;
+            last = number; words.push(match[0]);
+          }
+        }
+        return { first, last, text: words.join(' ') };
+        """
+
+    /// What the server keeps.
+    func record() async throws -> JSON {
+        let response = try await client.send(ClientRequest(.get, address + "book"))
+        let bytes = response.body
+        return try #require(try JSON.parse(bytes.rawSpan)["record"])
+    }
+
+    /// Waits until the server keeps a place that fits.
+    func waitForPlace(_ fits: (JSON) -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            if let place = try await record()["place"], fits(place) { return }
+            guard ContinuousClock.now < deadline else { throw BrowserFailure("the place was not kept") }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+}

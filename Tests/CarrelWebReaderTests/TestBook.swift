@@ -1,0 +1,132 @@
+import CarrelPublication
+import CarrelTesting
+
+/// A publication that a test makes: an EPUB of some chapters, unpacked or zipped.
+struct TestBook {
+    let directory = TemporaryDirectory()
+    var title = "The Reader's Companion"
+    /// Name and body of each chapter.
+    var chapters: [(name: String, body: String)] = []
+    /// Further files below `EPUB/`, by name.
+    var files: [String: [UInt8]] = [:]
+    var isFixed = false
+    /// What stands in the head of each chapter.
+    var head = ""
+
+    /// Chapters of numbered sentences, every one different.
+    static func sentences(chapters: Int, paragraphs: Int) -> TestBook {
+        var book = TestBook()
+        for chapter in 1...chapters {
+            var body = "<h1>Chapter \(chapter)</h1>"
+            for paragraph in 1...paragraphs {
+                let sentences = (1...5).map { sentence in
+                    "Sentence \(sentence) of paragraph \(paragraph) in chapter \(chapter) is about <em>\(word(chapter * 31 + paragraph * 7 + sentence))</em> and \(word(chapter + paragraph * 13 + sentence * 3))."
+                }
+                body += "<p id=\"p\(paragraph)\">\(sentences.joined(separator: " "))</p>"
+            }
+            book.chapters.append(("chapter\(chapter).xhtml", body))
+        }
+        return book
+    }
+
+    private static let words = [
+        "lighthouses", "umbrellas", "copper wire", "the weather in spring", "cartography", "old letters", "a garden wall",
+        "tidal rivers", "bread", "slow trains", "glass", "moths", "winter apples", "unfinished bridges", "salt", "paper boats",
+    ]
+
+    private static func word(_ number: Int) -> String { words[number % words.count] }
+
+    /// Writes the files. Returns the path of the folder.
+    func write() async throws -> String {
+        let root = directory.file("book")
+        try await checkProcess(["mkdir", "-p", "\(root)/META-INF", "\(root)/EPUB"])
+        directory.write("book/mimetype", "application/epub+zip")
+        directory.write(
+            "book/META-INF/container.xml",
+            """
+            <?xml version="1.0"?><container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
+            <rootfile full-path="EPUB/package.opf" media-type="application/oebps-package+xml"/></rootfiles></container>
+            """
+        )
+        let items = chapters.map { "<item id=\"\($0.name)\" href=\"\($0.name)\" media-type=\"application/xhtml+xml\"/>" }
+        let others = files.keys.sorted().map { "<item id=\"\($0)\" href=\"\($0)\" media-type=\"\(Self.type(of: $0))\"/>" }
+        let spine = chapters.map { "<itemref idref=\"\($0.name)\"/>" }
+        directory.write(
+            "book/EPUB/package.opf",
+            """
+            <?xml version="1.0"?>
+            <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+            <dc:identifier id="id">urn:test:\(title)</dc:identifier><dc:title>\(title)</dc:title><dc:language>en</dc:language>
+            <meta property="dcterms:modified">2026-01-01T00:00:00Z</meta>\
+            \(isFixed ? "<meta property=\"rendition:layout\">pre-paginated</meta>" : "")
+            </metadata><manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
+            \((items + others).joined(separator: "\n"))
+            </manifest><spine>\(spine.joined())</spine></package>
+            """
+        )
+        let contents = chapters.enumerated().map { "<li><a href=\"\($1.name)\">Chapter \($0 + 1)</a></li>" }
+        directory.write(
+            "book/EPUB/nav.xhtml",
+            Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\(contents.joined())</ol></nav>")
+        )
+        for chapter in chapters { directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body)) }
+        for (name, bytes) in files { directory.write("book/EPUB/\(name)", bytes) }
+        return root
+    }
+
+    /// Writes a packed EPUB. Returns its path.
+    func zip() async throws -> String {
+        let zip = try requirePeer("zip")
+        let root = try await write()
+        try await checkProcess([zip, "-qX0", "../book.epub", "mimetype"], directory: root)
+        try await checkProcess([zip, "-qXr9", "../book.epub", "META-INF", "EPUB"], directory: root)
+        return directory.file("book.epub")
+    }
+
+    /// Opens it.
+    func open(
+        packed isPacked: Bool = false,
+        _ onCreatePublication: Publication.Builder.Transform? = nil
+    ) async throws -> Publication {
+        let path = isPacked ? try await zip() : try await write()
+        let directory = directory
+        return try await Streamer(onAskCredentials: nil)
+            .open(
+                asset: PublicationAsset(path: path),
+                allowUserInteraction: false,
+                onCreatePublication: { builder in
+                    // the files stay as long as the publication does
+                    builder.services.set(Files.self) { _ in Files(directory) }
+                    onCreatePublication?(&builder)
+                }
+            )
+    }
+
+    private final class Files: PublicationService {
+        private let directory: TemporaryDirectory
+
+        init(_ directory: TemporaryDirectory) {
+            self.directory = directory
+        }
+    }
+
+    private static func page(_ title: String, _ head: String, _ body: String) -> String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE html>
+        <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" lang="en"><head><title>\(title)</title>\
+        \(head)</head><body>\(body)</body></html>
+        """
+    }
+
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "css": "text/css"
+        case "js": "text/javascript"
+        case "svg": "image/svg+xml"
+        case "ttf": "font/ttf"
+        case "html": "text/html"
+        default: "application/octet-stream"
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CarrelJSON
+import CarrelPublication
+import Glibc
+
+/// Opens a publication in a process of its own, so that a test sees how much memory that took and outlives whatever happens.
+///
+/// Arguments: the file; then `--read` to read every resource of it to its end. Prints one line of JSON.
+@main
+struct PublicationProgram {
+    static func main() async {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let path = arguments.first else { exit(64) }
+        let warnings = WarningList(limit: 100)
+        var answer = JSONObject()
+        do throws(Publication.OpeningError) {
+            let publication = try await Streamer(onAskCredentials: nil)
+                .open(asset: PublicationAsset(path: path), allowUserInteraction: false, warnings: warnings)
+            answer["outcome"] = "open"
+            answer["title"] = .string(publication.metadata.title.description)
+            answer["isRestricted"] = .bool(publication.isRestricted)
+            answer["links"] = .integer(publication.readingOrder.count + publication.manifest.resources.count)
+            answer["manifestBytes"] = .integer(publication.manifest.json().count)
+            if arguments.contains("--read") { answer["failures"] = .object(await failures(publication)) }
+            publication.close()
+        } catch {
+            answer["outcome"] = .string(error.code.identifier)
+            answer["message"] = .string(error.message)
+        }
+        answer["warnings"] = .array(warnings.warnings.map { .string($0.message) })
+        answer["peakKiB"] = .integer(peak)
+        answer["cpuMicroseconds"] = .integer(clock())
+        print(String(decoding: JSON.object(answer).write(), as: UTF8.self))
+    }
+
+    /// The resources that cannot be read to their end, and why.
+    private static func failures(_ publication: Publication) async -> JSONObject {
+        var failures = JSONObject()
+        for link in publication.readingOrder + publication.manifest.resources {
+            do {
+                try await publication.get(link).stream { _ in }
+            } catch {
+                failures[link.href] = .string((error as? ResourceError)?.code.identifier ?? "\(error)")
+            }
+        }
+        return failures
+    }
+
+    /// The most memory that this process has had since it was started, in KiB (proc(5), `VmHWM`).
+    private static var peak: Int {
+        guard let status = unsafe fopen("/proc/self/status", "re") else { return -1 }
+        defer { unsafe fclose(status) }
+        var line = [CChar](repeating: 0, count: 256)
+        while unsafe fgets(&line, Int32(line.count), status) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if text.hasPrefix("VmHWM:") { return Int(text.filter(\.isNumber)) ?? -1 }
+        }
+        return -1
+    }
+}
