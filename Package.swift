@@ -70,6 +70,10 @@ let package = Package(
     // What other packages may use; the command `carrel` is a product by itself.
     products: [
         .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"]),
+        .library(
+            name: "CarrelPublication",
+            targets: ["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelStore", "CarrelCrypto", "CarrelBytes"]
+        ),
         .library(name: "CarrelWebReader", targets: ["CarrelWebReader", "CarrelPublication"]),
     ],
     targets: [
