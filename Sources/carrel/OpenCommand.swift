@@ -58,8 +58,8 @@ struct OpenCommand: Command {
     static let name = "open"
     static let abstract = "Say what a publication is, what protects it, and what its reader may do."
     static let discussion = """
-        Opens EPUB, Readium and W3C packages, audiobooks and comics, also where a password or Readium LCP protects them. Ends with 0 also when the publication is restricted: when its \
-        metadata can be read and its content cannot. Ends with 77 when nothing can be read without the right password.
+        Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, also where a password or Readium LCP protects them. Ends with \
+        0 also when the publication is restricted: when its metadata can be read and its content cannot. Ends with 77 when nothing can be read without the right password.
         """
     static let examples = [
         Example("carrel open book.epub", "Prints title, protection, rights and reading order."),
