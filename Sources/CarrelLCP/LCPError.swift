@@ -37,6 +37,10 @@ public struct LCPError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let revoked = Code("lcp.revoked")
         public static let returned = Code("lcp.returned")
         public static let loanCancelled = Code("lcp.loan-cancelled")
+        /// The server says that the license stands in a way that is not known here.
+        public static let unknownStatus = Code("lcp.unknown-status")
+        /// A newer license took its place.
+        public static let superseded = Code("lcp.superseded")
         /// The license or its status offers no such interaction.
         public static let notOffered = Code("lcp.not-offered")
         /// The server refused; its words are in ``LCPError/problem``.

@@ -10,9 +10,24 @@ extension LCPStore {
             statements: [
                 SQL("CREATE TABLE lcp_passphrase (digest BLOB NOT NULL, license TEXT, provider TEXT, user_id TEXT)"),
                 SQL("CREATE TABLE lcp_device (place BIGINT PRIMARY KEY, id TEXT NOT NULL)"),
-                SQL("CREATE TABLE lcp_registration (license TEXT PRIMARY KEY)"),
-                SQL("CREATE TABLE lcp_revocation_list (url TEXT PRIMARY KEY, der BLOB NOT NULL, checked BIGINT NOT NULL)"),
-                SQL("CREATE TABLE lcp_license (id TEXT PRIMARY KEY, document BLOB NOT NULL)"),
+                SQL(
+                    "CREATE TABLE lcp_registration (license TEXT NOT NULL, provider TEXT NOT NULL, PRIMARY KEY (license, provider))"
+                ),
+                SQL(
+                    "CREATE TABLE lcp_revocation_list (url TEXT PRIMARY KEY, der BLOB, checked BIGINT, attempted BIGINT NOT NULL)"
+                ),
+                SQL(
+                    """
+                    CREATE TABLE lcp_license (id TEXT NOT NULL, provider TEXT NOT NULL, document BLOB NOT NULL,
+                    PRIMARY KEY (id, provider))
+                    """
+                ),
+                SQL(
+                    """
+                    CREATE TABLE lcp_standing (license TEXT NOT NULL, provider TEXT NOT NULL, newest BIGINT NOT NULL,
+                    refusal TEXT, message TEXT, PRIMARY KEY (license, provider))
+                    """
+                ),
             ]
         ),
         DatabaseUserRightsStore.migration(version: 2),
@@ -20,7 +35,12 @@ extension LCPStore {
 
     enum Statement {
         static let passphrases = SQL(
-            "SELECT digest, license, provider, user_id FROM lcp_passphrase ORDER BY rowid DESC LIMIT $1"
+            """
+            SELECT digest, license, provider, user_id FROM lcp_passphrase ORDER BY CASE
+            WHEN license = $2 AND (provider IS NULL OR provider = $3) THEN 0
+            WHEN provider = $3 AND user_id = $4 THEN 1
+            WHEN provider = $3 THEN 2 ELSE 3 END, rowid DESC LIMIT $1
+            """
         )
         static let forgetPassphrase = SQL(
             """
@@ -33,19 +53,40 @@ extension LCPStore {
         )
         static let addDevice = SQL("INSERT INTO lcp_device (place, id) VALUES (1, $1) ON CONFLICT DO NOTHING")
         static let device = SQL("SELECT id FROM lcp_device WHERE place = 1")
-        static let registration = SQL("SELECT license FROM lcp_registration WHERE license = $1")
-        static let addRegistration = SQL("INSERT INTO lcp_registration (license) VALUES ($1) ON CONFLICT DO NOTHING")
-        static let list = SQL("SELECT der, checked FROM lcp_revocation_list WHERE url = $1")
-        static let lists = SQL("SELECT der FROM lcp_revocation_list")
+        static let registration = SQL("SELECT license FROM lcp_registration WHERE license = $1 AND provider = $2")
+        static let addRegistration = SQL(
+            "INSERT INTO lcp_registration (license, provider) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+        )
+        static let list = SQL("SELECT der, checked, attempted FROM lcp_revocation_list WHERE url = $1")
+        static let lists = SQL("SELECT der FROM lcp_revocation_list WHERE der IS NOT NULL")
         static let keepList = SQL(
             """
-            INSERT INTO lcp_revocation_list (url, der, checked) VALUES ($1, $2, $3)
-            ON CONFLICT (url) DO UPDATE SET der = excluded.der, checked = excluded.checked
+            INSERT INTO lcp_revocation_list (url, der, checked, attempted) VALUES ($1, $2, $3, $3)
+            ON CONFLICT (url) DO UPDATE SET der = excluded.der, checked = excluded.checked, attempted = excluded.attempted
             """
         )
-        static let license = SQL("SELECT document FROM lcp_license WHERE id = $1")
+        static let noteAttempt = SQL(
+            """
+            INSERT INTO lcp_revocation_list (url, attempted) VALUES ($1, $2)
+            ON CONFLICT (url) DO UPDATE SET attempted = excluded.attempted
+            """
+        )
+        static let license = SQL("SELECT document FROM lcp_license WHERE id = $1 AND provider = $2")
         static let keepLicense = SQL(
-            "INSERT INTO lcp_license (id, document) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET document = excluded.document"
+            """
+            INSERT INTO lcp_license (id, provider, document) VALUES ($1, $2, $3)
+            ON CONFLICT (id, provider) DO UPDATE SET document = excluded.document
+            """
+        )
+        static let standing = SQL("SELECT newest, refusal, message FROM lcp_standing WHERE license = $1 AND provider = $2")
+        static let noteNewest = SQL(
+            """
+            INSERT INTO lcp_standing (license, provider, newest) VALUES ($1, $2, $3)
+            ON CONFLICT (license, provider) DO UPDATE SET newest = excluded.newest WHERE excluded.newest > lcp_standing.newest
+            """
+        )
+        static let noteRefusal = SQL(
+            "UPDATE lcp_standing SET refusal = $3, message = $4 WHERE license = $1 AND provider = $2"
         )
     }
 }

@@ -9,7 +9,8 @@ import Glibc
 /// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
 ///
 /// Digests are not encrypted beyond that: whoever can read the file can open the publications with it, as with the publications'
-/// reader itself. Passphrases, content keys and users' names are not in it.
+/// reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
+/// left readable of its user, where it did.
 public final class LCPStore: PassphraseStore {
     private enum Place {
         case closed(path: String)
@@ -34,7 +35,10 @@ public final class LCPStore: PassphraseStore {
     /// - Throws: `lcp.store`.
     public func rights() throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try database()) }
 
-    public func close() async { try? await database().close() }
+    public func close() async {
+        // one that nobody needed is not made for this
+        if case .open(let database) = place.withLock({ $0 }) { await database.close() }
+    }
 
     /// Makes the folders that are missing on the way to a file, for this user alone.
     private static func makeFolders(of path: String) {
@@ -63,7 +67,9 @@ public final class LCPStore: PassphraseStore {
     // MARK: passphrases
 
     public func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey] {
-        let rows = try await read { try $0.rows(Statement.passphrases, [.integer(Int64(PassphraseOrder.limit))]) }
+        let values =
+            [.integer(Int64(PassphraseOrder.limit))] + Self.key(license) + [SQLValue(license.user.id)]
+        let rows = try await read { try $0.rows(Statement.passphrases, values) }
         let known = try Self.checked { () throws(StoreError) in
             try rows.map { row throws(StoreError) in
                 (
@@ -101,26 +107,41 @@ public final class LCPStore: PassphraseStore {
     }
 
     /// Whether a server said that it took the registration of this device for a license.
-    func isRegistered(_ license: String) async throws(LCPError) -> Bool {
-        try await read { try $0.row(Statement.registration, [.text(license)]) } != nil
+    func isRegistered(_ license: LicenseDocument) async throws(LCPError) -> Bool {
+        let key = Self.key(license)
+        return try await read { try $0.row(Statement.registration, key) } != nil
     }
 
-    func noteRegistration(_ license: String) async throws(LCPError) {
-        try await write { try $0.run(Statement.addRegistration, [.text(license)]) }
+    func noteRegistration(_ license: LicenseDocument) async throws(LCPError) {
+        let key = Self.key(license)
+        try await write { try $0.run(Statement.addRegistration, key) }
     }
 
     // MARK: lists of revoked certificates
 
-    /// A list that was fetched, and when it was asked for last.
+    /// What came of asking for a list.
     struct KeptList: Sendable {
-        let list: RevocationList
-        let checked: Instant
+        /// Nil where none ever came.
+        let list: RevocationList?
+        /// When it came.
+        let checked: Instant?
+        /// When it was asked for last.
+        let attempted: Instant
     }
 
     func revocationList(at url: String) async throws(LCPError) -> KeptList? {
         guard let row = try await read({ try $0.row(Statement.list, [.text(url)]) }) else { return nil }
-        let (bytes, checked) = try Self.checked { () throws(StoreError) in (try row.blob(0), try row.instant(1)) }
-        return (try? RevocationList(bytes)).map { KeptList(list: $0, checked: checked) }
+        return try Self.checked { () throws(StoreError) in
+            KeptList(
+                list: try row.blobIfPresent(0).flatMap { try? RevocationList($0) },
+                checked: try row.instantIfPresent(1),
+                attempted: try row.instant(2)
+            )
+        }
+    }
+
+    func noteAttempt(at url: String, _ now: Instant) async throws(LCPError) {
+        try await write { try $0.run(Statement.noteAttempt, [.text(url), .instant(now)]) }
     }
 
     /// All lists that are kept.
@@ -136,15 +157,55 @@ public final class LCPStore: PassphraseStore {
     // MARK: licenses beside their publications
 
     /// The license that was received last for a publication whose own cannot be replaced.
-    func license(_ id: String) async throws(LCPError) -> [UInt8]? {
-        guard let row = try await read({ try $0.row(Statement.license, [.text(id)]) }) else { return nil }
+    func license(for document: LicenseDocument) async throws(LCPError) -> [UInt8]? {
+        let key = Self.key(document)
+        guard let row = try await read({ try $0.row(Statement.license, key) }) else { return nil }
         return try Self.checked { () throws(StoreError) in try row.blob(0) }
     }
 
     func keep(_ license: LicenseDocument) async throws(LCPError) {
-        let values: [SQLValue] = [.text(license.id), .blob(license.bytes)]
+        let values = Self.key(license) + [.blob(license.bytes)]
         try await write { try $0.run(Statement.keepLicense, values) }
     }
+
+    // MARK: how licenses stand
+
+    /// What was learnt of a license the last time that its provider was asked.
+    func standing(of license: LicenseDocument) async throws(LCPError) -> LicenseStanding? {
+        let key = Self.key(license)
+        guard let row = try await read({ try $0.row(Statement.standing, key) }) else { return nil }
+        return try Self.checked { () throws(StoreError) in
+            let (code, message) = (try row.textIfPresent(1), try row.textIfPresent(2))
+            return LicenseStanding(
+                newest: try row.instant(0),
+                refusal: code.map { LCPError(LCPError.Code($0), message ?? "") }
+            )
+        }
+    }
+
+    /// Notes what the provider of a license said.
+    ///
+    /// - Parameters:
+    ///   - license: believed.
+    ///   - refusal: what its provider has done with it for good; nil where it has not.
+    /// - Throws: `lcp.store`.
+    func noteStanding(of license: LicenseDocument, refusal: LCPError?) async throws(LCPError) {
+        let key = Self.key(license)
+        let words = [SQLValue(refusal?.code.identifier), SQLValue(refusal?.message)]
+        try await write { transaction in
+            try transaction.run(Statement.noteNewest, key + [.instant(license.lastChange)])
+            try transaction.run(Statement.noteRefusal, key + words)
+        }
+    }
+
+    /// Notes that a license was seen, whatever its provider said before.
+    func noteSeen(_ license: LicenseDocument) async throws(LCPError) {
+        let values = Self.key(license) + [.instant(license.lastChange)]
+        try await write { try $0.run(Statement.noteNewest, values) }
+    }
+
+    /// What names a license on this device: identifiers are a provider's own.
+    private static func key(_ license: LicenseDocument) -> [SQLValue] { [.text(license.id), .text(license.provider)] }
 
     // MARK: the database
 

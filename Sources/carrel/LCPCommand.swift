@@ -2,6 +2,7 @@ import CarrelCommandLine
 import CarrelJSON
 import CarrelLCP
 import CarrelPublication
+import Glibc
 
 struct LCPCommand: Command {
     static let name = "lcp"
@@ -33,16 +34,20 @@ struct LCPCheck: Command {
                 \.passphrase,
                 "--passphrase",
                 value: "text",
-                help: "Of the license. Other users of this machine can see it.",
+                help: "Of the license. Other users of this machine can see it; without it a terminal is asked.",
                 group: "Protection"
             ),
             .flag(\.registers, "--register", help: "Register a device at the license server, too.", group: "Protection"),
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
-        var checker = ComplianceChecker()
+        var checker = ComplianceChecker(client: licenses.client)
         checker.profiles = try licenses.profiles()
         checker.passphrase = passphrase
+        if passphrase == nil, !output.json, isatty(STDERR_FILENO) == 1 {
+            let message = LocalizedString("Of \(file). Without one the keys are not checked.")
+            checker.passphrase = await TerminalDialog.ask(Dialog(title: "Passphrase", message: message), nil)
+        }
         checker.isOffline = licenses.isOffline
         checker.registers = registers
         let checks = try await checker.check(PublicationAsset(path: file))

@@ -1,4 +1,5 @@
 public import CarrelCommandLine
+import CarrelHTTPClient
 public import CarrelLCP
 import Glibc
 
@@ -6,6 +7,7 @@ import Glibc
 struct LicenseOptions: ParameterGroup, Sendable {
     var trust: String?
     var isOffline = false
+    var allowsPrivateNetworks = false
     var store: String?
 
     static var parameters: [Parameter<LicenseOptions>] {
@@ -19,6 +21,12 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 completion: .file
             ),
             .flag(\.isOffline, "--offline", help: "Ask no license server anything.", group: "Protection"),
+            .flag(
+                \.allowsPrivateNetworks,
+                "--allow-private-networks",
+                help: "Follow the addresses in licenses to this machine and its networks, too.",
+                group: "Protection"
+            ),
             .option(
                 \.store,
                 "--licenses",
@@ -38,12 +46,19 @@ struct LicenseOptions: ParameterGroup, Sendable {
         return ProfileRegistry([.basic(adding: try TrustAnchor.all(in: bytes))])
     }
 
+    /// For the addresses in licenses; nil for one that reaches nothing but public addresses.
+    var client: HTTPClient? { allowsPrivateNetworks ? HTTPClient() : nil }
+
     /// Readium LCP with what this user remembers of it. Nothing is written before a publication is opened that LCP protects.
     func service() throws -> LCPService {
         var configuration = LCPService.Configuration()
         configuration.profiles = try profiles()
         configuration.isOffline = isOffline
-        return LCPService(store: LCPStore(path: store ?? Self.defaultStore), configuration: configuration)
+        return LCPService(
+            store: LCPStore(path: store ?? Self.defaultStore),
+            client: client,
+            configuration: configuration
+        )
     }
 
     /// By the XDG base directory specification.

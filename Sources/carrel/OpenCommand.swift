@@ -27,6 +27,25 @@ struct PublicationOptions: ParameterGroup, Sendable {
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
     }
 
+    /// Opens the publication for as long as a command needs it. What was begun behind the opening is waited for, also when the command
+    /// fails: a device that reads has to be registered.
+    ///
+    /// - Parameters:
+    ///   - warnings: hears of mistakes in it.
+    ///   - body: is given the publication, open or restricted.
+    /// - Throws: `Publication.OpeningError`, and what the command throws.
+    func withPublication(_ warnings: any WarningLogger, _ body: (Publication) async throws -> Void) async throws {
+        do {
+            let publication = try await open(warnings)
+            defer { publication.close() }
+            try await body(publication)
+        } catch {
+            await finish()
+            throw error
+        }
+        await finish()
+    }
+
     /// Opens the publication; a person at a terminal is asked for a password.
     ///
     /// - Parameter warnings: hears of mistakes in it.
@@ -71,8 +90,12 @@ struct OpenCommand: Command {
 
     func run(_ console: Console) async throws {
         let warnings = WarningList()
-        let publication = try await options.open(warnings)
-        defer { publication.close() }
+        try await options.withPublication(warnings) { publication in
+            await report(publication, warnings, console)
+        }
+    }
+
+    private func report(_ publication: Publication, _ warnings: WarningList, _ console: Console) async {
         let rights = (await publication.rights.canCopy, await publication.rights.canPrint)
         let answer: JSON = [
             "format": .string(publication.format.mediaType.description),
@@ -85,8 +108,7 @@ struct OpenCommand: Command {
             "warnings": .array(warnings.warnings.map { .string($0.message) }),
         ]
         guard !output.json else {
-            console.print(answer)
-            return await options.finish()
+            return console.print(answer)
         }
         for warning in warnings.warnings { console.warning(warning.message) }
         var table = TextTable([TextTable.Column(""), TextTable.Column("")])
@@ -100,7 +122,6 @@ struct OpenCommand: Command {
         table.add(["may be printed", rights.1 ? "yes" : "no"])
         table.add(["reading order", "\(publication.readingOrder.count) resources"])
         console.print(table)
-        await options.finish()
     }
 }
 
@@ -116,10 +137,10 @@ struct ManifestCommand: Command {
 
     func run(_ console: Console) async throws {
         let warnings = WarningList()
-        let publication = try await options.open(warnings)
-        defer { publication.close() }
-        for warning in warnings.warnings { console.warning(warning.message) }
-        console.write(publication.manifest.json() + [UInt8(ascii: "\n")])
+        try await options.withPublication(warnings) { publication in
+            for warning in warnings.warnings { console.warning(warning.message) }
+            console.write(publication.manifest.json() + [UInt8(ascii: "\n")])
+        }
     }
 }
 
@@ -157,11 +178,9 @@ struct CatCommand: Command {
     }
 
     func run(_ console: Console) async throws {
-        let publication = try await options.open(WarningList())
-        defer { publication.close() }
-        let resource = publication.get(href)
-        try await resource.stream(bytes) { piece in console.write(piece) }
-        await options.finish()
+        try await options.withPublication(WarningList()) { publication in
+            try await publication.get(href).stream(bytes) { piece in console.write(piece) }
+        }
     }
 }
 

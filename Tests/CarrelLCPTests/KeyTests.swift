@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
+import CarrelPublication
 import CarrelTesting
 import Testing
 
@@ -57,11 +58,27 @@ struct KeyTests {
         var encryption = try #require(document["encryption"]?.object)
         let short = [UInt8](repeating: 1, count: 31)
         encryption["content_key"] = [
-            "algorithm": "a", "encrypted_value": .string(try TestProvider.encrypt(short.rawSpan, key.secret)),
+            "algorithm": .string(Encryption.aes256CBC),
+            "encrypted_value": .string(try TestProvider.encrypt(short.rawSpan, key.secret)),
         ]
         document["encryption"] = .object(encryption)
         let license = try UnverifiedLicense(try await provider.sign(document)).verified(by: provider.profiles)
         #expect(throws: LCPError(.contentKey, "")) { try license.contentKey(key) }
+    }
+
+    @Test func `and the user of a license are never printed`() async throws {
+        let provider = try await TestProvider()
+        let user: JSON = ["id": "reader-1", "name": "Ann Reader", "email": "ann@example.com"]
+        let license = try UnverifiedLicense(try await provider.license(["user": user]))
+        let verified = try license.verified(by: provider.profiles)
+        let asked = LCPAuthenticatedLicense(reason: .passphraseNotFound, document: license.document)
+        for value in [license, verified, asked, license.document, license.document.user] as [Any] {
+            var dumped = ""
+            dump(value, to: &dumped)
+            for text in ["\(value)", String(reflecting: value), dumped] {
+                #expect(!text.contains("Ann") && !text.contains("ann@"))
+            }
+        }
     }
 
     @Test func `never print`() {

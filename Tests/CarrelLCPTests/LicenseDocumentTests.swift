@@ -67,6 +67,25 @@ struct LicenseDocumentTests {
         #expect(none.rights.end != nil)
     }
 
+    @Test(arguments: ["copy", "print"], [1.5, "10", true, ["number": 1], 1e30] as [JSON])
+    func `is refused when what may be copied or printed is no whole number`(name: String, value: JSON) throws {
+        #expect(throws: LCPError(.malformedLicense, "")) {
+            try license { $0["rights"] = .object([name: value]) }
+        }
+    }
+
+    @Test(arguments: ["99999999999999999999", "-1e3", "1e400"])
+    func `is refused when what may be copied is a number that cannot be counted`(number: String) throws {
+        let text = String(decoding: try license { $0["rights"] = ["copy": 1234] }.bytes, as: UTF8.self)
+        let bytes = Array(text.split(separator: "1234", omittingEmptySubsequences: false).joined(separator: number).utf8)
+        #expect(throws: LCPError(.malformedLicense, "")) { try LicenseDocument(bytes) }
+    }
+
+    @Test func `knows no limit where its rights are null`() throws {
+        let license = try license { $0["rights"] = ["copy": .null, "print": .null] }
+        #expect(license.rights == (try LicenseRights(nil)))
+    }
+
     @Test(arguments: ["id", "issued", "provider", "encryption", "links", "signature"])
     func `is refused without what it must have`(name: String) {
         #expect(throws: LCPError(.malformedLicense, "")) { try license { $0[name] = nil } }

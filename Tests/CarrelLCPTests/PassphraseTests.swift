@@ -43,6 +43,25 @@ struct PassphraseTests {
         }
     }
 
+    @Test func `of the license are tried first, however many others came later`() async throws {
+        let license = try await license()
+        let store = LCPStore(path: directory.file("lcp.sqlite"))
+        let own = UserKey(passphrase: "own")
+        try await store.add(own, of: PassphraseOwner(license))
+        for number in 0...PassphraseOrder.limit {
+            try await store.add(UserKey(passphrase: "\(number)"), of: PassphraseOwner(license: "x", provider: "y"))
+        }
+        let tried = try await store.userKeys(for: license)
+        #expect(tried.first == own)
+        #expect(tried.count == PassphraseOrder.limit)
+    }
+
+    @Test func `are in no file before there is one to be kept`() async throws {
+        let store = LCPStore(path: directory.file("lcp.sqlite"))
+        await store.close()
+        #expect(directory.read("lcp.sqlite") == nil)
+    }
+
     @Test func `are kept as digests in a file that only their owner reads`() async throws {
         let license = try await license()
         let path = directory.file("lcp.sqlite")

@@ -1,13 +1,13 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
-import CarrelPublication
 import CarrelTesting
 import CarrelThreads
 import ProtectedPublications
 import Testing
 
 @testable import CarrelLCP
+@testable import CarrelPublication
 
 @Suite("A publication protected by Readium LCP")
 struct ProtectionTests {
@@ -150,6 +150,54 @@ struct ProtectionTests {
         #expect(!again.isRestricted)
     }
 
+    @Test func `asks no further when the same wrong words come again`() async throws {
+        let (provider, profiles) = try await provider()
+        let made = try await book(provider)
+        let person = Person("wrong", "wrong", "open sesame")
+        let publication = try await open(made.path, try service(profiles), authentication: person, allowUserInteraction: true)
+        #expect(publication.protectionError?.code == .incorrectCredentials)
+        #expect(person.reasons.withLock { $0.count } == 2)
+    }
+
+    @Test func `asks no further when nobody waits for it any more`() async throws {
+        let (provider, profiles) = try await provider()
+        let license = try UnverifiedLicense(try #require(try await book(provider).license))
+        let asked = Locked(0)
+        let opening = LicenseOpening(service: try service(profiles), credentials: nil) { _ in
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            return count < 4 ? "wrong \(count)" : nil
+        }
+        let outcome = await Task { await opening.open(license) }.value
+        guard case .failure(let error) = outcome.unlocked else { return #expect(Bool(false), "it is open") }
+        #expect(error.code == .cancelled)
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test(arguments: ["content_key", "user_key"])
+    func `whose keys are kept in another way than its profile's is closed before anybody is asked`(member: String) async throws {
+        let provider = try await TestProvider()
+        var document = try provider.unsigned()
+        var encryption = try #require(document["encryption"]?.object)
+        var key = try #require(encryption[member]?.object)
+        key["algorithm"] = "http://www.w3.org/2001/04/xmlenc#tripledes-cbc"
+        encryption[member] = .object(key)
+        document["encryption"] = .object(encryption)
+        let license = try UnverifiedLicense(try await provider.sign(document))
+        let asked = Locked(0)
+        let opening = LicenseOpening(service: try service(try provider.profiles), credentials: nil) { _ in
+            asked.withLock { $0 += 1 }
+            return nil
+        }
+        let outcome = await opening.open(license)
+        guard case .failure(let error) = outcome.unlocked else { return #expect(Bool(false), "it is open") }
+        #expect(error.code == .unsupportedProfile)
+        #expect(asked.withLock { $0 } == 0)
+    }
+
     @Test func `stays closed, and is no broken file, when the user gives no passphrase`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider)
@@ -184,6 +232,12 @@ struct ProtectionTests {
         #expect(!publication.isRestricted)
         #expect(dialogs.withLock { $0.map(\.hint) } == ["What Ali Baba said", "What Ali Baba said"])
         #expect(dialogs.withLock { $0.map(\.message) }.count == 2)
+    }
+
+    @Test func `cannot command the terminal that asks, by its name or its provider's words`() {
+        let bad = "a\u{1b}[2Jb\r\u{9b}c\u{202e}d\n"
+        let text = TerminalDialog.text(Dialog(title: LocalizedString(bad), message: LocalizedString(bad), hint: bad))
+        #expect(text == "a[2Jbcd\na[2Jbcd\nHint: a[2Jbcd\n> ")
     }
 
     @Test func `opens without a question when the passphrase is known from another of the same user`() async throws {

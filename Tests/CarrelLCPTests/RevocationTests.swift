@@ -76,7 +76,12 @@ struct RevocationTests {
         var configuration = LCPService.Configuration()
         configuration.profiles = try provider.profiles
         configuration.revocationListAddresses = [url]
-        return LCPService(store: LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration, clock: clock)
+        return LCPService(
+            store: LCPStore(path: directory.file("lcp.sqlite")),
+            client: HTTPClient(),
+            configuration: configuration,
+            clock: clock
+        )
     }
 
     @Test func `defect 2: that cannot be had keeps nobody from opening`() async throws {
@@ -102,6 +107,43 @@ struct RevocationTests {
             let after = await second.verify(license)
             #expect(throws: LCPError(.certificateRevoked, "")) { try after.get() }
             #expect(asked.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `with a good digest takes the place of one with a broken digest that says it is newer`() async throws {
+        let provider = try await TestProvider()
+        let certificate = try UnverifiedLicense(try await provider.license()).certificate()
+        let strong = try await provider.revocationList(["provider"], from: "20260601000000Z")
+        let weak = try await provider.revocationList(digest: "sha1")
+        let answer = Locked<(HTTPStatus, [UInt8])>((.ok, weak))
+        try await withServer({ answer.withLock { $0 } }) { url, asked in
+            let service = try service(provider, url)
+            for (list, expected) in [(weak, weak), (strong, strong)] {
+                clock.advance(by: .seconds(8 * 86_400))
+                answer.withLock { $0 = (.ok, list) }
+                service.lists.refresh(for: certificate)
+                await service.finishBackgroundWork()
+                let kept = await service.lists.known()
+                #expect(kept.map(\.der) == [expected])
+            }
+        }
+    }
+
+    @Test func `that was made on a day that has not come is not kept, and its address is left alone for an hour`() async throws {
+        let provider = try await TestProvider()
+        let certificate = try UnverifiedLicense(try await provider.license()).certificate()
+        let list = try await provider.revocationList()
+        try await withServer({ (.ok, list) }) { url, asked in
+            let service = try service(provider, url)
+            clock.advance(by: .seconds(-3 * 86_400))
+            for (pause, count) in [(0, 1), (3599, 1), (1, 2)] {
+                clock.advance(by: .seconds(pause))
+                service.lists.refresh(for: certificate)
+                await service.finishBackgroundWork()
+                #expect(asked.withLock { $0 } == count)
+                let kept = await service.lists.known()
+                #expect(kept.isEmpty)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHTTPClient
 import CarrelHTTPServer
 import CarrelJSON
 import CarrelPublication
@@ -34,7 +35,11 @@ struct StandaloneLicenseTests {
         var configuration = LCPService.Configuration()
         configuration.profiles = profiles
         configuration.isOffline = isOffline
-        let service = LCPService(store: LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration)
+        let service = LCPService(
+            store: LCPStore(path: directory.file("lcp.sqlite")),
+            client: HTTPClient(),
+            configuration: configuration
+        )
         return try await Streamer(contentProtections: [service.contentProtection()], onAskCredentials: nil)
             .open(
                 asset: PublicationAsset(path: directory.file("a.lcpl")),

@@ -96,13 +96,15 @@ struct LicenseValidationTests {
 
     @Test func `lets a fresh license take the place of one whose certificate was revoked`() async throws {
         let provider = try await TestProvider()
-        var (validation, license) = try await validation(provider)
+        var (validation, _) = try await validation(provider)
         _ = validation.start()
         let action = validation.next(.verified(.failure(LCPError(.certificateRevoked, ""))))
         guard case .fetchStatus = action else { return #expect(Bool(false), "it does not ask for the status") }
         let next = validation.next(.status(.success(try status("active", updated: "2026-07-01T10:00:00Z"))))
         guard case .fetchLicense = next else { return #expect(Bool(false), "it does not ask for a license") }
-        guard case .unlock = validation.next(.license(.success(license))) else {
+        let changes: [String: JSON?] = ["updated": "2026-07-01T10:00:00Z"]
+        let fresh = try UnverifiedLicense(try await provider.license(changes)).verified(by: provider.profiles)
+        guard case .unlock = validation.next(.license(.success(fresh))) else {
             return #expect(Bool(false), "it does not take the license")
         }
         var (offline, _) = try await self.validation(provider, isOffline: true)
@@ -115,13 +117,33 @@ struct LicenseValidationTests {
 
     @Test(
         arguments: [
+            ["id": "license-2"], ["provider": "https://other.example"], ["updated": "2026-05-01T10:00:00Z"], ["updated": nil],
+        ] as [[String: JSON?]]
+    )
+    func `takes no fresh license that is another's, older or of the same age`(changes: [String: JSON?]) async throws {
+        let provider = try await TestProvider()
+        var (validation, license) = try await validation(provider)
+        _ = validation.start()
+        _ = validation.next(.verified(.success(license)))
+        _ = validation.next(.status(.success(try status("active", updated: "2026-07-01T10:00:00Z"))))
+        let all = ["updated": "2026-07-01T10:00:00Z"].merging(changes) { $1 }
+        let fresh = try UnverifiedLicense(try await provider.license(all)).verified(by: provider.profiles)
+        guard case .unlock(let taken) = validation.next(.license(.success(fresh))) else {
+            return #expect(Bool(false), "it does not go on with its own")
+        }
+        #expect(taken.document == license.document)
+        #expect(validation.fresh == nil)
+    }
+
+    @Test(
+        arguments: [
             (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: nil),
             (status: "expired", end: nil, updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
             (status: "expired", end: "2026-12-01T00:00:00Z", updated: "2026-06-02T10:00:00Z", code: "lcp.expired"),
             (status: "active", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
             (status: "ready", end: "2026-11-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.expired"),
             (status: "returned", end: "2026-12-01T00:00:00Z", updated: "2026-06-01T10:00:00Z", code: "lcp.returned"),
-            (status: "unheard of", end: nil, updated: "2026-06-01T10:00:00Z", code: nil),
+            (status: "unheard of", end: nil, updated: "2026-06-01T10:00:00Z", code: "lcp.unknown-status"),
         ] as [(status: String, end: String?, updated: String, code: String?)]
     )
     func `believes the license where it is not older than the status, and the status otherwise`(

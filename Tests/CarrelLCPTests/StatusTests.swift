@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHTTPClient
 import CarrelPublication
 import CarrelTesting
 import CarrelThreads
@@ -50,14 +51,21 @@ struct StatusTests {
     private func service(
         _ shelf: Shelf,
         store: String = "lcp.sqlite",
-        timeout: Duration = .seconds(5)
+        timeout: Duration = .seconds(5),
+        isOffline: Bool = false
     ) throws -> LCPService {
         var configuration = LCPService.Configuration()
         configuration.profiles = shelf.profiles
         configuration.deviceName = "Ann's reader"
         configuration.languages = ["fr", "en"]
         configuration.timeout = timeout
-        return LCPService(store: LCPStore(path: directory.file(store)), configuration: configuration, clock: clock)
+        configuration.isOffline = isOffline
+        return LCPService(
+            store: LCPStore(path: directory.file(store)),
+            client: HTTPClient(),
+            configuration: configuration,
+            clock: clock
+        )
     }
 
     private func open(_ shelf: Shelf, _ service: LCPService) async throws -> Publication {
@@ -101,7 +109,8 @@ struct StatusTests {
                 await service.finishBackgroundWork()
             }
             #expect(server.asked("register").count == 2)
-            let isRegistered = try await service(shelf).store.isRegistered("license-1")
+            let document = try LicenseDocument(try #require(shelf.book.license))
+            let isRegistered = try await service(shelf).store.isRegistered(document)
             #expect(!isRegistered)
             server.state.withLock { $0.failures = [:] }
             for _ in 0..<2 {
@@ -279,6 +288,138 @@ struct StatusTests {
             let again = try await open(shelf, try service(shelf, store: "other.sqlite"))
             #expect(again.lcpLicense?.document.rights.end == Instant.parse("2027-02-01T00:00:00Z"))
             #expect(server.asked("license").count == 2)
+        }
+    }
+
+    @Test func `asks no server that is not public unless it may`() async throws {
+        try await withShelf { shelf in
+            var configuration = LCPService.Configuration()
+            configuration.profiles = shelf.profiles
+            let store = LCPStore(path: directory.file("lcp.sqlite"))
+            let publication = try await open(shelf, LCPService(store: store, configuration: configuration, clock: clock))
+            #expect(!publication.isRestricted)
+            #expect(server.asked("status").isEmpty)
+        }
+    }
+
+    @Test(arguments: [("revoked", "lcp.revoked"), ("returned", "lcp.returned"), ("cancelled", "lcp.loan-cancelled")])
+    func `stays closed without the server once that has closed it, until the server says otherwise`(
+        status: String,
+        code: String
+    ) async throws {
+        try await withShelf { shelf in
+            server.state.withLock { $0.status = status }
+            _ = try await open(shelf, try service(shelf))
+            let closed = try await open(shelf, try service(shelf, isOffline: true))
+            #expect(closed.protectionError?.code.identifier == code)
+            server.state.withLock { $0.failures["status"] = (.serviceUnavailable, "") }
+            let still = try await open(shelf, try service(shelf))
+            #expect(still.protectionError?.code.identifier == code)
+            server.state.withLock { state in
+                state.failures = [:]
+                state.status = "active"
+            }
+            #expect(try await !open(shelf, try service(shelf)).isRestricted)
+            #expect(try await !open(shelf, try service(shelf, isOffline: true)).isRestricted)
+        }
+    }
+
+    @Test func `stays closed without the server once it was given back`() async throws {
+        try await withShelf { shelf in
+            try await open(shelf, try service(shelf)).lcpLicense?.giveBack()
+            let closed = try await open(shelf, try service(shelf, isOffline: true))
+            #expect(closed.protectionError?.code.identifier == "lcp.returned")
+        }
+    }
+
+    @Test func `does not come back once a newer one took its place`() async throws {
+        try await withShelf { shelf in
+            let old = try #require(directory.read("book.epub"))
+            let new = try await renewed(shelf, until: "2026-11-25T00:00:00Z", updated: "2026-11-10T00:00:00Z")
+            server.state.withLock { state in
+                state.licenseUpdated = "2026-11-10T00:00:00Z"
+                state.license = new
+            }
+            #expect(try await !open(shelf, try service(shelf)).isRestricted)
+            #expect(try await !open(shelf, try service(shelf, isOffline: true)).isRestricted)
+            directory.write("book.epub", old)
+            let closed = try await open(shelf, try service(shelf, isOffline: true))
+            #expect(closed.protectionError?.code.identifier == "lcp.superseded")
+            let elsewhere = try await open(shelf, try service(shelf, store: "other.sqlite", isOffline: true))
+            #expect(!elsewhere.isRestricted)
+        }
+    }
+
+    @Test func `has nothing from one of the same name that another provider issued`() async throws {
+        try await withShelf { shelf in
+            var terms = shelf.terms
+            terms.provider = "https://other.example"
+            terms.updated = "2026-11-10T00:00:00Z"
+            let foreign = try LicenseDocument(
+                try await shelf.provider.license(terms, key: shelf.book.contentKey, type: "application/epub+zip")
+            )
+            let own = try LicenseDocument(try #require(shelf.book.license))
+            let store = LCPStore(path: directory.file("lcp.sqlite"))
+            try await store.keep(foreign)
+            try await store.noteRegistration(foreign)
+            try await store.noteStanding(of: foreign, refusal: LCPError(.revoked, ""))
+            let isRegistered = try await store.isRegistered(own)
+            #expect(!isRegistered)
+            #expect(own.nameHere != foreign.nameHere)
+            await store.close()
+            let publication = try await open(shelf, try service(shelf, isOffline: true))
+            #expect(!publication.isRestricted)
+            #expect(publication.lcpLicense?.document.provider == own.provider)
+        }
+    }
+
+    @Test func `is its own where the one beside it was changed or is signed under another root`() async throws {
+        try await withShelf { shelf in
+            let new = try await renewed(shelf, until: "2027-02-01T00:00:00Z", updated: "2026-11-10T00:00:00Z")
+            var forged = new
+            forged.replace("2027-02-01", with: "2037-02-01")
+            let test = try await TestProvider()
+            let other = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
+                try await test.certificates.sign($0, with: "provider")
+            }
+            var terms = shelf.terms
+            terms.updated = "2026-11-10T00:00:00Z"
+            let foreign = try await other.license(terms, key: shelf.book.contentKey, type: "application/epub+zip")
+            shelf = Shelf(
+                provider: shelf.provider,
+                profiles: ProfileRegistry([.basic(adding: shelf.profiles.anchors + [try test.anchor])]),
+                terms: shelf.terms,
+                book: shelf.book
+            )
+            for bytes in [forged, foreign] {
+                let store = LCPStore(path: directory.file("lcp.sqlite"))
+                try await store.keep(try LicenseDocument(bytes))
+                await store.close()
+                let publication = try await open(shelf, try service(shelf, isOffline: true))
+                #expect(!publication.isRestricted)
+                #expect(publication.lcpLicense?.document.updated == nil)
+            }
+        }
+    }
+
+    @Test func `is left as it is where the server has no newer license, whatever its clock says`() async throws {
+        try await withShelf { shelf in
+            server.state.withLock { $0.licenseUpdated = "2026-11-01T10:00:00.500Z" }
+            let before = directory.read("book.epub")
+            for _ in 0..<2 {
+                let publication = try await open(shelf, try service(shelf))
+                #expect(!publication.isRestricted)
+            }
+            #expect(directory.read("book.epub") == before)
+            #expect(server.asked("license").count == 2)
+        }
+    }
+
+    @Test func `is not renewed by an answer that changes nothing`() async throws {
+        try await withShelf { shelf in
+            let license = try #require(try await open(shelf, try service(shelf)).lcpLicense)
+            await #expect(throws: LCPError(.refused, "")) { try await license.renew() }
+            #expect(server.asked("renew").count == 1)
         }
     }
 

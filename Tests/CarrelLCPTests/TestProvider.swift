@@ -93,9 +93,15 @@ struct TestProvider {
     ///   - revoked: names of certificates.
     ///   - digest: that is signed with.
     ///   - signer: whose list it is.
+    ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
     /// - Returns: the list.
     /// - Throws: what openssl says.
-    func revocationList(_ revoked: [String] = [], digest: String = "sha256", signer: String = "root") async throws -> [UInt8] {
+    func revocationList(
+        _ revoked: [String] = [],
+        digest: String = "sha256",
+        signer: String = "root",
+        from start: String? = nil
+    ) async throws -> [UInt8] {
         let file = { certificates.directory.file($0) }
         certificates.directory.write("list.db", "")
         certificates.directory.write("list.db.attr", "")
@@ -105,7 +111,8 @@ struct TestProvider {
         )
         let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
         for name in revoked { _ = try await certificates.run(base + ["-revoke", file("\(name).pem")], input: []) }
-        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"], input: [])
+        let dates = start.map { ["-crl_lastupdate", $0] } ?? []
+        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"] + dates, input: [])
         return try await certificates.run(["crl", "-outform", "DER"], input: list)
     }
 

@@ -40,6 +40,13 @@ struct DocumentReader {
         return instant
     }
 
+    /// What limits something is never passed over: a count that cannot be read is an error, not the lack of a limit.
+    func countIfPresent(_ member: String) throws(LCPError) -> Int? {
+        guard let value = object[member], !value.isNull else { return nil }
+        guard let count = value.int else { throw wrong(member, "a whole number") }
+        return count
+    }
+
     /// White space in base 64 is passed over.
     func base64(_ member: String) throws(LCPError) -> [UInt8] {
         let text = try text(member).filter { !$0.isWhitespace }

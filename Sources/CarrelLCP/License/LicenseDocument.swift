@@ -16,7 +16,8 @@ public struct LicenseDocument: Sendable, Equatable {
     public let rights: LicenseRights
     public let user: LicenseUser
     public let signature: LicenseSignature
-    /// As it was received. Old servers left the digest of the passphrase in it: it is written into the publication and nowhere else.
+    /// As it was received: what was signed, with whatever it says of its user. Old servers left the digest of the passphrase in it.
+    /// It is written into the publication, or into the store where that cannot be written, and never printed.
     let bytes: [UInt8]
     let json: JSONObject
 
@@ -52,6 +53,14 @@ public struct LicenseDocument: Sendable, Equatable {
 
     /// When it was last changed: what its certificate must have been valid at, and what a status document is compared with.
     public var lastChange: Instant { updated ?? issued }
+
+    /// Names the license on this device: identifiers are a provider's own, so its name belongs to it.
+    var nameHere: String { "\(provider.utf8.count):\(provider)\(id)" }
+
+    /// Whether it takes the place of another: the same license of the same provider, and newer.
+    func replaces(_ other: LicenseDocument) -> Bool {
+        id == other.id && provider == other.provider && lastChange > other.lastChange
+    }
 
     public static func == (a: Self, b: Self) -> Bool { a.json == b.json }
 }
@@ -91,8 +100,8 @@ public struct LicenseRights: Sendable, Equatable {
 
     init(_ reader: DocumentReader?) throws(LCPError) {
         // a negative number means no limit
-        print = (reader?.object["print"]?.int).flatMap { $0 < 0 ? nil : $0 }
-        copy = (reader?.object["copy"]?.int).flatMap { $0 < 0 ? nil : $0 }
+        print = try reader?.countIfPresent("print").flatMap { $0 < 0 ? nil : $0 }
+        copy = try reader?.countIfPresent("copy").flatMap { $0 < 0 ? nil : $0 }
         start = try reader?.instantIfPresent("start")
         end = try reader?.instantIfPresent("end")
     }

@@ -47,7 +47,7 @@ enum PassphraseOrder {
     static func sorted(_ known: [(key: UserKey, owner: PassphraseOwner)], for license: LicenseDocument) -> [UserKey] {
         let wanted = PassphraseOwner(license)
         func rank(_ owner: PassphraseOwner) -> Int {
-            if owner.license == wanted.license { return 0 }
+            if owner.license == wanted.license, owner.provider == nil || owner.provider == wanted.provider { return 0 }
             guard owner.provider == wanted.provider else { return 3 }
             return owner.user != nil && owner.user == wanted.user ? 1 : 2
         }

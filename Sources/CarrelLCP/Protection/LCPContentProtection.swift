@@ -75,7 +75,7 @@ public struct LCPContentProtection: ContentProtection {
         let rights: any UserRights
         if let store = try? service.store.rights() {
             rights = MeteredUserRights(
-                publication: document.id,
+                publication: document.nameHere,
                 copy: document.rights.copy,
                 print: document.rights.print,
                 store: store

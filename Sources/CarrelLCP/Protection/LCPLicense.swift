@@ -54,7 +54,9 @@ public final class LCPLicense: Sendable {
             return .page(URITemplate.expand(page.href, [:]))
         }
         let device = try await service.store.deviceID()
+        let before = document
         try await follow(try await service.server.renew(link, device: device, until: end), mustBeFresh: true)
+        guard document != before else { throw LCPError(.refused, "the license server answered, and did not extend the license") }
         return .renewed(until: document.rights.end)
     }
 
@@ -68,6 +70,8 @@ public final class LCPLicense: Sendable {
         }
         let device = try await service.store.deviceID()
         try await follow(try await service.server.giveBack(link, device: device), mustBeFresh: false)
+        // what was given back stays closed without asking again
+        try? await service.store.noteStanding(of: document, refusal: LCPError(.returned, "the publication was given back"))
     }
 
     /// Asks the provider how the license stands, and puts a newer one into the publication.
@@ -102,7 +106,7 @@ public final class LCPLicense: Sendable {
         else { return }
         do throws(LCPError) {
             let fresh = try await service.verify(try await service.server.license(at: link)).get()
-            guard fresh.document.id == before.id, fresh.document.lastChange >= before.lastChange else {
+            guard fresh.document.replaces(before) else {
                 throw LCPError(.unavailable, "the license server sent another license than the new one")
             }
             try await replace(fresh)

@@ -39,14 +39,14 @@ public final class LCPService: Sendable {
     /// - Parameters:
     ///   - store: what the device remembers.
     ///   - passphrases: where their digests are kept; in the store unless told otherwise.
-    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; an app that runs where more can
-    ///     be reached than its user may reach gives a client with `AddressRule.publicOnly`.
+    ///   - client: for license servers. Licenses name them, and only signed licenses are followed; nil for one that reaches nothing
+    ///     but public addresses (`AddressRule.publicOnly`).
     ///   - configuration: what the app decides.
     ///   - clock: by which licenses begin and end.
     public init(
         store: LCPStore,
         passphrases: (any PassphraseStore)? = nil,
-        client: HTTPClient = HTTPClient(),
+        client: HTTPClient? = nil,
         configuration: Configuration = Configuration(),
         clock: any WallClock = SystemClock()
     ) {
@@ -54,6 +54,7 @@ public final class LCPService: Sendable {
         self.passphrases = passphrases ?? store
         self.configuration = configuration
         self.clock = clock
+        let client = client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
         opener = AssetOpener(client: client)
         server = LicenseServer(
             client: client,
@@ -115,10 +116,14 @@ public final class LCPService: Sendable {
         }
     }
 
-    /// The newest license for a publication: its own, or one that was received later and could not be put into it.
+    /// The newest license for a publication: its own, or one of the same provider and root that was received later and could not be
+    /// put into it.
     func newest(_ license: UnverifiedLicense) async -> UnverifiedLicense {
-        guard let bytes = try? await store.license(license.document.id), let kept = try? UnverifiedLicense(bytes),
-            kept.document.id == license.document.id, kept.document.lastChange > license.document.lastChange
+        guard let bytes = try? await store.license(for: license.document), let kept = try? UnverifiedLicense(bytes),
+            kept.document.replaces(license.document),
+            // its own certificate may have been revoked since
+            let own = try? license.verified(by: configuration.profiles),
+            let other = try? await verify(kept).get(), other.anchor == own.anchor
         else { return license }
         return kept
     }
@@ -128,11 +133,11 @@ public final class LCPService: Sendable {
         guard status.status == .ready || status.status == .active,
             let link = status.links.first(withRelation: "register")
         else { return }
-        background.start("register \(license.id)") { [store, server] in
-            guard (try? await store.isRegistered(license.id)) == false, let device = try? await store.deviceID(),
+        background.start("register \(license.nameHere)") { [store, server] in
+            guard (try? await store.isRegistered(license)) == false, let device = try? await store.deviceID(),
                 (try? await server.register(link, device: device)) != nil
             else { return }
-            try? await store.noteRegistration(license.id)
+            try? await store.noteRegistration(license)
         }
     }
 }

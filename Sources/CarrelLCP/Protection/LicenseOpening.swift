@@ -28,7 +28,8 @@ struct LicenseOpening {
             license,
             profiles: service.configuration.profiles,
             isOffline: service.configuration.isOffline,
-            now: service.clock.now
+            now: service.clock.now,
+            standing: try? await service.store.standing(of: license.document)
         )
         var action = validation.start()
         var verified: VerifiedLicense?
@@ -46,9 +47,14 @@ struct LicenseOpening {
                 action = validation.next(.license(await fetch(link)))
             case .unlock(let license):
                 let unlocked = await unlock(license)
-                if case .success = unlocked, let status = validation.status { service.register(license.document, status) }
+                if case .success = unlocked {
+                    await note(license.document, validation.status, nil)
+                    if let status = validation.status { service.register(license.document, status) }
+                }
                 return outcome(unlocked)
-            case .refuse(let error): return outcome(.failure(error))
+            case .refuse(let error):
+                if let verified { await note(verified.document, validation.status, error) }
+                return outcome(.failure(error))
             }
         }
 
@@ -61,6 +67,17 @@ struct LicenseOpening {
                 status: validation.status,
                 unlocked: unlocked
             )
+        }
+    }
+
+    /// Remembers how a license stands, for when its server cannot be asked.
+    private func note(_ license: LicenseDocument, _ status: StatusDocument?, _ error: LCPError?) async {
+        let isFinal = error.map { [.revoked, .returned, .loanCancelled].contains($0.code) } ?? false
+        // one that cannot be kept is found out again the next time
+        if status != nil {
+            try? await service.store.noteStanding(of: license, refusal: isFinal ? error : nil)
+        } else if error == nil {
+            try? await service.store.noteSeen(license)
         }
     }
 
@@ -77,11 +94,17 @@ struct LicenseOpening {
             let known = (try? await service.passphrases.userKeys(for: license.document)) ?? []
             if let opened = try await unlock(license, with: given + known) { return opened }
             var reason: LCPAuthenticatedLicense.Reason = credentials == nil ? .passphraseNotFound : .invalidPassphrase
+            var before: String?
             while let ask {
-                guard let words = await ask(LCPAuthenticatedLicense(reason: reason, document: license.document)) else {
+                guard !Task.isCancelled,
+                    let words = await ask(LCPAuthenticatedLicense(reason: reason, document: license.document))
+                else {
                     throw LCPError(.cancelled, "nobody gave the passphrase")
                 }
                 if let opened = try await unlock(license, with: UserKey.candidates(words)) { return opened }
+                // whoever answers the same again is no person who thinks of another
+                if words == before { throw LCPError(.passphrase, "the passphrase is wrong") }
+                before = words
                 reason = .invalidPassphrase
             }
             throw LCPError(.passphrase, credentials == nil ? "it needs a passphrase" : "the passphrase is wrong")

@@ -29,17 +29,21 @@ struct LicenseValidation {
     private let isOffline: Bool
     private let profiles: ProfileRegistry
     private let now: Instant
+    /// What is known from before; counts where the server cannot be asked.
+    private let standing: LicenseStanding?
     private var verified: Result<VerifiedLicense, LCPError>?
     /// What the server says; nil where it cannot be had.
     private(set) var status: StatusDocument?
     /// The license that takes the place of the first.
     private(set) var fresh: VerifiedLicense?
 
-    init(_ license: UnverifiedLicense, profiles: ProfileRegistry, isOffline: Bool, now: Instant) {
+    init(_ license: UnverifiedLicense, profiles: ProfileRegistry, isOffline: Bool, now: Instant, standing: LicenseStanding? = nil)
+    {
         first = license
         self.profiles = profiles
         self.isOffline = isOffline
         self.now = now
+        self.standing = standing
     }
 
     /// The first action.
@@ -70,7 +74,7 @@ struct LicenseValidation {
             else { return decide() }
             return .fetchLicense(link)
         case .license(.success(let license)):
-            if license.document.id == first.document.id, license.document.lastChange >= first.document.lastChange {
+            if license.document.replaces(first.document) {
                 fresh = license
                 verified = .success(license)
             }
@@ -84,6 +88,7 @@ struct LicenseValidation {
         if let status, let error = refusal(status, (try? verified.get())?.document) { return .refuse(error) }
         let license: VerifiedLicense
         do throws(LCPError) { license = try verified.get() } catch { return .refuse(error) }
+        if status == nil, let error = standing?.refusal(of: license.document) { return .refuse(error) }
         if let error = Self.refusal(license.document.rights, now) { return .refuse(error) }
         return .unlock(license)
     }
@@ -107,7 +112,13 @@ struct LicenseValidation {
                 return nil
             }
             return LCPError(.expired, "the license has expired\(day)")
-        default: return nil
+        case .ready, .active: return nil
+        default:
+            // what is not known may forbid anything
+            return LCPError(
+                .unknownStatus,
+                "the license has the status \"\(status.status.rawValue.prefix(64))\", which is not known"
+            )
         }
     }
 

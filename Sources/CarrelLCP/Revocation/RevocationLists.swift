@@ -19,6 +19,10 @@ struct RevocationLists: Sendable {
 
     /// After this a list is fetched again.
     static let age = Duration.seconds(7 * 86_400)
+    /// So long an address that gave none is left alone.
+    static let pause = Duration.seconds(3600)
+    /// How far the clocks of authorities may be ahead.
+    private static let tolerance = Duration.seconds(86_400)
     private static let timeout = Duration.seconds(8)
 
     /// What is known now. Fails to nothing: a list that cannot be had keeps nobody from reading (LCP 1.0 §5.6.2).
@@ -35,7 +39,10 @@ struct RevocationLists: Sendable {
 
     private func fetch(_ url: String) async {
         let kept = try? await store.revocationList(at: url)
-        if let kept, clock.now < kept.checked + Self.age, kept.checked <= clock.now { return }
+        let now = clock.now
+        if let checked = kept?.checked, now < checked + Self.age, checked <= now { return }
+        if let kept, now < kept.attempted + Self.pause, kept.attempted <= now { return }
+        try? await store.noteAttempt(at: url, now)
         var request = ClientRequest(
             url,
             timeouts: ClientTimeouts(connect: Self.timeout, total: Self.timeout, stall: Self.timeout),
@@ -45,7 +52,16 @@ struct RevocationLists: Sendable {
         guard let response = try? await client.send(request), response.status == .ok,
             let list = try? RevocationList(response.body), anchors.contains(where: { list.isSigned(by: $0.subjectPublicKeyInfo) })
         else { return }
-        if let kept, list.thisUpdate < kept.list.thisUpdate || (list.hasWeakDigest && !kept.list.hasWeakDigest) { return }
-        try? await store.keep(list, from: url, at: clock.now)
+        // one from a day that has not come would keep out all that are made before it
+        guard list.thisUpdate <= now + Self.tolerance, kept?.list.map({ list.isBetter(than: $0) }) ?? true else { return }
+        try? await store.keep(list, from: url, at: now)
+    }
+}
+
+extension RevocationList {
+    /// Whether it may take the place of another: not older, where both are as good; a good one takes that of a bad one whatever that
+    /// one says of its age, because anybody may have made it.
+    fileprivate func isBetter(than other: RevocationList) -> Bool {
+        hasWeakDigest == other.hasWeakDigest ? thisUpdate >= other.thisUpdate : !hasWeakDigest
     }
 }

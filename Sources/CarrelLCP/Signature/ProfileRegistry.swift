@@ -1,4 +1,5 @@
 public import CarrelCrypto
+public import CarrelPublication
 
 /// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
 ///
@@ -9,22 +10,36 @@ public struct LCPProfile: Sendable {
     public let anchors: [TrustAnchor]
     let signatures: [String: CertificateSignature]
     let transform: @Sendable (Secret) -> Secret
+    private let contentKeyAlgorithms: Set<String>
+    private let userKeyAlgorithms: Set<String>
 
     /// - Parameters:
     ///   - uri: that licenses name.
     ///   - anchors: whose signature makes a provider's certificate trusted.
     ///   - signatures: how licenses may be signed.
+    ///   - contentKeyAlgorithms: URIs of how the content key may be encrypted.
+    ///   - userKeyAlgorithms: URIs of how the passphrase may be hashed.
     ///   - transform: makes the key that decrypts out of the digest of the passphrase; both have 32 bytes.
     public init(
         uri: String,
         anchors: [TrustAnchor],
         signatures: Set<CertificateSignature>,
+        contentKeyAlgorithms: Set<String> = [Encryption.aes256CBC],
+        userKeyAlgorithms: Set<String> = ["http://www.w3.org/2001/04/xmlenc#sha256"],
         transform: @escaping @Sendable (Secret) -> Secret
     ) {
         self.uri = uri
         self.anchors = anchors
         self.signatures = Self.names.filter { signatures.contains($0.value) }
+        self.contentKeyAlgorithms = contentKeyAlgorithms
+        self.userKeyAlgorithms = userKeyAlgorithms
         self.transform = transform
+    }
+
+    /// Whether the keys of a license are kept as licenses of the profile keep them.
+    func hasAlgorithms(of encryption: LicenseEncryption) -> Bool {
+        contentKeyAlgorithms.contains(encryption.contentKeyAlgorithm)
+            && userKeyAlgorithms.contains(encryption.userKeyAlgorithm)
     }
 
     /// The basic profile, with EDRLab's test roots.

@@ -45,10 +45,13 @@ public struct UnverifiedLicense: Sendable, Equatable {
         return VerifiedLicense(document, profile, certificate, anchor)
     }
 
-    /// - Throws: `lcp.profile` for one that is not registered.
+    /// - Throws: `lcp.profile` for one that is not registered, and for keys that are kept in another way than it says.
     func profile(of profiles: ProfileRegistry) throws(LCPError) -> LCPProfile {
         guard let profile = profiles[document.encryption.profile] else {
             throw LCPError(.unsupportedProfile, "the license follows a profile that cannot be opened here")
+        }
+        guard profile.hasAlgorithms(of: document.encryption) else {
+            throw LCPError(.unsupportedProfile, "the license keeps its keys in a way that its profile does not have")
         }
         return profile
     }

@@ -22,9 +22,7 @@ public enum TerminalDialog {
         let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
-        var text = "\(dialog.title)\n\(dialog.message)\n"
-        if let hint = dialog.hint { text += "Hint: \(printable(hint))\n" }
-        write(terminal, text + "> ")
+        write(terminal, text(dialog))
         var before = termios()
         guard unsafe tcgetattr(terminal, &before) == 0 else { return nil }
         var quiet = before
@@ -40,11 +38,22 @@ public enum TerminalDialog {
         return line.isEmpty ? nil : String(validating: line, as: UTF8.self)
     }
 
-    /// A stranger's words without what moves a terminal's cursor.
+    /// What is shown. All of it may have come from a stranger: titles and messages hold names of files.
+    static func text(_ dialog: Dialog<String>) -> String {
+        let hint = dialog.hint.map { "Hint: \(printable($0))\n" } ?? ""
+        return "\(printable(dialog.title.description))\n\(printable(dialog.message.description))\n\(hint)> "
+    }
+
+    /// A stranger's words without what moves a terminal's cursor or turns its line around.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
-                text.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f && !(0x80...0x9f ~= $0.value) }
+                text.unicodeScalars.filter { scalar in
+                    switch scalar.value {
+                    case 0..<0x20, 0x7f..<0xa0, 0x2028...0x202e, 0x2066...0x2069: false
+                    default: true
+                    }
+                }
             )
         )
     }
