@@ -8,11 +8,13 @@ extension ArchiveFile {
     ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
     ///     do not count is copied, and the copy takes its place.
     ///   - limit: entries at most.
+    ///   - isReplaced: whether an entry there, by its name, is the same place to a reader as the new one, by the new one's name.
     ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
     /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
     package static func insert(
         into path: String,
         limit: Int,
+        isReplaced: (_ other: [UInt8], _ name: String) -> Bool,
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
         let file = try ArchiveFile(path: path, isWritten: true)
@@ -25,7 +27,7 @@ extension ArchiveFile {
             content: entry.content,
             checksum: entry.checksum,
             limit: limit
-        )
+        ) { isReplaced($0, entry.name) }
         guard !insertion.isSafeInPlace else { return try file.perform(insertion) }
         let copy = try file.copy(beside: path)
         do throws(ArchiveError) {

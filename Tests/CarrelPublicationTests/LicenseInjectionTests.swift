@@ -205,6 +205,36 @@ struct LicenseInjectionTests {
         #expect(try await contents(directory.file("stopped.epub"))["META-INF/license.lcpl"] == new)
     }
 
+    /// Makes an archive with names that `zip` does not write.
+    private func makeNamed(_ name: String, _ files: [(name: String, content: String)]) async throws -> String {
+        let path = directory.file(name)
+        let program = """
+            import sys, zipfile
+            with zipfile.ZipFile(sys.argv[1], 'w') as archive:
+                for at in range(2, len(sys.argv), 2): archive.writestr(sys.argv[at], sys.argv[at + 1])
+            """
+        let files = files.flatMap { [$0.name, $0.content] }
+        try await checkProcess([try requirePeer("python3"), "-c", program, path] + files)
+        return path
+    }
+
+    @Test(arguments: [
+        ("./META-INF/container.xml", "./META-INF/license.lcpl"), ("META-INF//container.xml", "META-INF//license.lcpl"),
+        ("META-INF/container.xml", "a/../META-INF/./license.lcpl"),
+    ])
+    func `takes the place of one whose name is spelled in another way`(container: String, license: String) async throws {
+        let path = try await makeNamed("book.epub", [(container, "<container/>"), (license, "old"), ("a.xhtml", "a")])
+        #expect(try await contents(path)["META-INF/license.lcpl"] == Array("old".utf8))
+        for content in [old, new] {
+            try await LicenseInjection.inject(content, into: path)
+            let found = try await contents(path)
+            #expect(found["META-INF/license.lcpl"] == content)
+            #expect(found.keys.sorted() == ["META-INF/container.xml", "META-INF/license.lcpl", "a.xhtml"])
+        }
+        let archive = try CentralDirectory(try ArchiveFile(path: path), limit: 100)
+        #expect(archive.records.count == 3)
+    }
+
     @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
         let path = try await makeZip("book.epub", epub)
         try await LicenseInjection.inject(old, into: path)

@@ -48,9 +48,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         var order: [ResourcePath] = []
         order.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
-            let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
-            let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
-            guard isRelative, let path = ResourcePath(decoded: name) else {
+            guard let path = Self.path(record.rawName, isUTF8: record.flags & 0x800 != 0) else {
                 warnings.add(
                     .moderate,
                     "entry \(ArchiveName.printable(record.rawName)) is left out, because its name leads out of the archive"
@@ -92,6 +90,14 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     }
 
     public func close() { archive.close() }
+
+    /// Where the entry of a name is; nil for a folder, and for what leads out of the archive.
+    static func path(_ rawName: [UInt8], isUTF8: Bool = false) -> ResourcePath? {
+        let name = ArchiveName.text(rawName, isUTF8: isUTF8)
+        let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
+        guard isRelative, name.utf8.last != UInt8(ascii: "/") else { return nil }
+        return ResourcePath(decoded: name)
+    }
 
     /// The entry at a path.
     func entry(at path: ResourcePath) -> Entry? { entries[path] }
