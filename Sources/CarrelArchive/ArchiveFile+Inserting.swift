@@ -50,7 +50,7 @@ extension ArchiveFile {
         }
     }
 
-    private func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
+    func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
         var done = 0
         while done < bytes.count {
             let wrote = unsafe bytes.withUnsafeBytes { bytes in

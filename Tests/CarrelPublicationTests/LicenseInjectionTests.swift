@@ -235,6 +235,22 @@ struct LicenseInjectionTests {
         #expect(archive.records.count == 3)
     }
 
+    @Test func `does not break the package for who opened the file before and reads it after, wherever the writing is`()
+        async throws
+    {
+        let path = try await makeZip("book.epub", epub)
+        try await LicenseInjection.inject(old, into: path)
+        let file = try ArchiveFile(path: path, isWritten: true)
+        let insertion = try EntryInsertion(file, name: "META-INF/license.lcpl", content: new, checksum: crc(new), limit: 1000)
+        let readers = try insertion.steps.map { _ in try FileResource(Link(href: "a"), path: path) }
+        for (number, step) in insertion.steps.enumerated() {
+            try file.write(step.bytes, at: step.offset)
+            let found = try await contents(readers[number])
+            #expect(found["META-INF/license.lcpl"] == (number == 3 ? new : old), "after step \(number)")
+            #expect(found.count == 5)
+        }
+    }
+
     @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
         let path = try await makeZip("book.epub", epub)
         try await LicenseInjection.inject(old, into: path)

@@ -41,7 +41,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     ///   - warnings: hears of entries that are left out.
     /// - Throws: `resource.malformed` for what is no ZIP archive; what reading the archive throws.
     public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
-        let directory = try await Self.directory(of: archive)
+        let directory = try await Self.settledDirectory(of: archive)
         let warnings = Warnings(warnings)
         var entries: [ResourcePath: Entry] = [:]
         entries.reserveCapacity(directory.records.count)
@@ -109,6 +109,20 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     /// Whether any entry needs a password.
     var isEncrypted: Bool { entries.values.contains(where: \.isEncrypted) }
+
+    /// The directory of an archive that another process may be putting a license into: where the end was when the file was opened, there
+    /// is none any more once the new one is written (``LicenseInjection``), and the file has grown.
+    private static func settledDirectory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
+        for _ in 0..<4 {
+            let length = try await archive.length()
+            do throws(ResourceError) {
+                return try await directory(of: archive)
+            } catch {
+                guard let file = archive as? FileResource, file.hasGrown(beyond: length) else { throw error }
+            }
+        }
+        return try await directory(of: archive)
+    }
 
     /// Reads the directory in as few requests as it takes: mostly one.
     private static func directory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
