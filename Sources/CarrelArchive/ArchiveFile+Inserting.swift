@@ -17,12 +17,10 @@ extension ArchiveFile {
         isReplaced: (_ other: [UInt8], _ name: String) -> Bool,
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
-        let file = try ArchiveFile(path: path, isWritten: true)
-        // one writer at a time
-        while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+        let file = try locked(path)
         let entry = choose(try CentralDirectory(file, limit: limit).records.map(\.rawName))
         let insertion = try EntryInsertion(
-            try ArchiveFile(path: path),
+            file,
             name: entry.name,
             content: entry.content,
             checksum: entry.checksum,
@@ -37,6 +35,20 @@ extension ArchiveFile {
             unsafe unlink(copy.path)
             throw error
         }
+    }
+
+    /// Opens the archive for one writer at a time, as it is when it is that writer's turn: another may have made it longer, or have put a
+    /// copy in its place.
+    private static func locked(_ path: String) throws(ArchiveError) -> ArchiveFile {
+        for _ in 0..<100 {
+            let file = try ArchiveFile(path: path, isWritten: true)
+            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+            try file.measure()
+            var (opened, named) = (stat(), stat())
+            guard unsafe fstat(file.descriptor, &opened) == 0 else { throw notWritten }
+            if unsafe stat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino { return file }
+        }
+        throw ArchiveError(.unreadable, "archive cannot be written: others go on replacing it")
     }
 
     private static var notWritten: ArchiveError {

@@ -251,6 +251,42 @@ struct LicenseInjectionTests {
         }
     }
 
+    /// Waits until somebody waits for the lock of a file.
+    private func untilAnotherWaits(for path: String) async throws {
+        var status = stat()
+        try #require(unsafe stat(path, &status) == 0)
+        while true {
+            let locks = String(decoding: try await checkProcess(["cat", "/proc/locks"]).output, as: UTF8.self)
+            let waiting = locks.split(separator: "\n").filter { $0.contains("-> FLOCK") }
+            if waiting.contains(where: { $0.contains(":\(status.st_ino) ") }) { return }
+            await Task.yield()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `waits for another writer, and goes on from what that one left`(isReplacing: Bool) async throws {
+        let path = try await makeZip("book.epub", epub)
+        let other = try ArchiveFile(path: path, isWritten: true)
+        try #require(flock(other.descriptor, LOCK_EX) == 0)
+        async let injected: Void = LicenseInjection.inject(new, into: path)
+        try await untilAnotherWaits(for: path)
+        if isReplacing {
+            var more = epub
+            more["b.xhtml"] = old
+            #expect(unsafe rename(try await makeZip("other.epub", more), path) == 0)
+        } else {
+            let insertion = try EntryInsertion(other, name: "b.xhtml", content: old, checksum: crc(old), limit: 100)
+            for step in insertion.steps { try other.write(step.bytes, at: step.offset) }
+        }
+        flock(other.descriptor, LOCK_UN)
+        try await injected
+        let found = try await contents(path)
+        #expect(found["META-INF/license.lcpl"] == new)
+        #expect(found["b.xhtml"] == old)
+        #expect(found.count == 6)
+        try await checkByOthers(path)
+    }
+
     @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
         let path = try await makeZip("book.epub", epub)
         try await LicenseInjection.inject(old, into: path)
