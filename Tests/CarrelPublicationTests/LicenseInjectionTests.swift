@@ -256,7 +256,7 @@ struct LicenseInjectionTests {
         var status = stat()
         try #require(unsafe stat(path, &status) == 0)
         while true {
-            let locks = String(decoding: try await checkProcess(["cat", "/proc/locks"]).output, as: UTF8.self)
+            let locks = try await checkProcess(["cat", "/proc/locks"])
             let waiting = locks.split(separator: "\n").filter { $0.contains("-> FLOCK") }
             if waiting.contains(where: { $0.contains(":\(status.st_ino) ") }) { return }
             await Task.yield()
@@ -285,6 +285,24 @@ struct LicenseInjectionTests {
         #expect(found["b.xhtml"] == old)
         #expect(found.count == 6)
         try await checkByOthers(path)
+    }
+
+    @Test func `makes a copy without taking a name of others, or the place of a link`() async throws {
+        let path = try await makeZip("book.epub", epub)
+        directory.write("book.epub", Array("#!/bin/sh\nexit 0\n".utf8) + (try #require(directory.read("book.epub"))))
+        directory.write("book.epub.new", "of the reader")
+        let others = directory.file("links")
+        try await checkProcess(["mkdir", others])
+        let link = "\(others)/read.epub"
+        try #require(unsafe symlink("../book.epub", link) == 0)
+        let before = try await checkProcess(["ls", "-A", directory.path, others])
+        try await LicenseInjection.inject(new, into: link)
+        #expect(directory.read("book.epub.new") == Array("of the reader".utf8))
+        var status = stat()
+        #expect(unsafe lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try await contents(path)["META-INF/license.lcpl"] == new)
+        let after = try await checkProcess(["ls", "-A", directory.path, others])
+        #expect(after == before)
     }
 
     @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
