@@ -24,10 +24,10 @@ package struct EntryInsertion {
     /// - Parameters:
     ///   - archive: as it is.
     ///   - name: of the entry; entries of that name are replaced.
-    ///   - isReplaced: whether another entry, by its name, is the same place to a reader and is replaced too.
     ///   - content: stored as it is.
     ///   - checksum: CRC-32 of the content.
     ///   - limit: entries at most.
+    ///   - isReplaced: whether another entry, by its name, is the same place to a reader and is replaced too.
     /// - Throws: why the archive is refused.
     package init(
         _ archive: some ArchiveSource,
