@@ -8,24 +8,36 @@ extension ArchiveFile {
     ///   - path: of the archive, which is changed where it is: its mode and its owner stay. One with bytes before it that its offsets
     ///     do not count is copied, and the copy takes its place.
     ///   - limit: entries at most.
+    ///   - isReplaced: whether an entry there, by its name, is the same place to a reader as the new one, by the new one's name.
     ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
     /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
     package static func insert(
         into path: String,
         limit: Int,
+        isReplaced: (_ other: [UInt8], _ name: String) -> Bool,
         _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
     ) throws(ArchiveError) {
-        let file = try ArchiveFile(path: path, isWritten: true)
-        // one writer at a time
-        while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+        // the copy of an archive that a symbolic link leads to takes the archive's place, not the link's
+        guard let place = unsafe realpath(path, nil) else { throw notWritten }
+        defer { unsafe free(place) }
+        try unsafe insert(at: String(cString: place), limit: limit, isReplaced: isReplaced, choose)
+    }
+
+    private static func insert(
+        at path: String,
+        limit: Int,
+        isReplaced: (_ other: [UInt8], _ name: String) -> Bool,
+        _ choose: ([[UInt8]]) -> (name: String, content: [UInt8], checksum: UInt32)
+    ) throws(ArchiveError) {
+        let file = try locked(path)
         let entry = choose(try CentralDirectory(file, limit: limit).records.map(\.rawName))
         let insertion = try EntryInsertion(
-            try ArchiveFile(path: path),
+            file,
             name: entry.name,
             content: entry.content,
             checksum: entry.checksum,
             limit: limit
-        )
+        ) { isReplaced($0, entry.name) }
         guard !insertion.isSafeInPlace else { return try file.perform(insertion) }
         let copy = try file.copy(beside: path)
         do throws(ArchiveError) {
@@ -35,6 +47,32 @@ extension ArchiveFile {
             unsafe unlink(copy.path)
             throw error
         }
+        try synchronizeFolder(of: path)
+    }
+
+    /// Opens the archive for one writer at a time, as it is when it is that writer's turn: another may have made it longer, or have put a
+    /// copy in its place.
+    private static func locked(_ path: String) throws(ArchiveError) -> ArchiveFile {
+        for _ in 0..<100 {
+            let file = try ArchiveFile(path: path, isWritten: true)
+            while flock(file.descriptor, LOCK_EX) != 0 { guard errno == EINTR else { throw notWritten } }
+            try file.measure()
+            var (opened, named) = (stat(), stat())
+            guard unsafe fstat(file.descriptor, &opened) == 0 else { throw notWritten }
+            if unsafe stat(path, &named) == 0, opened.st_dev == named.st_dev, opened.st_ino == named.st_ino { return file }
+        }
+        throw ArchiveError(.unreadable, "archive cannot be written: others go on replacing it")
+    }
+
+    /// The folder of an absolute path, with the slash.
+    private static func folder(of path: String) -> Substring { path[...(path.lastIndex(of: "/") ?? path.startIndex)] }
+
+    /// Puts on the disk what is called what in a folder.
+    private static func synchronizeFolder(of path: String) throws(ArchiveError) {
+        let descriptor = unsafe open(String(folder(of: path)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw notWritten }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw notWritten }
     }
 
     private static var notWritten: ArchiveError {
@@ -48,7 +86,7 @@ extension ArchiveFile {
         }
     }
 
-    private func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
+    func write(_ bytes: [UInt8], at offset: Int64) throws(ArchiveError) {
         var done = 0
         while done < bytes.count {
             let wrote = unsafe bytes.withUnsafeBytes { bytes in
@@ -62,8 +100,8 @@ extension ArchiveFile {
 
     /// A copy with the same mode and owner, in the same folder.
     private func copy(beside path: String) throws(ArchiveError) -> (file: ArchiveFile, path: String) {
-        let name = "\(path).new"
-        unsafe unlink(name)
+        // a name that nobody else uses, and that is never too long
+        let name = "\(Self.folder(of: path)).carrel-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten }
         let copy = ArchiveFile(descriptor: descriptor, length: length)

@@ -4,7 +4,7 @@ import Glibc
 /// An open file that is read by position.
 package final class ArchiveFile: ArchiveSource {
     let descriptor: Int32
-    package let length: Int64
+    package private(set) var length: Int64
 
     convenience init(path: String, isWritten: Bool = false) throws(ArchiveError) {
         let descriptor = unsafe open(path, (isWritten ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY)
@@ -25,6 +25,15 @@ package final class ArchiveFile: ArchiveSource {
 
     deinit {
         close(descriptor)
+    }
+
+    /// Looks again how long the file is.
+    ///
+    /// - Throws: `archive.unreadable`.
+    func measure() throws(ArchiveError) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw Self.refused() }
+        length = Int64(status.st_size)
     }
 
     package func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {

@@ -27,18 +27,22 @@ package struct EntryInsertion {
     ///   - content: stored as it is.
     ///   - checksum: CRC-32 of the content.
     ///   - limit: entries at most.
+    ///   - isReplaced: whether another entry, by its name, is the same place to a reader and is replaced too.
     /// - Throws: why the archive is refused.
     package init(
         _ archive: some ArchiveSource,
         name: String,
         content: [UInt8],
         checksum: UInt32,
-        limit: Int
+        limit: Int,
+        isReplaced: ([UInt8]) -> Bool = { _ in false }
     ) throws(ArchiveError) {
         _ = try CentralDirectory(archive, limit: limit)
         let end = try EndOfDirectory(archive)
         isSafeInPlace = end.prefix == 0
-        var kept = KeptRecords(try archive.read(end.start..<end.start + end.size), without: Array(name.utf8))
+        var kept = KeptRecords(try archive.read(end.start..<end.start + end.size)) { other in
+            other.elementsEqual(name.utf8) || isReplaced(other)
+        }
         let offset = archive.length - end.prefix
         let entry = NewEntry(name: Array(name.utf8), content: content, checksum: checksum, offset: offset)
         kept.bytes += entry.record
@@ -104,22 +108,22 @@ package struct EntryInsertion {
     }
 }
 
-/// The records of a directory, as they are, but for those of one name.
+/// The records of a directory, as they are, but for those of some names.
 private struct KeptRecords {
     var bytes: [UInt8] = []
     var count = 0
 
     /// - Parameters:
     ///   - directory: whole and well-formed.
-    ///   - name: of what is left out.
-    init(_ directory: [UInt8], without name: [UInt8]) {
+    ///   - isLeftOut: whether the entry of a name is.
+    init(_ directory: [UInt8], without isLeftOut: ([UInt8]) -> Bool) {
         bytes.reserveCapacity(directory.count + 256)
         var at = 0
         while at + 46 <= directory.count {
             let span = directory.rawSpan
             let nameLength = Int(span.u16le(at: at + 28))
             let end = at + 46 + nameLength + Int(span.u16le(at: at + 30)) + Int(span.u16le(at: at + 32))
-            if !directory[at + 46..<at + 46 + nameLength].elementsEqual(name) {
+            if !isLeftOut(Array(directory[at + 46..<at + 46 + nameLength])) {
                 bytes += directory[at..<end]
                 count += 1
             }

@@ -31,6 +31,25 @@ struct DeclaredEncryptionTests {
         #expect(found["dir/chapter02.xhtml"]?.isDeflated == false)
     }
 
+    @Test func `may be named as it is, with characters that an address escapes`() async throws {
+        let names = ["C#.xhtml", "C#2.xhtml", "why?.xhtml", "part:1.xhtml", "100%25.xhtml", "here", "mailto:none"]
+        for name in names.dropLast() + ["here#part"] { directory.write(name, "text") }
+        let data = (names + ["here#part"]).enumerated().map { number, name in
+            """
+            <EncryptedData><EncryptionMethod Algorithm="urn:\(number)"/><CipherData><CipherReference URI="\(name)"/></CipherData></EncryptedData>
+            """
+        }
+        let found = try await declared("META-INF/encryption.xml", Array("<encryption>\(data.joined())</encryption>".utf8))
+        for (number, name) in names.dropLast().enumerated() where name != "here" {
+            #expect(found[try #require(ResourcePath(decoded: name))]?.algorithm == "urn:\(number)", "\(name)")
+        }
+        // an address that leads somewhere is one
+        #expect(found["here"]?.algorithm == "urn:7")
+        #expect(found.count == 6)
+        let document = try await EncryptionDocument.read(FolderFetcher(path: directory.path))
+        #expect(document.warnings.count == 1)
+    }
+
     @Test func `may be a property of the links of a manifest, by its old names too`() async throws {
         let manifest = """
             {"metadata":{"title":"A"},"readingOrder":[

@@ -205,6 +205,106 @@ struct LicenseInjectionTests {
         #expect(try await contents(directory.file("stopped.epub"))["META-INF/license.lcpl"] == new)
     }
 
+    /// Makes an archive with names that `zip` does not write.
+    private func makeNamed(_ name: String, _ files: [(name: String, content: String)]) async throws -> String {
+        let path = directory.file(name)
+        let program = """
+            import sys, zipfile
+            with zipfile.ZipFile(sys.argv[1], 'w') as archive:
+                for at in range(2, len(sys.argv), 2): archive.writestr(sys.argv[at], sys.argv[at + 1])
+            """
+        let files = files.flatMap { [$0.name, $0.content] }
+        try await checkProcess([try requirePeer("python3"), "-c", program, path] + files)
+        return path
+    }
+
+    @Test(arguments: [
+        ("./META-INF/container.xml", "./META-INF/license.lcpl"), ("META-INF//container.xml", "META-INF//license.lcpl"),
+        ("META-INF/container.xml", "a/../META-INF/./license.lcpl"),
+    ])
+    func `takes the place of one whose name is spelled in another way`(container: String, license: String) async throws {
+        let path = try await makeNamed("book.epub", [(container, "<container/>"), (license, "old"), ("a.xhtml", "a")])
+        #expect(try await contents(path)["META-INF/license.lcpl"] == Array("old".utf8))
+        for content in [old, new] {
+            try await LicenseInjection.inject(content, into: path)
+            let found = try await contents(path)
+            #expect(found["META-INF/license.lcpl"] == content)
+            #expect(found.keys.sorted() == ["META-INF/container.xml", "META-INF/license.lcpl", "a.xhtml"])
+        }
+        let archive = try CentralDirectory(try ArchiveFile(path: path), limit: 100)
+        #expect(archive.records.count == 3)
+    }
+
+    @Test func `does not break the package for who opened the file before and reads it after, wherever the writing is`()
+        async throws
+    {
+        let path = try await makeZip("book.epub", epub)
+        try await LicenseInjection.inject(old, into: path)
+        let file = try ArchiveFile(path: path, isWritten: true)
+        let insertion = try EntryInsertion(file, name: "META-INF/license.lcpl", content: new, checksum: crc(new), limit: 1000)
+        let readers = try insertion.steps.map { _ in try FileResource(Link(href: "a"), path: path) }
+        for (number, step) in insertion.steps.enumerated() {
+            try file.write(step.bytes, at: step.offset)
+            let found = try await contents(readers[number])
+            #expect(found["META-INF/license.lcpl"] == (number == 3 ? new : old), "after step \(number)")
+            #expect(found.count == 5)
+        }
+    }
+
+    /// Waits until somebody waits for the lock of a file.
+    private func untilAnotherWaits(for path: String) async throws {
+        var status = stat()
+        try #require(unsafe stat(path, &status) == 0)
+        while true {
+            let locks = try await checkProcess(["cat", "/proc/locks"])
+            let waiting = locks.split(separator: "\n").filter { $0.contains("-> FLOCK") }
+            if waiting.contains(where: { $0.contains(":\(status.st_ino) ") }) { return }
+            await Task.yield()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `waits for another writer, and goes on from what that one left`(isReplacing: Bool) async throws {
+        let path = try await makeZip("book.epub", epub)
+        let other = try ArchiveFile(path: path, isWritten: true)
+        try #require(flock(other.descriptor, LOCK_EX) == 0)
+        async let injected: Void = LicenseInjection.inject(new, into: path)
+        try await untilAnotherWaits(for: path)
+        if isReplacing {
+            var more = epub
+            more["b.xhtml"] = old
+            #expect(unsafe rename(try await makeZip("other.epub", more), path) == 0)
+        } else {
+            let insertion = try EntryInsertion(other, name: "b.xhtml", content: old, checksum: crc(old), limit: 100)
+            for step in insertion.steps { try other.write(step.bytes, at: step.offset) }
+        }
+        flock(other.descriptor, LOCK_UN)
+        try await injected
+        let found = try await contents(path)
+        #expect(found["META-INF/license.lcpl"] == new)
+        #expect(found["b.xhtml"] == old)
+        #expect(found.count == 6)
+        try await checkByOthers(path)
+    }
+
+    @Test func `makes a copy without taking a name of others, or the place of a link`() async throws {
+        let path = try await makeZip("book.epub", epub)
+        directory.write("book.epub", Array("#!/bin/sh\nexit 0\n".utf8) + (try #require(directory.read("book.epub"))))
+        directory.write("book.epub.new", "of the reader")
+        let others = directory.file("links")
+        try await checkProcess(["mkdir", others])
+        let link = "\(others)/read.epub"
+        try #require(unsafe symlink("../book.epub", link) == 0)
+        let before = try await checkProcess(["ls", "-A", directory.path, others])
+        try await LicenseInjection.inject(new, into: link)
+        #expect(directory.read("book.epub.new") == Array("of the reader".utf8))
+        var status = stat()
+        #expect(unsafe lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+        #expect(try await contents(path)["META-INF/license.lcpl"] == new)
+        let after = try await checkProcess(["ls", "-A", directory.path, others])
+        #expect(after == before)
+    }
+
     @Test func `is seen by whoever opened the package before, after it is invalidated`() async throws {
         let path = try await makeZip("book.epub", epub)
         try await LicenseInjection.inject(old, into: path)

@@ -10,7 +10,8 @@ public final class FileResource: Resource {
     public let link: Link
     /// Stays open for as long as the resource lives.
     let descriptor: Int32
-    private let byteCount: Int64
+    private let size: Locked<Int64>
+    private var byteCount: Int64 { size.withLock { $0 } }
 
     private static let threads = BlockingThreads(name: "carrel-files", count: 4)
 
@@ -29,7 +30,7 @@ public final class FileResource: Resource {
         }
         self.link = link
         self.descriptor = descriptor
-        byteCount = Int64(status.st_size)
+        size = Locked(Int64(status.st_size))
     }
 
     /// - Parameters:
@@ -39,11 +40,23 @@ public final class FileResource: Resource {
     init(_ link: Link, descriptor: Int32, byteCount: Int64) {
         self.link = link
         self.descriptor = descriptor
-        self.byteCount = byteCount
+        size = Locked(byteCount)
     }
 
     deinit {
         Glibc.close(descriptor)
+    }
+
+    /// Looks again how long the file is: it may have grown since it was opened.
+    ///
+    /// - Parameter length: that was known.
+    /// - Returns: whether it is longer than that; what is read from then on has the new length.
+    func hasGrown(beyond length: Int64) -> Bool {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return false }
+        let now = Int64(status.st_size)
+        size.withLock { $0 = max($0, now) }
+        return now > length
     }
 
     public func length() async throws(ResourceError) -> Int64 { byteCount }

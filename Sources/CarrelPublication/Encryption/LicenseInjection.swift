@@ -25,10 +25,13 @@ public enum LicenseInjection {
         let value = checksum.value
         do {
             try await threads.run {
-                try ArchiveFile.insert(into: path, limit: ArchiveFetcher.entryLimit) { names in
-                    let isEPUB = names.contains { $0.elementsEqual(Self.container.string.utf8) }
-                    return ((isEPUB ? Self.inEPUB : Self.inPackage).string, license, value)
-                }
+                // names as readers take them: `./META-INF//license.lcpl` is where the license stands, too
+                try ArchiveFile.insert(
+                    into: path,
+                    limit: ArchiveFetcher.entryLimit,
+                    isReplaced: { ArchiveFetcher.path($0)?.string == $1 },
+                    { names in (Self.path(in: names.compactMap { ArchiveFetcher.path($0) }).string, license, value) }
+                )
             }
         } catch {
             guard let error = error as? ArchiveError else { throw ResourceError(.unavailable, "the package cannot be written") }

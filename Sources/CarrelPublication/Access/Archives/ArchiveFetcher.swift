@@ -41,16 +41,14 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     ///   - warnings: hears of entries that are left out.
     /// - Throws: `resource.malformed` for what is no ZIP archive; what reading the archive throws.
     public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
-        let directory = try await Self.directory(of: archive)
+        let directory = try await Self.settledDirectory(of: archive)
         let warnings = Warnings(warnings)
         var entries: [ResourcePath: Entry] = [:]
         entries.reserveCapacity(directory.records.count)
         var order: [ResourcePath] = []
         order.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
-            let name = ArchiveName.text(record.rawName, isUTF8: record.flags & 0x800 != 0)
-            let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
-            guard isRelative, let path = ResourcePath(decoded: name) else {
+            guard let path = Self.path(record.rawName, isUTF8: record.flags & 0x800 != 0) else {
                 warnings.add(
                     .moderate,
                     "entry \(ArchiveName.printable(record.rawName)) is left out, because its name leads out of the archive"
@@ -93,6 +91,14 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     public func close() { archive.close() }
 
+    /// Where the entry of a name is; nil for a folder, and for what leads out of the archive.
+    static func path(_ rawName: [UInt8], isUTF8: Bool = false) -> ResourcePath? {
+        let name = ArchiveName.text(rawName, isUTF8: isUTF8)
+        let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
+        guard isRelative, name.utf8.last != UInt8(ascii: "/") else { return nil }
+        return ResourcePath(decoded: name)
+    }
+
     /// The entry at a path.
     func entry(at path: ResourcePath) -> Entry? { entries[path] }
 
@@ -103,6 +109,20 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     /// Whether any entry needs a password.
     var isEncrypted: Bool { entries.values.contains(where: \.isEncrypted) }
+
+    /// The directory of an archive that another process may be putting a license into: where the end was when the file was opened, there
+    /// is none any more once the new one is written (``LicenseInjection``), and the file has grown.
+    private static func settledDirectory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {
+        for _ in 0..<4 {
+            let length = try await archive.length()
+            do throws(ResourceError) {
+                return try await directory(of: archive)
+            } catch {
+                guard let file = archive as? FileResource, file.hasGrown(beyond: length) else { throw error }
+            }
+        }
+        return try await directory(of: archive)
+    }
 
     /// Reads the directory in as few requests as it takes: mostly one.
     private static func directory(of archive: any Resource) async throws(ResourceError) -> CentralDirectory {

@@ -11,8 +11,8 @@ struct EncryptionDocument: Sendable {
     var fault: ResourceError?
     /// What was left out, in words.
     private(set) var warnings: [Warning] = []
-    /// Addresses that may be names which nobody escaped, such as `100%25`.
-    private var unescaped: [(escaped: ResourcePath, name: ResourcePath)] = []
+    /// Addresses that may be names which nobody escaped, such as `100%25` and `C#.xhtml`.
+    private var unescaped: [Unescaped] = []
     /// Constants, so that thousands of resources share them.
     private var texts: [String: String] = [:]
 
@@ -36,6 +36,15 @@ struct EncryptionDocument: Sendable {
         var scheme: String?
         var compression: String?
         var length: LengthHint?
+    }
+
+    /// What is said of an address that may be a name.
+    private struct Unescaped {
+        /// Where it leads as an address; nil when it is none in the container.
+        let address: ResourcePath?
+        let name: ResourcePath
+        let encryption: Encryption
+        let number: Int
     }
 
     /// Whether any resource is encrypted by Readium LCP.
@@ -66,8 +75,15 @@ struct EncryptionDocument: Sendable {
     mutating func settle(_ entries: () async throws(ResourceError) -> [Link]) async throws(ResourceError) {
         guard !unescaped.isEmpty else { return }
         let paths = Set(try await entries().compactMap(\.path))
-        for (escaped, name) in unescaped where !paths.contains(escaped) && paths.contains(name) {
-            resources[name] = resources.removeValue(forKey: escaped)
+        for entry in unescaped {
+            if let address = entry.address, paths.contains(address) { continue }
+            guard paths.contains(entry.name) else {
+                if entry.address == nil { leaveOut(entry.number) }
+                continue
+            }
+            resources[entry.name] = entry.encryption
+            // of several names the address may be the same, and nothing is there
+            if let address = entry.address { resources[address] = nil }
         }
         unescaped = []
     }
@@ -103,26 +119,27 @@ struct EncryptionDocument: Sendable {
 
     private mutating func finish() {
         dataDepth = nil
-        guard let algorithm = current.algorithm, let uri = current.uri, let path = ResourcePath(href: uri) else {
-            if warnings.count < Self.warningLimit {
-                warnings.append(
-                    Warning(
-                        .moderate,
-                        "entry \(number) of \"\(Self.path)\" does not say what is encrypted, or how, and is left out"
-                    )
-                )
-            }
-            return
-        }
-        resources[path] = Encryption(
+        guard let algorithm = current.algorithm, let uri = current.uri else { return leaveOut(number) }
+        let encryption = Encryption(
             algorithm: algorithm,
             compression: current.compression,
             originalLength: current.length,
             scheme: current.scheme
         )
-        if uri.utf8.contains(UInt8(ascii: "%")), let name = ResourcePath(decoded: uri), name != path {
-            unescaped.append((path, name))
+        let path = ResourcePath(href: uri)
+        if let path { resources[path] = encryption }
+        if uri.utf8.contains(where: "%#?:".utf8.contains), let name = ResourcePath(decoded: uri), name != path {
+            unescaped.append(Unescaped(address: path, name: name, encryption: encryption, number: number))
+        } else if path == nil {
+            leaveOut(number)
         }
+    }
+
+    private mutating func leaveOut(_ number: Int) {
+        guard warnings.count < Self.warningLimit else { return }
+        warnings.append(
+            Warning(.moderate, "entry \(number) of \"\(Self.path)\" does not say what is encrypted, or how, and is left out")
+        )
     }
 
     /// Reads the document of a container, a piece at a time; an empty one where there is none.
