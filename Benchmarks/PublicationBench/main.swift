@@ -49,6 +49,13 @@ func spent() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
+/// Of all threads of the process, since it began.
+func spentByProcess() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
 /// Kilobytes that the process has, or had at most, in memory.
 func memory(_ field: String) -> Int {
     guard let file = unsafe fopen("/proc/self/status", "r") else { return 0 }
@@ -165,12 +172,16 @@ switch (arguments.first ?? "", Array(arguments.dropFirst())) {
 case ("make", let rest) where rest.count == 1: try await makeAll(rest[0])
 case ("open", let rest) where !rest.isEmpty:
     let publication = try await opened(rest[0], rest.count > 1 ? rest[1] : nil)
-    print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB \(publication.readingOrder.count) chapters")
+    let (elapsed, processor) = (now() - start, spentByProcess())
+    print(
+        "\(rounded(elapsed * 1000)) ms, \(rounded(processor * 1000)) of processor time, \(memory("VmHWM")) KiB,",
+        "\(publication.readingOrder.count) chapters"
+    )
 case ("first", let rest) where rest.count == 2:
     let publication = try await opened(rest[0], rest[1])
     let bytes = try await publication.get(publication.readingOrder[0]).read(0..<65_536)
     precondition(bytes == ProtectedPublication.content(0..<65_536))
     print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
-default: fputs("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY\n", stderr)
+default: print("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY")
 }

@@ -33,14 +33,26 @@ package final class PDFDocument {
     package var encryption: PDFEncryption? {
         let dictionary = handle.trailer["/Encrypt"]
         guard dictionary.isDictionary else { return nil }
+        let revision = dictionary["/R"].integer ?? 0
         return PDFEncryption(
-            revision: dictionary["/R"].integer ?? 0,
+            revision: revision,
             version: dictionary["/V"].integer ?? 0,
             // written as a signed number or, by mistake, as an unsigned one
             permissions: Int32(truncatingIfNeeded: dictionary["/P"].integer ?? 0),
-            isOwner: handle.userPassword() != password
+            isOwner: Self.effective(handle.userPassword(), revision) != Self.effective(password, revision)
         )
     }
+
+    /// What counts of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding (ISO 32000-2
+    /// §7.6.4.3.2, algorithm 2).
+    private static func effective(_ password: [UInt8], _ revision: Int) -> [UInt8] {
+        revision < 5 ? Array((password + padding).prefix(32)) : Array(password.prefix(127))
+    }
+
+    private static let padding: [UInt8] = [
+        0x28, 0xbf, 0x4e, 0x5e, 0x4e, 0x75, 0x8a, 0x41, 0x64, 0x00, 0x4e, 0x56, 0xff, 0xfa, 0x01, 0x08,
+        0x2e, 0x2e, 0x00, 0xb6, 0xd0, 0x68, 0x3e, 0x80, 0x2f, 0x0c, 0xa9, 0xfe, 0x64, 0x53, 0x69, 0x7a,
+    ]
 
     /// Reads what the document says of itself. What is damaged is left out with a warning.
     ///

@@ -8,7 +8,7 @@ import CarrelJSON
 public struct PDFReader: Sendable {
     private let descriptor: Int32
 
-    private static let lookLimits = PDFChild.Limits(memory: 256 << 20, seconds: 10)
+    private static let lookLimits = PDFChild.Limits(memory: 128 << 20, seconds: 5)
     private static let writeLimits = PDFChild.Limits(memory: 768 << 20, seconds: 300)
 
     /// - Parameter descriptor: of a regular file that has a name or not; it must stay open, and is not moved.

@@ -15,6 +15,8 @@ final class XMLEventCollector {
     private var attributes = 0
     /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
     private var names: [UInt: String] = [:]
+    /// The last of them by a few bits of their address: a document repeats few names.
+    private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
     /// Names that are kept at most; documents of ours have some dozens.
     private static let nameLimit = 1000
@@ -75,10 +77,12 @@ final class XMLEventCollector {
     func name(_ text: UnsafePointer<xmlChar>?) -> String? {
         guard let text = unsafe text else { return nil }
         let place = UInt(bitPattern: text)
-        if let known = names[place] { return known }
-        let copy = unsafe String(decodingCString: text, as: UTF8.self)
-        if names.count < Self.nameLimit { names[place] = copy }
-        return copy
+        let slot = Int(place >> 3 & 63)
+        if recent[slot].place == place { return recent[slot].name }
+        let name = names[place] ?? (unsafe String(decodingCString: text, as: UTF8.self))
+        if names.count < Self.nameLimit { names[place] = name }
+        recent[slot] = (place, name)
+        return name
     }
 
     func end(_ name: XMLName) {

@@ -106,7 +106,8 @@ struct ProtectionTests {
         #expect(!canCopy)
         let first = try #require(publication.readingOrder.first)
         await #expect(throws: ResourceError(.forbidden, "")) { try await publication.get(first).read(0..<1) }
-        for cover in publication.links(withRelation: "cover") {
+        // a cover that is drawn of what stays closed is none
+        for cover in publication.links(withRelation: "cover") where !cover.href.hasPrefix("~readium/") {
             let bytes = try await publication.get(cover).read(0..<16)
             #expect(bytes.count == 16)
         }

@@ -98,7 +98,8 @@ struct PDFTests {
     ) async throws {
         let qpdf = try requirePeer("qpdf")
         let plain = directory.write("plain.pdf", TestPDF(pages: 4).bytes)
-        for (user, owner) in [("ship", "captain"), ("", "captain"), ("same", "same"), ("mère", "père")] {
+        let long = "forty characters, of which 32 count for some"
+        for (user, owner) in [("ship", "captain"), ("", "captain"), ("same", "same"), ("mère", "père"), (long, long)] {
             let path = directory.file("\(bits)-\(user)-\(owner).pdf")
             let weak = bits == "256" ? [] : ["--allow-weak-crypto"]
             try await checkProcess([qpdf] + weak + ["--encrypt", user, owner, bits] + options + ["--", plain, path])

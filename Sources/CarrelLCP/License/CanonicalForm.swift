@@ -71,7 +71,14 @@ enum CanonicalForm: CaseIterable, Sendable {
         var mantissa = text[..<exponentAt]
         let isNegative = mantissa.hasPrefix("-")
         if isNegative { mantissa = mantissa.dropFirst() }
-        var scale = exponentAt < text.endIndex ? Int(text[text.index(after: exponentAt)...]) ?? 0 : 0
+        var scale = 0
+        if exponentAt < text.endIndex {
+            // beyond that a number is nothing, however it is written
+            guard let exponent = Int(text[text.index(after: exponentAt)...]), -1_000_000...1_000_000 ~= exponent else {
+                return text
+            }
+            scale = exponent
+        }
         let whole = mantissa.prefix { $0 != "." }
         let fraction = mantissa.dropFirst(whole.count + 1)
         scale -= fraction.count

@@ -39,8 +39,11 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
-        if base == nil, Self.isPlain(href, asAddress: true) {
-            self.init(plain: String(href))
+        if Self.isPlain(href, asAddress: true) {
+            var full = ""
+            if let base, let slash = base.string.utf8.lastIndex(of: UInt8(ascii: "/")) { full += base.string[...slash] }
+            full += String(href)
+            self.init(plain: full)
             return
         }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }

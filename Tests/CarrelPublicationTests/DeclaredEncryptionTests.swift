@@ -1,0 +1,59 @@
+import CarrelTesting
+import Testing
+
+@testable import CarrelPublication
+
+@Suite("What a container declares encrypted")
+struct DeclaredEncryptionTests {
+    private let directory = TemporaryDirectory()
+
+    private func declared(_ name: String, _ bytes: [UInt8]) async throws -> [ResourcePath: Encryption] {
+        try await checkProcess(["mkdir", "-p", directory.file("META-INF")])
+        directory.write(name, bytes)
+        return try await FolderFetcher(path: directory.path).encryptedResources()
+    }
+
+    @Test(arguments: [
+        ("swift-encryption-lcp.xml", 2, 2), ("swift-encryption-lcp-namespaces.xml", 2, 2),
+        ("go-encryption-lcp-prefixes.xml", 2, 2),
+        ("go-encryption-lcp-xmlns.xml", 2, 2), ("go-encryption-unknown-method.xml", 2, 0),
+        ("swift-encryption-unknown-drm.xml", 2, 0),
+        ("moby-dick-2015-large.xml", 150, 150),
+    ])
+    func `is read whatever its prefixes are`(name: String, count: Int, byLCP: Int) async throws {
+        let found = try await declared("META-INF/encryption.xml", try Fixtures.bytes("readium/encryption-xml/\(name)"))
+        #expect(found.count == count)
+        #expect(found.values.filter(\.isLCP).count == byLCP)
+        guard name == "swift-encryption-lcp.xml" else { return }
+        let first = try #require(found["chapter01.xhtml"])
+        #expect(first.isDeflated && first.originalLength == LengthHint(13_291))
+        // a compression that nobody knows is none
+        #expect(found["dir/chapter02.xhtml"]?.isDeflated == false)
+    }
+
+    @Test func `may be a property of the links of a manifest, by its old names too`() async throws {
+        let manifest = """
+            {"metadata":{"title":"A"},"readingOrder":[
+              {"href":"a%20b.pdf","type":"application/pdf","properties":{"encrypted":{"scheme":"http://readium.org/2014/01/lcp",
+                "profile":"basic","algorithm":"http://www.w3.org/2001/04/xmlenc#aes256-cbc","original-length":77}}},
+              {"href":"c.pdf","type":"application/pdf","alternate":[{"href":"d.pdf","properties":{"encrypted":{
+                "algorithm":"http://www.w3.org/2001/04/xmlenc#aes256-cbc","compression":"deflate","originalLength":-5}}}]},
+              {"href":"e.pdf","properties":{"encrypted":{"scheme":"http://example.org/other","algorithm":"x"}}},
+              {"href":"f.pdf","properties":{"encrypted":true}}]}
+            """
+        let found = try await declared("manifest.json", Array(manifest.utf8))
+        #expect(found.count == 3)
+        #expect(found["a b.pdf"]?.isLCP == true && found["a b.pdf"]?.originalLength == LengthHint(77))
+        #expect(found["d.pdf"]?.isLCP == true && found["d.pdf"]?.isDeflated == true && found["d.pdf"]?.originalLength == nil)
+        #expect(found["e.pdf"]?.isLCP == false)
+    }
+
+    @Test func `that cannot be read is an error, and nothing at all is none`() async throws {
+        await #expect(throws: ResourceError(.malformed, "")) {
+            try await declared("META-INF/encryption.xml", Array("<encryption><EncryptedData></encryption>".utf8))
+        }
+        let empty = TemporaryDirectory()
+        let found = try await FolderFetcher(path: empty.path).encryptedResources()
+        #expect(found.isEmpty)
+    }
+}
