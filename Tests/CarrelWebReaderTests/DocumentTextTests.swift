@@ -128,7 +128,7 @@ struct ReaderAnnotationTests {
             annotation { $0["target"] = ["source": "../../a", "selector": ["type": "TextQuoteSelector", "exact": "x"]] } == nil
         )
         #expect(
-            annotation { $0["body"] = ["type": "TextualBody", "value": .string(String(repeating: "x", count: 20_001))] } == nil
+            annotation { $0["body"] = ["type": "TextualBody", "value": .string(String(repeating: "x", count: 64_001))] } == nil
         )
     }
 }

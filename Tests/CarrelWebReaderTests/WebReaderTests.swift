@@ -278,7 +278,7 @@ struct WebReaderTests {
         }
     }
 
-    @Test func `counts a text once however often the clipboard refuses it, and prints only when the reader asked`() async throws {
+    @Test func `counts a text once however often the clipboard refuses it`() async throws {
         try await withBrowser { browser in
             let rights = CountedRights(characters: 100, pages: 1)
             let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12)
