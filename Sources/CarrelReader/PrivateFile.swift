@@ -38,10 +38,22 @@ package struct PrivateFile: Sendable {
         throw ReaderError(.store, "the \(name) is too long")
     }
 
+    /// Does something while nobody else does, in this process or another, that asks by the same path.
+    package func locked<Value>(_ body: () throws -> Value) throws -> Value {
+        let descriptor = unsafe open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure("locked") }
+        // closing it ends the lock
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw failure("locked") }
+        }
+        return try body()
+    }
+
     /// Writes a new file beside the old one, to the disk, and puts it in its place.
     package func save(_ bytes: [UInt8]) throws(ReaderError) {
-        let fresh = "\(path).new"
-        unsafe unlink(fresh)
+        guard bytes.count <= limit else { throw ReaderError(.store, "the \(name) would be too long") }
+        let fresh = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
         let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("written") }
         defer { close(descriptor) }

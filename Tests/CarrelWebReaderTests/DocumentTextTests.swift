@@ -42,6 +42,7 @@ struct RootTagTests {
         ("<html>|<head/>", true), ("<?xml version=\"1.0\"?>\n<!DOCTYPE html>\n<html lang=\"en\">|<head>", true),
         ("<!DOCTYPE html [<!ENTITY a \"]>\"> <!ENTITY b '>'>]><h:html xmlns:h=\"a>b\">|x", true),
         ("\u{feff}<!-- <html> --><html>|", true), ("<!-- a --><!-- b --> <svg viewBox='0 0 1 1'>|", true),
+        ("<!DOCTYPE html [<!-- it's one --><?it's another> ?>]><html>|", true),
         ("<html/>", false), ("plain", false), ("", false), ("<html", false), ("<!-- <html>", false), ("<!DOCTYPE html", false),
         ("< html>", false), ("<?xml", false),
     ])
@@ -55,7 +56,7 @@ struct RootTagTests {
     @Test func `moves every byte behind it, and none is lost`() async throws {
         let source = Array("<!DOCTYPE html><html><body>text</body></html>".utf8)
         let plain = BytesResource(Link(href: "a.html"), source)
-        let scripted = try await ScriptedDocument.adding(to: plain)
+        let scripted = try #require(try await ScriptedDocument.adding(to: plain))
         let length = try await scripted.length()
         let whole = try await scripted.read(0..<length)
         #expect(
@@ -71,7 +72,7 @@ struct RootTagTests {
         let past = try await scripted.read(length - 2..<length + 10)
         #expect(past == Array(whole.suffix(2)))
         let unscripted = try await ScriptedDocument.adding(to: BytesResource(Link(href: "a.html"), Array("no tag".utf8)))
-        #expect(try await unscripted.length() == 6)
+        #expect(unscripted?.link == nil)
     }
 }
 
@@ -127,7 +128,7 @@ struct ReaderAnnotationTests {
             annotation { $0["target"] = ["source": "../../a", "selector": ["type": "TextQuoteSelector", "exact": "x"]] } == nil
         )
         #expect(
-            annotation { $0["body"] = ["type": "TextualBody", "value": .string(String(repeating: "x", count: 20_001))] } == nil
+            annotation { $0["body"] = ["type": "TextualBody", "value": .string(String(repeating: "x", count: 64_001))] } == nil
         )
     }
 }

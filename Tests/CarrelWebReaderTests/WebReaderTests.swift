@@ -278,6 +278,56 @@ struct WebReaderTests {
         }
     }
 
+    @Test func `counts a text once however often the clipboard refuses it`() async throws {
+        try await withBrowser { browser in
+            let rights = CountedRights(characters: 100, pages: 1)
+            let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12)
+                .open(StatedProtection.adding(StatedProtection(rights: rights)))
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                try await browser.script(
+                    "window.tries = 0; navigator.clipboard.writeText = async () => { if (++window.tries < 3) throw new Error(`try ${window.tries}`); };"
+                )
+                try await select("Sentence 2 of paragraph 1 in chapter 1", page)
+                for said in ["Not copied: try 1", "Not copied: try 2", "Copied."] {
+                    try await browser.click("#selection-copy")
+                    try await browser.wait(until: "document.getElementById('said').textContent === '\(said)'")
+                    #expect(rights.charactersLeft == 62)
+                }
+                // the same words again are another copy
+                try await browser.script("document.getElementById('said').textContent = ''")
+                try await browser.click("#selection-copy")
+                try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
+                #expect(rights.charactersLeft == 24)
+            }
+        }
+    }
+
+    @Test func `hears a script that took the port of its document only when the reader did something`() async throws {
+        try await withBrowser { browser in
+            let rights = CountedRights(characters: 100, pages: 1)
+            let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12).open(
+                StatedProtection.adding(StatedProtection(rights: rights))
+            )
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                // whoever has the port speaks as the document does
+                _ = try await page.inDocument(
+                    "const post = MessagePort.prototype.postMessage; MessagePort.prototype.postMessage = function (...all) { window.stolen = this; return post.apply(this, all); };"
+                )
+                try await browser.click("#later")
+                try await page.waitInDocument(until: "window.stolen")
+                _ = try await page.inDocument("window.stolen.postMessage({ type: 'seen', characters: 5000 })")
+                _ = try await page.inDocument(
+                    "for (let number = 0; number < 20; number++) window.stolen.postMessage({ type: 'copy', text: 'abcde' })"
+                )
+                try await browser.wait(until: "new Promise((done) => setTimeout(() => done(true), 600))")
+                #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
+                #expect(rights.charactersLeft >= 95)
+                try await browser.click("#open-print")
+                try await browser.wait(until: "document.getElementById('print-sheet').open")
+            }
+        }
+    }
+
     @Test func `shows no restricted publication`() async throws {
         let error = Publication.OpeningError(.forbidden, "the loan is over")
         let restricted = try await TestBook.sentences(chapters: 1, paragraphs: 1)

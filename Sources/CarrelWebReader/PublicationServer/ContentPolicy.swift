@@ -7,16 +7,25 @@ enum ContentPolicy {
     static let value = [
         "sandbox allow-scripts", "default-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:",
         "font-src 'self' data:", "media-src 'self' data:", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'self'",
+        "webrtc 'block'",
     ].joined(separator: "; ")
 
-    /// The fields that go with every resource.
-    static let fields: HTTPFields = [
+    /// The fields that go with every resource; no browser may keep one that is protected.
+    static func fields(isProtected: Bool) -> HTTPFields {
+        var fields = common
+        fields["Cache-Control"] = cacheControl(isProtected: isProtected)
+        return fields
+    }
+
+    /// What is protected on the disk of its owner is not to lie there again as plain text.
+    static func cacheControl(isProtected: Bool) -> String { isProtected ? "no-store" : "private, no-cache" }
+
+    private static let common: HTTPFields = [
         "Content-Security-Policy": value,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "X-DNS-Prefetch-Control": "off",
         // a document without an origin asks for its own fonts and modules as a stranger; who asks knows the token
         "Access-Control-Allow-Origin": "*",
-        "Cache-Control": "private, no-cache",
     ]
 }

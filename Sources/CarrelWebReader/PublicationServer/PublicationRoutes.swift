@@ -18,7 +18,11 @@ struct PublicationRoutes {
         }
         router.on(.get, "publication/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
             try session.admit(request, parameters["token"], as: session.content)
-            return try await resource(at: parameters["path"]).response(to: request, ContentPolicy.fields)
+            try session.refuseNavigation(request)
+            return try await resource(at: parameters["path"]).response(
+                to: request,
+                ContentPolicy.fields(isProtected: publication.isProtected)
+            )
         }
     }
 
@@ -66,7 +70,7 @@ struct PublicationRoutes {
         return .serving(
             Representation(bytes, contentType: type, etag: tag.description),
             for: request,
-            headers: ContentPolicy.fields,
+            headers: ContentPolicy.fields(isProtected: publication.isProtected),
             isCompressible: true
         )
     }

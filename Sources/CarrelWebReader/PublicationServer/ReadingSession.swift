@@ -20,8 +20,12 @@ final class ReadingSession: Sendable {
         let port: UInt16
     }
 
-    init(_ publication: Publication) {
+    /// Whether our page shows the publication, whose documents are then seen in its frames and nowhere else.
+    private let isRead: Bool
+
+    init(_ publication: Publication, isRead: Bool = false) {
         self.publication = publication
+        self.isRead = isRead
     }
 
     /// From here on requests come in by this address.
@@ -46,6 +50,13 @@ final class ReadingSession: Sendable {
     func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
         try admit(request)
         guard token.matches(text) else { throw HTTPError(.notFound, "http.notFound", "there is nothing at this path") }
+    }
+
+    /// Where our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
+    /// nobody would count what is copied there.
+    func refuseNavigation(_ request: HTTPRequest) throws(HTTPError) {
+        guard isRead, request.isNavigation else { return }
+        throw HTTPError(.forbidden, "reader.navigation", "the pages of this publication are shown in the reader only")
     }
 
     /// As `admit(_:_:as:)` for what acts for the user. A page of another origin is refused too, should it know the address: a

@@ -38,7 +38,7 @@ final class ServedResource: Sendable {
         if let packed = try await packed(request, fields) { return packed }
         let length = try await resource.length()
         var fields = fields
-        if resource is any PackedResource { fields["Vary"] = "Accept-Encoding" }
+        if resource is any PackedResource { Self.addVary(&fields) }
         return .serving(
             Representation(length: length, contentType: mediaType, etag: EntityTag(tag).description) { [self] range in body(range)
             },
@@ -61,7 +61,7 @@ final class ServedResource: Sendable {
         let member = GzipMember(deflated)
         var fields = fields
         fields["Content-Encoding"] = "gzip"
-        fields["Vary"] = "Accept-Encoding"
+        Self.addVary(&fields)
         let length = try await member.length()
         var response = HTTPResponse.serving(
             Representation(length: length, contentType: mediaType, etag: EntityTag(tag + "-gzip").description) { [self] _ in
@@ -78,8 +78,12 @@ final class ServedResource: Sendable {
         return response
     }
 
+    private static func addVary(_ fields: inout HTTPFields) {
+        fields["Vary"] = fields["Vary"].map { "\($0), Accept-Encoding" } ?? "Accept-Encoding"
+    }
+
     /// What the link says, or its name does.
-    private static func mediaType(of link: Link) -> String {
+    static func mediaType(of link: Link) -> String {
         if let type = link.mediaType { return type.description }
         let known = [
             "css": "text/css", "html": "text/html", "js": "text/javascript", "json": "application/json", "otf": "font/otf",

@@ -20,9 +20,10 @@ struct ReaderAnnotation: Sendable, Equatable {
 
     enum Color: String, Sendable, CaseIterable { case yellow, green, blue, pink }
 
-    /// Characters of each of its texts at most.
-    private static let textLimit = 20_000
-    private static let contextLimit = 500
+    /// Bytes of each of its texts at most: of 20,000 characters of any script, as the page takes them.
+    private static let textLimit = 64_000
+    private static let contextLimit = 2_000
+    private static let dateLimit = 64
     private static let idLimit = 200
 
     /// Nil for what is no annotation of words in a resource.
@@ -36,12 +37,14 @@ struct ReaderAnnotation: Sendable, Equatable {
         else { return nil }
         let selectors = target["selector"].map { $0.array ?? [$0] } ?? []
         guard let selector = selectors.first(where: { $0["type"]?.string == "TextQuoteSelector" }),
-            let exact = selector["exact"]?.string, !exact.isEmpty, exact.count <= Self.textLimit
+            let exact = selector["exact"]?.string, !exact.isEmpty, exact.utf8.count <= Self.textLimit
         else { return nil }
-        func context(_ name: String) -> String? { selector[name]?.string.flatMap { $0.count <= Self.contextLimit ? $0 : nil } }
+        func context(_ name: String) -> String? {
+            selector[name]?.string.flatMap { $0.utf8.count <= Self.contextLimit ? $0 : nil }
+        }
         let bodies = json["body"].map { $0.array ?? [$0] } ?? []
         let note = bodies.first { $0["type"]?.string == "TextualBody" }?["value"]?.string
-        guard note.map({ $0.count <= Self.textLimit }) ?? true else { return nil }
+        guard note.map({ $0.utf8.count <= Self.textLimit }) ?? true else { return nil }
         self.id = id
         created = Self.date(json["created"])
         modified = Self.date(json["modified"])
@@ -102,6 +105,6 @@ struct ReaderAnnotation: Sendable, Equatable {
     }
 
     private static func date(_ json: JSON?) -> String? {
-        json?.string.flatMap { Instant.parse($0) == nil ? nil : $0 }
+        json?.string.flatMap { $0.utf8.count > dateLimit || Instant.parse($0) == nil ? nil : $0 }
     }
 }

@@ -52,17 +52,40 @@ struct ReaderPages {
         return session.publication.get(Link(path))
     }
 
-    /// A resource as `/publication/` has it; documents get the script that turns their pages.
+    /// A resource as `/publication/` has it; documents get the script that turns their pages, and what cannot get it
+    /// is refused while copies are counted.
     private func page(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
-        var resource = try resource(path)
-        let type = resource.link.mediaType
-        let isShown = type?.isHTML ?? ["xhtml", "html", "htm", "xht"].contains(resource.link.path?.fileExtension)
-        let isFrame = request.headers["Sec-Fetch-Dest"] == "iframe"
-        if isShown || (isFrame && type?.essence == "image/svg+xml") {
-            resource = try await ScriptedDocument.adding(to: resource)
+        guard request.headers["Sec-Fetch-Dest"] != "document" else {
+            throw HTTPError(.forbidden, "reader.navigation", "the pages of this publication are shown in the reader only")
         }
-        return try await ServedResource(resource, salt: "page " + session.content.text)
-            .response(to: request, ContentPolicy.fields)
+        var resource = try resource(path)
+        let type = MediaType(ServedResource.mediaType(of: resource.link))
+        let isMarkup = type?.isHTML == true || (request.isForFrame && type.map(Self.isXML) == true)
+        var salt = "page " + session.content.text
+        if isMarkup, let scripted = try await ScriptedDocument.adding(to: resource) {
+            resource = scripted
+            salt += " script"
+        } else if session.publication.isProtected, isMarkup || (request.isForFrame && !Self.hasNoText(type)) {
+            throw HTTPError(
+                .forbidden,
+                "reader.unmetered",
+                "a protected publication cannot be shown without what counts its copies"
+            )
+        }
+        var fields = ContentPolicy.fields(isProtected: session.publication.isProtected)
+        fields["Vary"] = "Sec-Fetch-Dest"
+        return try await ServedResource(resource, salt: salt).response(to: request, fields)
+    }
+
+    /// What browsers show as a document that scripts can be in.
+    private static func isXML(_ type: MediaType) -> Bool {
+        type.subtype.hasSuffix("+xml") || ["application/xml", "text/xml"].contains(type.essence)
+    }
+
+    /// What browsers show without words that could be selected.
+    private static func hasNoText(_ type: MediaType?) -> Bool {
+        guard let type, !isXML(type) else { return false }
+        return type.type == "image" || type.isAudio || type.isVideo
     }
 
     /// A PDF document, and nothing else: it is sent without a sandbox.
@@ -78,7 +101,8 @@ struct ReaderPages {
                 to: request,
                 [
                     "Content-Security-Policy": "frame-ancestors 'self'", "X-Content-Type-Options": "nosniff",
-                    "Referrer-Policy": "no-referrer", "Cache-Control": "private, no-cache",
+                    "Referrer-Policy": "no-referrer",
+                    "Cache-Control": ContentPolicy.cacheControl(isProtected: session.publication.isProtected),
                 ]
             )
     }

@@ -9,7 +9,8 @@ import Glibc
 /// Keeps what a reader leaves in publications, and how the reader likes pages: one file for each publication, one for the settings, in
 /// a folder that is the reader's alone.
 ///
-/// A file is read anew before each change, so that of two windows on one publication neither undoes what the other did.
+/// A file is read anew before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
+/// other did.
 final class ReadingRecords: Sendable {
     private let file: PrivateFile
     private let preferenceFile: PrivateFile
@@ -53,10 +54,12 @@ final class ReadingRecords: Sendable {
     func update(_ change: @escaping @Sendable (inout ReadingRecord) -> Bool) async throws -> Bool {
         let file = file
         return try await thread.run {
-            var record = try Self.load(file)
-            guard change(&record) else { return false }
-            try file.save(record.json.write())
-            return true
+            try file.locked {
+                var record = try Self.load(file)
+                guard change(&record) else { return false }
+                try file.save(record.json.write())
+                return true
+            }
         }
     }
 
@@ -72,7 +75,7 @@ final class ReadingRecords: Sendable {
 
     func setPreferences(_ json: JSON) async throws {
         let file = preferenceFile
-        try await thread.run { try file.save(json.write()) }
+        try await thread.run { try file.locked { try file.save(json.write()) } }
     }
 
     private static func load(_ file: PrivateFile) throws -> ReadingRecord {
@@ -84,11 +87,12 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// The same for every copy of a publication: of its identifier, or else of its title and reading order.
+    /// The same for every copy of a publication: of its identifier, its title and its reading order. The identifier
+    /// alone is the word of whoever made the publication, and others can say it.
     private static func name(of publication: Publication) -> String {
         let key =
-            publication.metadata.identifier
-            ?? "\(publication.metadata.title)\n" + publication.readingOrder.map(\.href).joined(separator: "\n")
+            "\(publication.metadata.identifier ?? "")\n\(publication.metadata.title)\n"
+            + publication.readingOrder.map(\.href).joined(separator: "\n")
         return Hex.encode(SHA256.hash(Array(key.utf8).rawSpan).prefix(16))
     }
 }

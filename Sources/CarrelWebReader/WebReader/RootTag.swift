@@ -41,10 +41,20 @@ enum RootTag {
     private static func declarationEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         var depth = 0
         var quote: UInt8?
-        for at in bytes.indices {
+        var next = bytes.startIndex
+        while next < bytes.endIndex {
+            let at = next
             let c = bytes[at]
+            next += 1
             if let open = quote {
                 if c == open { quote = nil }
+                continue
+            }
+            // quotes in comments and instructions of the subset open nothing
+            let isComment = bytes[at...].starts(with: "<!--".utf8)
+            if depth > 0, isComment || bytes[at...].starts(with: "<?".utf8) {
+                guard let end = find(isComment ? "-->" : "?>", in: bytes[at...].dropFirst(isComment ? 4 : 2)) else { return nil }
+                next = end
                 continue
             }
             switch c {

@@ -21,11 +21,11 @@ final class ScriptedDocument: Resource {
     }
 
     /// - Parameter document: HTML, XHTML or SVG.
-    /// - Returns: the document with the script; the document itself where no place for one is found.
+    /// - Returns: the document with the script; nil where no place for one is found.
     /// - Throws: what reading it throws.
-    static func adding(to document: any Resource) async throws(ResourceError) -> any Resource {
+    static func adding(to document: any Resource) async throws(ResourceError) -> (any Resource)? {
         let head = try await document.read(0..<headSize)
-        guard let place = RootTag.end(in: head) else { return document }
+        guard let place = RootTag.end(in: head) else { return nil }
         return ScriptedDocument(document, at: Int64(place))
     }
 

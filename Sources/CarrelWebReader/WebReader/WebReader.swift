@@ -22,7 +22,7 @@ public final class WebReader: Sendable {
         }
         let records = try ReadingRecords(folder: folder, publication: publication)
         _ = try await records.record()
-        let session = ReadingSession(publication)
+        let session = ReadingSession(publication, isRead: true)
         server = PublicationServer(session, port: port) { router in
             let pages = ReaderPages(session: session)
             pages.add(to: &router)

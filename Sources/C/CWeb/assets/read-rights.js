@@ -1,12 +1,15 @@
 // Copying and printing go through the rights of the publication: the server counts, and a request that is sent twice counts once.
 
+/** The text whose copy was counted, or perhaps was, and that has not reached the clipboard. */
+let copying = { text: '', requestId: '' };
+
 /** @param {string} base @param {string} right @param {any} values */
 async function consume(base, right, values) {
   const response = await fetch(`${base}rights/${right}`, {
     method: 'POST',
     credentials: 'omit',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ ...values, requestId: crypto.randomUUID() }),
+    body: JSON.stringify(values),
   });
   if (response.status === 403) return false;
   if (!response.ok) throw new Error(`the reader's server answers ${response.status}`);
@@ -17,10 +20,15 @@ async function consume(base, right, values) {
 export async function copy(book, text, say) {
   if (!text.trim()) return;
   try {
-    if (!(await consume(book.protection, 'copy', { text }))) return say('This text may not be copied: the publisher’s limit is reached, or there is none to use.');
+    if (copying.text !== text) copying = { text, requestId: crypto.randomUUID() };
+    if (!(await consume(book.protection, 'copy', copying))) {
+      copying = { text: '', requestId: '' };
+      return say('This text may not be copied: the publisher’s limit is reached, or there is none to use.');
+    }
     // the focus is in the frame, and only the page with the focus may write
     focus();
     await navigator.clipboard.writeText(text);
+    copying = { text: '', requestId: '' };
     say('Copied.');
   } catch (error) {
     say(`Not copied: ${error instanceof Error ? error.message : error}`);
@@ -30,7 +38,7 @@ export async function copy(book, text, say) {
 /** Prints what is on the screen. @param {import('./read-book.js').Book} book @param {number} pageCount */
 export async function print(book, pageCount, say) {
   try {
-    if (!(await consume(book.protection, 'print', { pageCount }))) return say('This page may not be printed: the publisher’s limit is reached, or there is none to use.');
+    if (!(await consume(book.protection, 'print', { pageCount, requestId: crypto.randomUUID() }))) return say('This page may not be printed: the publisher’s limit is reached, or there is none to use.');
   } catch (error) {
     return say(`Not printed: ${error instanceof Error ? error.message : error}`);
   }

@@ -74,6 +74,14 @@ async function isActing() {
   return userActivation?.isActive ?? true;
 }
 
+let copied = -Infinity;
+/** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
+async function copyFrom(text) {
+  if (performance.now() - copied < 1000) return;
+  copied = performance.now();
+  if (await isActing()) take(text);
+}
+
 const take = (text) => copy(book, text, say).finally(() => pages.focus());
 
 // MARK: views
@@ -85,11 +93,11 @@ const pages = new PagesView(book.pages, {
   press: (message) => { if (message.at < 0.15) turn(isBackward ? 1 : -1); else if (message.at > 0.85) turn(isBackward ? -1 : 1); },
   strayed: () => open(index, place?.locations ?? {}),
   selection: (message) => select(message.exact ? message : null),
-  copy: async (message) => { if (await isActing()) take(message.content); },
+  copy: (message) => copyFrom(message.content),
   link: (message) => follow(message.href),
   mark: (message) => notes.edit(message.id),
   key: (message) => press(message.key, message.isControl),
-  seen: (message) => askToPrint(message.characters),
+  seen: (message) => { if (isPrintWanted) askToPrint(message.characters); },
 });
 const media = new MediaView(book, moved, () => step(1));
 const look = new Look(answer.preferences, () => pages.send('look', { look: look.values }));
@@ -195,7 +203,9 @@ byId('selection-note').addEventListener('click', () => {
 byId('selection-copy').toggleAttribute('disabled', !book.rights.canCopy);
 byId('open-print').toggleAttribute('disabled', !book.rights.canPrint);
 
+let isPrintWanted = false;
 function askToPrint(characters) {
+  isPrintWanted = false;
   // as licenses count: a page that its publisher laid out, or 1,024 characters
   toPrint = book.isFixed(book.order[index]) ? 1 : Math.max(1, Math.ceil(characters / 1024));
   setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
@@ -203,6 +213,7 @@ function askToPrint(characters) {
 }
 function wantPrint() {
   if (!book.rights.canPrint) return say('This publication may not be printed.');
+  isPrintWanted = Boolean(pages.port);
   if (pages.port) pages.send('seen');
   else say('Printing is for pages: this is none, or the viewer has a button of its own.');
 }

@@ -1,0 +1,177 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelHTTPClient
+import CarrelJSON
+import CarrelPublication
+import CarrelTesting
+import CarrelWebReader
+import Testing
+
+@Suite("The server of the web reader")
+struct ReaderServerTests {
+    private let directory = TemporaryDirectory()
+    private let client = HTTPClient()
+
+    private var folder: String { directory.file("reader") }
+
+    /// Starts a reader, and does something with the address of its page and what that is told to begin with.
+    private func withReader(
+        _ book: TestBook,
+        isCounted: Bool = false,
+        _ body: (_ address: String, _ beginning: JSON) async throws -> Void
+    ) async throws {
+        let protection = StatedProtection(rights: CountedRights(characters: 10, pages: 1))
+        let publication = try await book.open(isCounted ? StatedProtection.adding(protection) : nil)
+        let reader = try await WebReader(publication, folder: folder)
+        let address = try reader.start()
+        do {
+            try await body(address, try await beginning(address))
+        } catch {
+            await reader.stop()
+            throw error
+        }
+        await reader.stop()
+        publication.close()
+    }
+
+    private func beginning(_ address: String) async throws -> JSON {
+        let bytes = try await client.send(ClientRequest(.get, address + "book")).body
+        return try JSON.parse(bytes.rawSpan)
+    }
+
+    private func origin(_ address: String) -> String { "http://\(address.split(separator: "/")[1])" }
+
+    private func get(_ url: String, as destination: String? = nil) async throws -> ClientResponse {
+        var request = ClientRequest(.get, url)
+        if let destination { request.headers["Sec-Fetch-Dest"] = destination }
+        return try await client.send(request)
+    }
+
+    private func put(_ address: String, _ number: Int, quote: String) async throws -> HTTPStatus {
+        let annotation: JSON = [
+            "type": "Annotation", "id": .string("urn:test:\(number)"),
+            "target": [
+                "source": "EPUB/chapter1.xhtml", "selector": ["type": "TextQuoteSelector", "exact": .string(quote)],
+            ],
+        ]
+        let request = ClientRequest(
+            .put,
+            "\(address)annotations/urn:test:\(number)",
+            headers: ["Content-Type": "application/json"],
+            body: .bytes(annotation.write())
+        )
+        return try await client.send(request).status
+    }
+
+    @Test func `gives documents to its own frames, and to no window`() async throws {
+        try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { address, book in
+            for base in ["pages", "publication"] {
+                let url = origin(address) + (try #require(book[base]?.string)) + "EPUB/chapter1.xhtml"
+                let status1 = try await get(url, as: "document").status
+                #expect(status1 == .forbidden, "\(base)")
+                let status2 = try await get(url, as: "empty").status
+                #expect(status2 == .ok, "\(base)")
+                // only what is below `pages` has the script
+                let status3 = try await get(url, as: "iframe").status
+                #expect(status3 == (base == "pages" ? .ok : .forbidden), "\(base)")
+            }
+            let status4 = try await get(address, as: "document").status
+            #expect(status4 == .ok)
+        }
+    }
+
+    private static let script = "src=\"/assets/read-frame.js\""
+
+    @Test func `shows nothing that its script cannot be put into while rights are counted`() async throws {
+        var book = TestBook.sentences(chapters: 1, paragraphs: 2)
+        let text = "<html><head><title>x</title></head><body><p>Words.</p></body></html>"
+        book.files["wide.html"] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+        book.files["late.html"] = Array("<!--\(String(repeating: "-", count: 70_000))-->\(text)".utf8)
+        book.files["style.css"] = Array("p { color: red }".utf8)
+        book.files["quoted.html"] = Array("<!DOCTYPE html [<!-- it's one quote --><?it's another> ?>]>\(text)".utf8)
+        for isCounted in [false, true] {
+            try await withReader(book, isCounted: isCounted) { address, beginning in
+                let base = origin(address) + (try #require(beginning["pages"]?.string)) + "EPUB/"
+                for name in ["wide.html", "late.html", "style.css"] {
+                    let response = try await get(base + name, as: "iframe")
+                    #expect(response.status == (isCounted ? .forbidden : .ok), "\(name)")
+                }
+                for name in ["chapter1.xhtml", "quoted.html"] {
+                    let response = try await get(base + name, as: "iframe")
+                    #expect(response.status == .ok, "\(name)")
+                    #expect(String(decoding: response.body, as: UTF8.self).contains(Self.script), "\(name)")
+                }
+                let status5 = try await get(base + "style.css", as: "style").status
+                #expect(status5 == .ok)
+            }
+        }
+    }
+
+    @Test func `lets no browser keep what was protected`() async throws {
+        for isCounted in [false, true] {
+            try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2), isCounted: isCounted) { address, book in
+                for base in ["pages", "publication"] {
+                    let url = origin(address) + (try #require(book[base]?.string)) + "EPUB/chapter1.xhtml"
+                    let kept = try await get(url).headers["Cache-Control"]
+                    #expect(kept == (isCounted ? "no-store" : "private, no-cache"), "\(base)")
+                }
+            }
+        }
+    }
+
+    @Test func `has two tags for a drawing with the script and without`() async throws {
+        var book = TestBook.sentences(chapters: 1, paragraphs: 2)
+        book.files["drawing.svg"] = Array("<svg xmlns=\"http://www.w3.org/2000/svg\"><text>x</text></svg>".utf8)
+        try await withReader(book) { address, beginning in
+            let url = origin(address) + (try #require(beginning["pages"]?.string)) + "EPUB/drawing.svg"
+            let shown = try await get(url, as: "iframe")
+            let drawn = try await get(url, as: "image")
+            #expect(String(decoding: shown.body, as: UTF8.self).contains(Self.script))
+            #expect(!String(decoding: drawn.body, as: UTF8.self).contains(Self.script))
+            #expect(shown.headers["ETag"] != nil && shown.headers["ETag"] != drawn.headers["ETag"])
+            #expect(shown.headers["Vary"]?.contains("Sec-Fetch-Dest") == true)
+            #expect(drawn.headers["Vary"]?.contains("Sec-Fetch-Dest") == true)
+        }
+    }
+
+    @Test func `measures what it keeps in bytes`() async throws {
+        try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { address, _ in
+            // one character to a reader
+            let tall = "e" + String(repeating: "\u{301}", count: 50_000)
+            #expect(tall.count == 1)
+            let status6 = try await put(address, 1, quote: tall)
+            #expect(status6 == .badRequest)
+            let status7 = try await put(address, 2, quote: String(repeating: "\u{20ac}", count: 20_000))
+            #expect(status7 == .noContent)
+        }
+    }
+
+    @Test func `loses no note when two readers write at once`() async throws {
+        let book = TestBook.sentences(chapters: 1, paragraphs: 2)
+        try await withReader(book) { first, _ in
+            try await withReader(book) { second, _ in
+                try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
+                    for number in 0..<60 {
+                        group.addTask { try await put(number.isMultiple(of: 2) ? first : second, number, quote: "Sentence") }
+                    }
+                    for try await status in group { #expect(status == .noContent) }
+                }
+                let record = try #require(try await beginning(first)["record"])
+                #expect(record["annotations"]?.array?.count == 60)
+            }
+        }
+    }
+
+    @Test func `keeps notes of two publications with one identifier apart`() async throws {
+        try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { address, _ in
+            let status8 = try await put(address, 1, quote: "Sentence")
+            #expect(status8 == .noContent)
+        }
+        try await withReader(TestBook.sentences(chapters: 2, paragraphs: 2)) { _, book in
+            #expect(book["record"]?["annotations"]?.array?.isEmpty == true)
+        }
+        try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { _, book in
+            #expect(book["record"]?["annotations"]?.array?.count == 1)
+        }
+    }
+}
