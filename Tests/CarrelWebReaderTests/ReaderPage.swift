@@ -71,6 +71,28 @@ final class ReaderPage: Sendable {
         }
     }
 
+    /// Waits until the document is laid out in pages for the size that the window has now.
+    func waitForLayout() async throws {
+        let stage = try await browser.script(
+            "const { clientWidth, clientHeight } = document.getElementById('stage'); return [clientWidth, clientHeight, innerWidth];"
+        )
+        let sizes = try #require(stage.array).compactMap(\.int)
+        try #require(sizes.count == 3)
+        let columns = sizes[0] >= 1100 ? 2 : 1
+        let margin = sizes[2] < 600 ? 20 : 40
+        try await waitInDocument(
+            until: """
+                innerWidth === \(sizes[0]) && innerHeight === \(sizes[1])
+                  && getComputedStyle(document.documentElement).columnCount === '\(columns)'
+                  && getComputedStyle(document.body).paddingLeft === '\(margin)px'
+                """
+        )
+        // the document hears of its new size before it draws the next frame
+        _ = try await inDocument(
+            "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+        )
+    }
+
     struct BrowserFailure: Error, CustomStringConvertible {
         let description: String
         init(_ description: String) { self.description = description }

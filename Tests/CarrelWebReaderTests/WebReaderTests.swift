@@ -101,7 +101,7 @@ struct WebReaderTests {
                 for (width, height) in [(360, 640), (1440, 900), (700, 500)] {
                     try await browser.setWindowSize(width: width, height: height)
                     try await browser.wait(until: "innerWidth === \(width)")
-                    try await page.waitInDocument(until: "new Promise((done) => setTimeout(() => done(true), 300))")
+                    try await page.waitForLayout()
                     try await check(page, "\(width) by \(height)")
                 }
                 try await page.waitForPlace {
@@ -319,7 +319,7 @@ struct WebReaderTests {
                 _ = try await page.inDocument(
                     "for (let number = 0; number < 20; number++) window.stolen.postMessage({ type: 'copy', text: 'abcde' })"
                 )
-                try await browser.wait(until: "new Promise((done) => setTimeout(() => done(true), 600))")
+                _ = try await browser.script("return new Promise((done) => setTimeout(() => done(true), 600))")
                 #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
                 #expect(rights.charactersLeft >= 95)
                 try await browser.click("#open-print")

@@ -13,6 +13,10 @@ struct `scripts/test-report` {
             )
         }
         for event in events {
+            if event.hasPrefix("issue ") {
+                lines.append(issue(event))
+                continue
+            }
             let words = event.split(separator: " ", maxSplits: 1).map(String.init)
             let parts = words[1].split(separator: "|").map(String.init)
             let (kind, symbol): (String, String) =
@@ -32,6 +36,15 @@ struct `scripts/test-report` {
             )
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What a test that failed says, from `issue ID|text` or `issue ID|text|known`.
+    private func issue(_ event: String) -> String {
+        let parts = event.dropFirst("issue ".count).split(separator: "|").map(String.init)
+        let issue = #"{"isFailure":true,"isKnown":\#(parts.count > 2),"severity":"error"}"#
+        let messages = #"[{"symbol":"fail","text":"Issue recorded"},{"symbol":"details","text":"\#(escape(parts[1]))"}]"#
+        return
+            #"{"kind":"event","payload":{"issue":\#(issue),"kind":"issueRecorded","messages":\#(messages),"testID":"\#(escape(parts[0]))"},"version":"6.3.0"}"#
     }
 
     private func escape(_ text: String) -> String {
@@ -61,6 +74,14 @@ struct `scripts/test-report` {
         )
         #expect(!succeeded)
         #expect(lines == ["failed: T.S/b \"x\"()", "1 passed, 1 failed, 0 skipped"])
+    }
+
+    @Test func `what failed says why, by its first issue that nobody knew of`() async throws {
+        let (_, lines) = try await report([
+            "start T.b()/x.swift:3:2", "issue T.b()/x.swift:3:2|one|known", "issue T.b()/x.swift:3:2|word 7, \"a/b\"",
+            "issue T.b()/x.swift:3:2|three", "fail T.b()/x.swift:3:2",
+        ])
+        #expect(lines == ["failed: T.b(): Issue recorded: word 7, \"a/b\"", "0 passed, 1 failed, 0 skipped"])
     }
 
     @Test func `a test that never ended failed`() async throws {

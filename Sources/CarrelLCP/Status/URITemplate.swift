@@ -5,10 +5,16 @@ enum URITemplate {
     /// The address, with variables that have no value left out.
     static func expand(_ template: String, _ values: [String: String]) -> String {
         var out = ""
+        // remembered: to look for it in all that is written would take the square of the length
+        var hasQuery = false
+        func add(_ piece: some StringProtocol) {
+            out += piece
+            hasQuery = hasQuery || piece.contains("?")
+        }
         var rest = template[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            out += rest[..<open]
-            out += expression(rest[rest.index(after: open)..<close], values, hasQuery: out.contains("?"))
+            add(rest[..<open])
+            add(expression(rest[rest.index(after: open)..<close], values, hasQuery: hasQuery))
             rest = rest[rest.index(after: close)...]
         }
         return out + rest

@@ -121,6 +121,9 @@
   let isFixed = false;
   /** Where we scrolled to ourselves: that is no new place. */
   let told = -1;
+  /** The window that the pages were laid out for. */
+  let laidOut = '';
+  const windowSize = () => `${innerWidth}x${innerHeight}`;
   /** @type {HTMLElement|null} */
   let filler = null;
 
@@ -166,6 +169,7 @@
   const step = () => (paged() ? innerWidth : Math.max(1, innerHeight - 48));
 
   function count() {
+    laidOut = windowSize();
     if (!paged()) { pages = Math.max(1, Math.ceil((scroller().scrollHeight - 1) / step())); return; }
     filler?.remove();
     const total = Math.max(1, Math.round(scroller().scrollWidth / (innerWidth / look.columns)));
@@ -391,6 +395,8 @@
   addEventListener('scroll', () => {
     clearTimeout(scrolled);
     scrolled = setTimeout(() => {
+      // the window has another size, and the pages have not: what is seen now is no place that the reader chose
+      if (laidOut !== windowSize()) return;
       // the focus, or a search of the browser's own, went to another page
       if (paged()) { const seen = Math.round(Math.abs(scroller().scrollLeft) / step()); if (seen === page) return; show(seen); }
       else if (Math.abs(scroller().scrollTop - told) < 2) return;
