@@ -68,6 +68,13 @@ struct WebDriverCommand: Sendable {
 
     static let screenshot = Self("TakeScreenshot", .get, "screenshot", ["full": false])
 
+    /// The page on paper, as PDF in base 64.
+    static func print(widthInCentimeters width: Double, height: Double) -> Self {
+        let margin: JSON = ["top": 0, "bottom": 0, "left": 0, "right": 0]
+        let paper: JSON = ["width": .real(width), "height": .real(height)]
+        return Self("Print", .post, "print", ["page": paper, "margin": margin, "shrinkToFit": false, "background": true])
+    }
+
     static func setWindow(width: Int, height: Int) -> Self {
         Self("SetWindowRect", .post, "window/rect", ["width": .integer(width), "height": .integer(height)])
     }
