@@ -185,7 +185,9 @@ struct ReadingRecordTests {
         #expect(kept == [true, true, true, false, false])
         #expect(try await records.record().annotations.count == 3)
         // and what is there can be read again and made shorter
-        _ = try await records.update { $0.annotations.removeLast(); return true }
+        _ = try await records.update {
+            $0.annotations.removeLast(); return true
+        }
         #expect(try await records.record().annotations.count == 2)
         publication.close()
     }

@@ -160,6 +160,11 @@ struct MediaTests {
                 try await browser.click("#later")
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(try await browser.title != "reached")
+                let policy = try await browser.asyncScript(
+                    "fetch(arguments[0]).then((answer) => arguments[1](answer.headers.get('content-security-policy')))",
+                    .string(source)
+                )
+                #expect(policy.string?.hasPrefix("sandbox allow-scripts; default-src 'self'") == true)
                 let answer = try await browser.asyncScript(
                     "fetch(document.getElementById('page').src).then((answer) => arguments[0](answer.status))"
                 )

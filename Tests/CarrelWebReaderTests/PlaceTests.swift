@@ -145,7 +145,9 @@ struct PlaceTests {
             "display:none", "visibility:hidden;position:absolute;top:0;left:0", "position:absolute;left:-9999px;width:300px",
             "position:absolute;width:1px;height:1px;overflow:hidden", "font-size:0",
         ]
-        let parts = styles.map { "<div data-hidden=\"\" style=\"\($0)\">\(hidden)</div>" }.joined() + "<details><summary>More</summary>\(hidden)</details>"
+        let parts =
+            styles.map { "<div data-hidden=\"\" style=\"\($0)\">\(hidden)</div>" }.joined()
+            + "<details><summary>More</summary>\(hidden)</details>"
         let seen = book.chapters[0].body
         book.chapters[0].body = parts + seen + parts + seen.replacing("id=\"p", with: "id=\"q") + parts
         try await withBrowser { browser in
@@ -170,9 +172,14 @@ struct PlaceTests {
 
     @Test func `in a chapter without words is a part of its pages`() async throws {
         var book = TestBook.sentences(chapters: 1, paragraphs: 1)
-        let drawing = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 60'%3E%3Crect width='40' height='60'/%3E%3C/svg%3E"
-        let pictures = (1...8).map { "<div><img id=\"i\($0)\" alt=\"\" src=\"\(drawing)\" style=\"display:block;height:90vh\"/></div>" }
-        book.chapters = [("pictures.xhtml", pictures.joined()), ("words.xhtml", pictures.joined() + "<p>The end of all pictures.</p>")]
+        let drawing =
+            "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 60'%3E%3Crect width='40' height='60'/%3E%3C/svg%3E"
+        let pictures = (1...8).map {
+            "<div><img id=\"i\($0)\" alt=\"\" src=\"\(drawing)\" style=\"display:block;height:90vh\"/></div>"
+        }
+        book.chapters = [
+            ("pictures.xhtml", pictures.joined()), ("words.xhtml", pictures.joined() + "<p>The end of all pictures.</p>"),
+        ]
         let shown =
             "[...document.images].filter((image) => { const box = image.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth + 1; }).map((image) => image.id).join()"
         try await withBrowser { browser in
@@ -238,7 +245,8 @@ struct PlaceTests {
                 )
                 try await browser.inFrame("#page") { try await browser.press(BrowserKey.end) }
                 try await browser.wait(
-                    until: "/^Page (\\d+) of \\1 /.test(document.getElementById('progress').textContent) && !document.getElementById('progress').textContent.startsWith('Page 1 ')"
+                    until:
+                        "/^Page (\\d+) of \\1 /.test(document.getElementById('progress').textContent) && !document.getElementById('progress').textContent.startsWith('Page 1 ')"
                 )
                 let tests = try #require(try await page.inDocument("return window.tests").int)
                 #expect(tests > 0 && tests < 20_000)

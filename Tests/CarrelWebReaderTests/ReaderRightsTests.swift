@@ -15,7 +15,9 @@ struct ReaderRightsTests {
         _ book: TestBook = .sentences(chapters: 1, paragraphs: 30),
         _ body: (ReaderPage) async throws -> Void
     ) async throws {
-        let browser = try await Browser.start(.chromium)
+        var options = BrowserOptions()
+        options.keepsFramesInProcess = true
+        let browser = try await Browser.start(.chromium, options)
         do {
             try await browser.setWindowSize(width: 900, height: 760)
             let publication = try await book.open(StatedProtection.adding(StatedProtection(rights: rights)))
@@ -27,10 +29,10 @@ struct ReaderRightsTests {
         await browser.close()
     }
 
-    /// The words on paper.
+    /// The words on paper, which is narrower than the window.
     private func paper(_ browser: Browser) async throws -> String {
         let file = directory.file("paper.pdf")
-        directory.write("paper.pdf", try await browser.printed(width: 900, height: 760))
+        directory.write("paper.pdf", try await browser.printed(width: 700, height: 1000))
         let words = try await checkProcess([try requirePeer("pdftotext"), "-layout", file, "-"])
         return words.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
@@ -52,14 +54,14 @@ struct ReaderRightsTests {
             try await browser.click("#open-print")
             try await browser.wait(until: "document.getElementById('print-sheet').open")
             let count = try await browser.text("#print-count")
-            let pages = try #require(count.split(separator: " ").compactMap { Int($0) }.first ?? (count.contains("one") ? 1 : nil))
+            let pages =
+                count == "It counts as one page." ? 1 : try #require(count.split(separator: " ").compactMap { Int($0) }.first)
             try await browser.click("#print-form button[type=submit]")
             try await browser.wait(until: "window.printed === 1")
             #expect(rights.pagesLeft == 5 - pages)
             let words = try await paper(browser)
-            let isThere = seen.split(separator: " ").prefix(40).joined(separator: " ")
-            #expect(words.contains(isThere), "\(words)")
-            #expect(!words.contains("of paragraph 1 in") && !words.contains("of paragraph 29 in"))
+            // a line may be cut between two pages: what is on the screen is on the paper, and nothing more
+            #expect(words == seen, "\(words)")
             // once
             try await browser.wait(until: "!document.documentElement.classList.contains('may-print')")
             #expect(try await paper(browser) == notice)
@@ -77,7 +79,9 @@ struct ReaderRightsTests {
             try await browser.click("#open-print")
             try await browser.wait(until: "document.getElementById('print-sheet').open")
             try await browser.click("#print-form button[type=submit]")
-            try await browser.wait(until: "document.getElementById('said').textContent.startsWith('This page may not be printed')")
+            try await browser.wait(
+                until: "document.getElementById('said').textContent.startsWith('This page may not be printed')"
+            )
             #expect(try await browser.script("return window.printed").int == 0)
             #expect(try await paper(browser) == "Pages are printed with the reader’s own button.")
         }
@@ -89,7 +93,9 @@ struct ReaderRightsTests {
         book.chapters = [("a.xhtml", "<p>\(String(repeating: "Words ", count: 500))</p>")]
         try await withPage(rights, book) { page in
             let browser = page.browser
-            try await browser.script("window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text.length); };")
+            try await browser.script(
+                "window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text.length); };"
+            )
             try await page.select(String(repeating: "Words ", count: 400).dropLast().description)
             try await browser.inFrame("#page") { try await browser.press("c", holding: ["\u{E009}"]) }
             try await browser.wait(until: "document.getElementById('copy-sheet').open")
@@ -119,7 +125,9 @@ struct ReaderRightsTests {
             _ = try await page.inDocument("window.stolen.postMessage({ type: 'copy', text: 'abcde' })")
             try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
             _ = try await page.inDocument("window.stolen.postMessage({ type: 'copy', text: 'fghij' })")
-            try await browser.wait(until: "document.getElementById('said').textContent.startsWith('Not copied a second time')")
+            try await browser.wait(
+                until: "document.getElementById('said').textContent.startsWith('Not copied a second time')"
+            )
             #expect(rights.charactersLeft == 995)
             // the page's own button is the reader's hand
             try await page.select("Sentence 5 of paragraph")

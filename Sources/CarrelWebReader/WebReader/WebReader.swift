@@ -19,7 +19,7 @@ public final class WebReader: Sendable {
         try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit)
     }
 
-    /// - Parameter recordLimit: bytes of highlights and notes.
+    /// A reader that keeps so many bytes of highlights and notes.
     init(_ publication: Publication, folder: String, port: UInt16 = 0, recordLimit: Int) async throws {
         do throws(Publication.OpeningError) { _ = try Navigator(publication) } catch {
             guard publication.isRestricted else { throw error }
