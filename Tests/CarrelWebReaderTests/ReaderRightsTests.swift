@@ -116,7 +116,7 @@ struct ReaderRightsTests {
         let rights = CountedRights(characters: 1000, pages: 1)
         try await withPage(rights) { page in
             let browser = page.browser
-            try await browser.script("navigator.clipboard.writeText = async () => {};")
+            try await browser.grant("clipboard-read")
             _ = try await page.inDocument(
                 "const post = MessagePort.prototype.postMessage; MessagePort.prototype.postMessage = function (...all) { window.stolen = this; return post.apply(this, all); };"
             )
@@ -133,7 +133,8 @@ struct ReaderRightsTests {
             try await page.select("Sentence 5 of paragraph")
             try await browser.click("#selection-copy")
             try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
-            #expect(rights.charactersLeft < 995)
+            let copied = try await browser.script("return navigator.clipboard.readText()")
+            #expect(copied == "Sentence 5 of paragraph" && rights.charactersLeft == 995 - 23)
         }
     }
 }

@@ -209,6 +209,11 @@ public final class Browser: Sendable {
         return Base64URL.decode(String(text)).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Lets the page do what a user would be asked about, such as `clipboard-read`.
+    public func grant(_ permission: String) async throws {
+        _ = try await driver.perform(.grant(permission))
+    }
+
     /// Runs a script in every page opened from now on, before the page's own; Chromium only.
     public func addStartScript(_ body: String) async throws {
         try await driver.addStartScript(body)

@@ -123,7 +123,7 @@ const pages = new PagesView(book.pages, {
   edge: (message) => step(message.by),
   side: (message) => toSide(message.by),
   press: (message) => { if (message.at < 0.15) toSide(-1); else if (message.at > 0.85) toSide(1); },
-  strayed: () => open(index, kept()),
+  strayed: () => open(index, place?.href === book.order[index].href ? kept() : {}),
   selection: (message) => select(message.exact ? message : null),
   copy: (message) => copyFrom(message.content),
   link: (message) => follow(message.href),
