@@ -171,6 +171,22 @@ struct PositionsTests {
         #expect(try await PDFCover.draw(BytesResource(Link(href: "a.pdf"), Array("no document".utf8))) == nil)
     }
 
+    @Test func `a cover is not drawn from what cannot be read, and not promised`() throws {
+        let link = Link(href: "a.pdf", mediaType: Format.pdf.mediaType)
+        let manifest = Manifest(metadata: Metadata(title: "A"), readingOrder: [link])
+        for isRestricted in [false, true] {
+            let fetcher = SingleResourceFetcher(BytesResource(link, TestPDF(pages: 1).bytes))
+            var builder = Publication.Builder(manifest: manifest, format: .pdf, fetcher: fetcher)
+            if isRestricted {
+                let error = Publication.OpeningError(.forbidden, "the loan is over")
+                builder.services.set((any ContentProtectionService).self) { _ in
+                    RestrictedProtectionService(name: LocalizedString("A protection"), error: error)
+                }
+            }
+            #expect(builder.build().links(withRelation: "cover").isEmpty == isRestricted)
+        }
+    }
+
     @Test func `a cover of sound is the picture in its tag`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         try await checkProcess([

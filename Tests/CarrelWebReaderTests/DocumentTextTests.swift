@@ -61,7 +61,8 @@ struct RootTagTests {
         let whole = try await scripted.read(0..<length)
         #expect(
             String(decoding: whole, as: UTF8.self)
-                == "<!DOCTYPE html><html><script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-frame.js\"></script><body>text</body></html>"
+                == "<!DOCTYPE html><html><script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-words.js\"></script>"
+                + "<script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-frame.js\"></script><body>text</body></html>"
         )
         for first in 0..<length {
             for last in first..<length {
@@ -143,18 +144,15 @@ struct ReadingRecordTests {
         let folder = directory.file("a/b")
         let records = try ReadingRecords(folder: folder, publication: publication)
         let place = Locator(href: "EPUB/chapter1.xhtml", mediaType: Manifest.mediaType)
-        #expect(
-            try await records.update {
-                $0.place = place; return true
-            }
-        )
-        #expect(try await records.record().place == place)
+        #expect(try await records.place() == nil)
+        try await records.setPlace(place)
+        #expect(try await records.place() == place)
         let names = try await checkProcess([
             "stat", "-c", "%a %n", folder, folder + "/" + (try await checkProcess(["ls", folder])).split(separator: "\n")[0],
         ])
         #expect(names.split(separator: "\n").map { $0.prefix(3) } == ["700", "600"])
         let copy = try await TestBook.sentences(chapters: 1, paragraphs: 1).open(packed: true)
-        #expect(try await ReadingRecords(folder: folder, publication: copy).record().place == place)
+        #expect(try await ReadingRecords(folder: folder, publication: copy).place() == place)
         #expect(try await records.update { _ in false } == false)
         publication.close()
         copy.close()
@@ -168,6 +166,29 @@ struct ReadingRecordTests {
         directory.write(name, "{ broken")
         await #expect(throws: ReaderError.self) { try await records.update { _ in true } }
         #expect(directory.read(name) == Array("{ broken".utf8))
+        publication.close()
+    }
+
+    @Test func `is refused where it would be too long, and stays as it was`() async throws {
+        let publication = try await TestBook.sentences(chapters: 1, paragraphs: 1).open()
+        let records = try ReadingRecords(folder: directory.path, publication: publication, limit: 4000)
+        func annotation(_ number: Int) throws -> ReaderAnnotation {
+            let quote: JSON = ["type": "TextQuoteSelector", "exact": .string(String(repeating: "x", count: 1000))]
+            let target: JSON = ["source": "a", "selector": quote]
+            return try #require(ReaderAnnotation(["id": .string("urn:\(number)"), "type": "Annotation", "target": target]))
+        }
+        var kept: [Bool] = []
+        for number in 0..<5 {
+            let one = try annotation(number)
+            kept.append(try await records.update { $0.put(one) })
+        }
+        #expect(kept == [true, true, true, false, false])
+        #expect(try await records.record().annotations.count == 3)
+        // and what is there can be read again and made shorter
+        _ = try await records.update {
+            $0.annotations.removeLast(); return true
+        }
+        #expect(try await records.record().annotations.count == 2)
         publication.close()
     }
 

@@ -4,7 +4,40 @@ import CarrelPublication
 import CarrelWebReader
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
+
+/// A UDP port of 127.0.0.1, where what somebody sends is noticed.
+private final class Datagrams: Sendable {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        try #require(descriptor >= 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(descriptor, address, size) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        try #require(isBound)
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    var haveCome: Bool {
+        var byte: UInt8 = 0
+        return unsafe recv(descriptor, &byte, 1, Int32(MSG_PEEK)) >= 0
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
 
 /// A publication whose scripts try what a web page could.
 @Suite("A hostile publication in Chromium")
@@ -52,6 +85,17 @@ struct HostilePublicationTests {
           later('worker', () => new Promise((resolve, reject) => { const worker = new Worker('worker.js'); worker.onmessage = () => resolve('ran'); worker.onerror = reject; })),
           later('caches', () => caches.keys()),
           later('clipboard', () => navigator.clipboard.readText()),
+          later('talk by WebRTC', async () => {
+            const line = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:DATAGRAMS' }] });
+            line.createDataChannel('a');
+            await line.setLocalDescription(await line.createOffer());
+            const answer = line.localDescription.sdp.replace('actpass', 'active').replace(/a=candidate.*\\r\\n/g, '')
+              .replace(/a=ice-ufrag:.*/, 'a=ice-ufrag:abcd').replace(/a=ice-pwd:.*/, 'a=ice-pwd:abcdefghijklmnopqrstuvwx');
+            await line.setRemoteDescription({ type: 'answer', sdp: answer });
+            await line.addIceCandidate({ candidate: 'candidate:1 1 udp 2113937151 127.0.0.1 DATAGRAMS typ host', sdpMid: '0', sdpMLineIndex: 0 });
+            await new Promise((resolve) => setTimeout(resolve, 1500));
+            return 'spoken';
+          }),
           later('storage access', () => document.requestStorageAccess()),
         ]).then(() => {
           log.knows = [location.href, document.referrer, document.baseURI, name, document.documentElement.outerHTML,
@@ -71,7 +115,9 @@ struct HostilePublicationTests {
         }
         var book = TestBook.sentences(chapters: 2, paragraphs: 3)
         let address = "http://127.0.0.1:\(outside.port)"
-        book.files["evil.js"] = Array(Self.script.replacing("OUTSIDE", with: address).utf8)
+        let datagrams = try Datagrams()
+        let script = Self.script.replacing("OUTSIDE", with: address).replacing("DATAGRAMS", with: "\(datagrams.port)")
+        book.files["evil.js"] = Array(script.utf8)
         book.files["worker.js"] = Array("postMessage('ran')".utf8)
         book.chapters[0].body += "<script>window.inlineRan = true;</script><script src=\"evil.js\"></script>"
         let rights = CountedRights(characters: 100, pages: 100)
@@ -89,7 +135,7 @@ struct HostilePublicationTests {
                 }
                 // its script ran, and its own resources are there for it
                 #expect(log["own chapter"]?.string == "done: read")
-                #expect(log.count == 30)
+                #expect(log.count == 31)
                 let knows = try #require(log["knows"]?.string)
                 #expect(knows.contains("/page/") && !knows.contains(page.control))
                 #expect(try await page.inDocument("return origin").string == "null")
@@ -98,6 +144,7 @@ struct HostilePublicationTests {
                 #expect(try await browser.script("return document.getElementById('said').textContent").string == "")
 
                 #expect(requests.withLock { $0 } == 0)
+                #expect(!datagrams.haveCome)
                 #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
                 // it leaves by itself: the page outside does not let it
                 _ = try await page.inDocument(

@@ -24,18 +24,23 @@ struct MediaTests {
     }
 
     /// A Readium package unpacked into a folder: a manifest over files.
-    private func package(_ profile: String, _ links: [(name: String, type: String, bytes: [UInt8])]) async throws -> Publication {
+    private func package(
+        _ profile: String,
+        _ links: [(name: String, type: String, bytes: [UInt8])],
+        _ change: (inout JSONObject) -> Void = { _ in }
+    ) async throws -> Publication {
         let order = links.map { JSON.object(["href": .string($0.name), "type": .string($0.type), "title": .string($0.name)]) }
-        let manifest: JSON = [
+        var manifest: JSONObject = [
             "@context": "https://readium.org/webpub-manifest/context.jsonld",
             "metadata": [
                 "title": "A package", "conformsTo": .string("https://readium.org/webpub-manifest/profiles/\(profile)"),
             ],
             "links": [], "readingOrder": .array(order),
         ]
+        change(&manifest)
         let zip = try requirePeer("zip")
         try await checkProcess(["mkdir", "package"], directory: directory.path)
-        directory.write("package/manifest.json", manifest.write())
+        directory.write("package/manifest.json", JSON.object(manifest).write())
         for link in links { directory.write("package/\(link.name)", link.bytes) }
         try await checkProcess([zip, "-qXr0", "../a.webpub", "."], directory: directory.file("package"))
         return try await Streamer(onAskCredentials: nil)
@@ -155,10 +160,36 @@ struct MediaTests {
                 try await browser.click("#later")
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(try await browser.title != "reached")
+                let policy = try await browser.asyncScript(
+                    "fetch(arguments[0]).then((answer) => arguments[1](answer.headers.get('content-security-policy')))",
+                    .string(source)
+                )
+                #expect(policy.string?.hasPrefix("sandbox allow-scripts; default-src 'self'") == true)
                 let answer = try await browser.asyncScript(
                     "fetch(document.getElementById('page').src).then((answer) => arguments[0](answer.status))"
                 )
                 #expect(answer == 404)
+            }
+        }
+    }
+
+    @Test func `PDF at the page that was asked for last`() async throws {
+        let document = try Fixtures.bytes("readium/lcp/daisy.pdf")
+        try await withBrowser { browser in
+            let publication = try await package("pdf", [("a.pdf", "application/pdf", document)]) { manifest in
+                manifest["toc"] = [["href": "a.pdf", "title": "One"], ["href": "a.pdf#page=3", "title": "Three"]]
+            }
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                try await browser.click("#open-contents")
+                try await browser.click("#contents-list li:nth-child(2) button")
+                try await page.waitForPlace { $0["locations"]?["fragments"]?.array?.first == "page=3" }
+            }
+            let again = try await Streamer(onAskCredentials: nil)
+                .open(asset: PublicationAsset(path: directory.file("a.webpub")), allowUserInteraction: false)
+            try await ReaderPage.with(again, browser, folder: folder) { page in
+                #expect(try await browser.script("return document.getElementById('page').src.endsWith('#page=3')") == true)
+                try await browser.open("about:blank")
+                #expect(try await page.record()["place"]?["locations"]?["fragments"]?.array?.first == "page=3")
             }
         }
     }
@@ -170,15 +201,25 @@ struct MediaTests {
         ])
         let red = try #require(directory.read("red.png"))
         try await withBrowser { browser in
-            let publication = try await package("divina", [("1.png", "image/png", red), ("2.png", "image/png", red)])
+            let pages = [("1.png", "image/png", red), ("2.png", "image/png", red), ("3.png", "image/png", red)]
+            let publication = try await package("divina", pages) { manifest in
+                manifest["metadata"] = ["title": "From the right", "readingProgression": "rtl"]
+            }
             try await ReaderPage.with(publication, browser, folder: folder) { page in
                 try await browser.wait(until: "document.getElementById('picture').naturalWidth === 40")
-                try await browser.press(BrowserKey.right)
+                let isDisabled = "return ['earlier', 'later'].map((id) => document.getElementById(id).disabled)"
+                #expect(try await browser.script(isDisabled) == [true, false])
+                try await browser.press(BrowserKey.left)
                 try await browser.wait(
                     until:
                         "document.getElementById('picture').src.endsWith('2.png') && document.getElementById('picture').complete"
                 )
                 try await page.waitForPlace { $0["href"]?.string == "2.png" }
+                try await browser.click("#later")
+                try await browser.wait(until: "document.getElementById('picture').src.endsWith('3.png')")
+                #expect(try await browser.script(isDisabled) == [false, true])
+                try await browser.press(BrowserKey.right)
+                try await browser.wait(until: "document.getElementById('picture').src.endsWith('2.png')")
             }
         }
     }

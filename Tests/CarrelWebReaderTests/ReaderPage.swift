@@ -71,6 +71,21 @@ final class ReaderPage: Sendable {
         }
     }
 
+    /// Selects the first occurrence of a text in the document, as a mouse would.
+    func select(_ text: String) async throws {
+        _ = try await inDocument(
+            """
+            const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+              const at = walker.currentNode.data.indexOf(arguments[0]);
+              if (at >= 0) { getSelection().setBaseAndExtent(walker.currentNode, at, walker.currentNode, at + arguments[0].length); return; }
+            }
+            """,
+            .string(text)
+        )
+        try await browser.wait(until: "!document.getElementById('selection').hidden")
+    }
+
     /// Waits until the document is laid out in pages for the size that the window has now.
     func waitForLayout() async throws {
         let stage = try await browser.script(
@@ -84,7 +99,7 @@ final class ReaderPage: Sendable {
             until: """
                 innerWidth === \(sizes[0]) && innerHeight === \(sizes[1])
                   && getComputedStyle(document.documentElement).columnCount === '\(columns)'
-                  && getComputedStyle(document.body).paddingLeft === '\(margin)px'
+                  && getComputedStyle(document.body).paddingInlineStart === '\(margin)px'
                 """
         )
         // the document hears of its new size before it draws the next frame
@@ -115,6 +130,7 @@ final class ReaderPage: Sendable {
         let number = 0, first = -1, last = -1; const words = [];
         while (walker.nextNode()) {
           const node = walker.currentNode;
+          if (node.parentElement.closest('[data-hidden]')) continue;
           for (const match of node.data.matchAll(/\\S+/g)) {
             number++;
             const range = document.createRange();
@@ -133,6 +149,12 @@ final class ReaderPage: Sendable {
         let response = try await client.send(ClientRequest(.get, address + "book"))
         let bytes = response.body
         return try #require(try JSON.parse(bytes.rawSpan)["record"])
+    }
+
+    /// What the server keeps of how the reader likes pages.
+    func preferences() async throws -> JSON {
+        let bytes = try await client.send(ClientRequest(.get, address + "book")).body
+        return try #require(try JSON.parse(bytes.rawSpan)["preferences"])
     }
 
     /// Waits until the server keeps a place that fits.

@@ -4,8 +4,9 @@ import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
 import CarrelTesting
-import CarrelWebReader
 import Testing
+
+@testable import CarrelWebReader
 
 @Suite("The server of the web reader")
 struct ReaderServerTests {
@@ -18,11 +19,12 @@ struct ReaderServerTests {
     private func withReader(
         _ book: TestBook,
         isCounted: Bool = false,
+        recordLimit: Int = ReadingRecords.sizeLimit,
         _ body: (_ address: String, _ beginning: JSON) async throws -> Void
     ) async throws {
         let protection = StatedProtection(rights: CountedRights(characters: 10, pages: 1))
         let publication = try await book.open(isCounted ? StatedProtection.adding(protection) : nil)
-        let reader = try await WebReader(publication, folder: folder)
+        let reader = try await WebReader(publication, folder: folder, recordLimit: recordLimit)
         let address = try reader.start()
         do {
             try await body(address, try await beginning(address))
@@ -143,6 +145,27 @@ struct ReaderServerTests {
             #expect(status6 == .badRequest)
             let status7 = try await put(address, 2, quote: String(repeating: "\u{20ac}", count: 20_000))
             #expect(status7 == .noContent)
+        }
+    }
+
+    @Test func `refuses what would make the file of notes too long, and keeps the place all the same`() async throws {
+        let book = TestBook.sentences(chapters: 1, paragraphs: 2)
+        try await withReader(book, recordLimit: 3000) { address, _ in
+            var statuses: [HTTPStatus] = []
+            for number in 0..<4 { statuses.append(try await put(address, number, quote: String(repeating: "x", count: 1000))) }
+            #expect(statuses == [.noContent, .noContent, .contentTooLarge, .contentTooLarge])
+            let place: JSON = ["href": "EPUB/chapter1.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5]]
+            let request = ClientRequest(
+                .put,
+                "\(address)place",
+                headers: ["Content-Type": "application/json"],
+                body: .bytes(place.write())
+            )
+            let status = try await client.send(request).status
+            #expect(status == .noContent)
+            let record = try #require(try await beginning(address)["record"])
+            #expect(record["annotations"]?.array?.count == 2)
+            #expect(record["place"]?["locations"]?["progression"]?.double == 0.5)
         }
     }
 

@@ -12,6 +12,10 @@ struct TestBook {
     var isFixed = false
     /// What stands in the head of each chapter.
     var head = ""
+    /// Attributes of each chapter's body.
+    var attributes = ""
+    /// `page-progression-direction` of the spine.
+    var progression: String?
 
     /// Chapters of numbered sentences, every one different.
     static func sentences(chapters: Int, paragraphs: Int) -> TestBook {
@@ -61,7 +65,7 @@ struct TestBook {
             \(isFixed ? "<meta property=\"rendition:layout\">pre-paginated</meta>" : "")
             </metadata><manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
             \((items + others).joined(separator: "\n"))
-            </manifest><spine>\(spine.joined())</spine></package>
+            </manifest><spine\(progression.map { " page-progression-direction=\"\($0)\"" } ?? "")>\(spine.joined())</spine></package>
             """
         )
         let contents = chapters.enumerated().map { "<li><a href=\"\($1.name)\">Chapter \($0 + 1)</a></li>" }
@@ -69,7 +73,7 @@ struct TestBook {
             "book/EPUB/nav.xhtml",
             Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\(contents.joined())</ol></nav>")
         )
-        for chapter in chapters { directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body)) }
+        for chapter in chapters { directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body, attributes)) }
         for (name, bytes) in files { directory.write("book/EPUB/\(name)", bytes) }
         return root
     }
@@ -110,12 +114,12 @@ struct TestBook {
         }
     }
 
-    private static func page(_ title: String, _ head: String, _ body: String) -> String {
+    private static func page(_ title: String, _ head: String, _ body: String, _ attributes: String = "") -> String {
         """
         <?xml version="1.0" encoding="UTF-8"?>
         <!DOCTYPE html>
         <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" lang="en"><head><title>\(title)</title>\
-        \(head)</head><body>\(body)</body></html>
+        \(head)</head><body \(attributes)>\(body)</body></html>
         """
     }
 

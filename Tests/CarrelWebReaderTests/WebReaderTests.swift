@@ -153,31 +153,16 @@ struct WebReaderTests {
         }
     }
 
-    /// Selects the first occurrence of a text in the document, as a mouse would.
-    private func select(_ text: String, _ page: ReaderPage) async throws {
-        _ = try await page.inDocument(
-            """
-            const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-            while (walker.nextNode()) {
-              const at = walker.currentNode.data.indexOf(arguments[0]);
-              if (at >= 0) { getSelection().setBaseAndExtent(walker.currentNode, at, walker.currentNode, at + arguments[0].length); return; }
-            }
-            """,
-            .string(text)
-        )
-        try await page.browser.wait(until: "!document.getElementById('selection').hidden")
-    }
-
     @Test func `keeps highlights and notes, and exports and imports them as W3C annotations`() async throws {
         try await withBrowser { browser in
             let book = TestBook.sentences(chapters: 2, paragraphs: 12)
             var exported: [UInt8] = []
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
-                try await select("Sentence 2 of paragraph 1 in chapter 1", page)
+                try await page.select("Sentence 2 of paragraph 1 in chapter 1")
                 try await browser.click("[data-color=green]")
                 try await page.waitInDocument(until: "CSS.highlights.get('carrel-green').size === 1")
                 #expect(try await browser.script("return document.getElementById('selection').hidden").bool == true)
-                try await select("Sentence 4 of paragraph 1", page)
+                try await page.select("Sentence 4 of paragraph 1")
                 try await browser.click("#selection-note")
                 try await browser.type("Why <em>four</em> & not five?", into: "#note-text")
                 try await browser.click("#note-form button[type=submit]")
@@ -221,8 +206,26 @@ struct WebReaderTests {
                 try await page.waitInDocument(until: "CSS.highlights.get('carrel-green').size === 1")
                 try await browser.click("#open-notes")
                 #expect(try await browser.text("#notes-list .note-words") == "Why <em>four</em> & not five?")
-                try await browser.click("#notes-list li:first-child button[aria-label='Remove highlight']")
+                // buttons say whose they are, and the focus goes to the next one
+                let button = "button[aria-label='Remove highlight “Sentence 2 of paragraph 1 in chapter 1”']"
+                try await browser.click("#notes-list li:first-child \(button)")
                 try await page.waitInDocument(until: "CSS.highlights.get('carrel-green').size === 0")
+                let focused = "document.activeElement.getAttribute('aria-label')"
+                #expect(
+                    try await browser.script("return \(focused)").string == "Remove highlight “Sentence 4 of paragraph 1”"
+                )
+                try await browser.click("#notes-list li:first-child button[aria-label^='Edit note on “Sentence 4']")
+                #expect(try await browser.script("return document.activeElement.id").string == "note-text")
+                try await browser.click("#note-form button[type=submit]")
+                try await browser.wait(until: "\(focused)?.startsWith('Edit note on “Sentence 4')")
+                // the label of the file's field shows the focus
+                try await browser.press(BrowserKey.tab, BrowserKey.tab, BrowserKey.tab)
+                #expect(try await browser.script("return document.activeElement.id").string == "notes-import")
+                #expect(
+                    try await browser.script(
+                        "return getComputedStyle(document.activeElement.closest('label')).outlineStyle"
+                    ).string == "solid"
+                )
             }
             try await ReaderPage.with(try await book.open(), browser, folder: directory.file("other")) { page in
                 let record = try await page.record()
@@ -241,7 +244,7 @@ struct WebReaderTests {
                 try await browser.script(
                     "window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }; window.printed = 0; window.print = () => { window.printed++; };"
                 )
-                try await select("Sentence 2 of paragraph 1 in chapter 1", page)
+                try await page.select("Sentence 2 of paragraph 1 in chapter 1")
                 try await browser.click("#selection-copy")
                 try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
                 #expect(rights.charactersLeft == 7)
@@ -266,7 +269,7 @@ struct WebReaderTests {
             try await ReaderPage.with(none, browser, folder: folder) { page in
                 #expect(try await browser.script("return document.getElementById('open-print').disabled").bool == true)
                 #expect(try await browser.script("return document.getElementById('selection-copy').disabled").bool == true)
-                try await select("Sentence 2 of paragraph 1", page)
+                try await page.select("Sentence 2 of paragraph 1")
                 try await browser.inFrame("#page") { try await browser.press("c", holding: ["\u{E009}"]) }
                 try await browser.wait(
                     until: "document.getElementById('said').textContent.startsWith('This text may not be copied')"
@@ -287,7 +290,7 @@ struct WebReaderTests {
                 try await browser.script(
                     "window.tries = 0; navigator.clipboard.writeText = async () => { if (++window.tries < 3) throw new Error(`try ${window.tries}`); };"
                 )
-                try await select("Sentence 2 of paragraph 1 in chapter 1", page)
+                try await page.select("Sentence 2 of paragraph 1 in chapter 1")
                 for said in ["Not copied: try 1", "Not copied: try 2", "Copied."] {
                     try await browser.click("#selection-copy")
                     try await browser.wait(until: "document.getElementById('said').textContent === '\(said)'")
@@ -324,6 +327,37 @@ struct WebReaderTests {
                 #expect(rights.charactersLeft >= 95)
                 try await browser.click("#open-print")
                 try await browser.wait(until: "document.getElementById('print-sheet').open")
+            }
+        }
+    }
+
+    @Test func `has keys of one letter, which can be switched off for good`() async throws {
+        try await withBrowser { browser in
+            let book = TestBook.sentences(chapters: 1, paragraphs: 12)
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                try await browser.inFrame("#page") { try await browser.press("t") }
+                try await browser.wait(until: "document.getElementById('contents-sheet').open")
+                try await browser.click("#open-help")
+                try await browser.wait(until: "document.getElementById('help-sheet').open")
+                #expect(try await browser.script("return document.querySelectorAll('#help-keys tr').length").int == 11)
+                try await browser.click("#help-on")
+                let deadline = ContinuousClock.now + .seconds(20)
+                while try await page.preferences()["keys"]?.bool != false, ContinuousClock.now < deadline {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                try await browser.script("for (const sheet of document.querySelectorAll('dialog[open]')) sheet.close()")
+            }
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                for key in ["t", "s", "/", "+", "?"] {
+                    try await browser.inFrame("#page") { try await browser.press(key) }
+                    try await browser.script("document.getElementById('open-contents').focus()")
+                    try await browser.press(key)
+                }
+                // arrows turn pages all the same, and after them nothing is under way any more
+                try await browser.press(BrowserKey.right)
+                try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page 2 of')")
+                #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
+                #expect(try await page.preferences()["size"]?.int == 100)
             }
         }
     }

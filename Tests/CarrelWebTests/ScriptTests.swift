@@ -3,7 +3,7 @@ import Testing
 /// One browser for all scripts.
 private let outcomes = Task { try await ScriptRunner.run(allScripts) }
 
-private let allScripts = decryptionScripts + packagingScripts + placeScripts + wordScripts
+private let allScripts = decryptionScripts + packagingScripts + placeScripts + wordScripts + bookScripts
 
 struct `Scripts of the page` {
     @Test(arguments: allScripts.map(\.name))

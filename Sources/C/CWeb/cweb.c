@@ -201,6 +201,9 @@ static const unsigned char read_book_js[] = {
 static const unsigned char read_frame_js[] = {
 #embed "assets/read-frame.js"
 };
+static const unsigned char read_keys_js[] = {
+#embed "assets/read-keys.js"
+};
 static const unsigned char read_look_js[] = {
 #embed "assets/read-look.js"
 };
@@ -218,6 +221,9 @@ static const unsigned char read_rights_js[] = {
 };
 static const unsigned char read_search_js[] = {
 #embed "assets/read-search.js"
+};
+static const unsigned char read_words_js[] = {
+#embed "assets/read-words.js"
 };
 static const unsigned char read_css[] = {
 #embed "assets/read.css"
@@ -368,12 +374,14 @@ static const struct cweb_asset table[] = {
     ASSET(read_api_js, "read-api.js", JAVASCRIPT),
     ASSET(read_book_js, "read-book.js", JAVASCRIPT),
     ASSET(read_frame_js, "read-frame.js", JAVASCRIPT),
+    ASSET(read_keys_js, "read-keys.js", JAVASCRIPT),
     ASSET(read_look_js, "read-look.js", JAVASCRIPT),
     ASSET(read_media_js, "read-media.js", JAVASCRIPT),
     ASSET(read_notes_js, "read-notes.js", JAVASCRIPT),
     ASSET(read_pages_js, "read-pages.js", JAVASCRIPT),
     ASSET(read_rights_js, "read-rights.js", JAVASCRIPT),
     ASSET(read_search_js, "read-search.js", JAVASCRIPT),
+    ASSET(read_words_js, "read-words.js", JAVASCRIPT),
     ASSET(read_css, "read.css", CSS),
     ASSET(read_html, "read.html", HTML),
     ASSET(read_js, "read.js", JAVASCRIPT),

@@ -10,15 +10,13 @@ enum ContentPolicy {
         "webrtc 'block'",
     ].joined(separator: "; ")
 
-    /// The fields that go with every resource; no browser may keep one that is protected.
+    /// The fields that go with every resource. What is protected on the disk of its owner is not to lie there again as plain text, so
+    /// no browser may keep it.
     static func fields(isProtected: Bool) -> HTTPFields {
         var fields = common
-        fields["Cache-Control"] = cacheControl(isProtected: isProtected)
+        fields["Cache-Control"] = isProtected ? "no-store" : "private, no-cache"
         return fields
     }
-
-    /// What is protected on the disk of its owner is not to lie there again as plain text.
-    static func cacheControl(isProtected: Bool) -> String { isProtected ? "no-store" : "private, no-cache" }
 
     private static let common: HTTPFields = [
         "Content-Security-Policy": value,

@@ -5,7 +5,7 @@ import CarrelWeb
 /// The reader's page and its files, and the documents of the publication that it shows in frames.
 struct ReaderPages {
     let session: ReadingSession
-    /// In the addresses of PDF documents, which are sent without a sandbox, because browsers show none in one.
+    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
     let documents = SessionToken()
 
     /// Of the page: our own files and frames, no script in markup, no markup from strings, in nobody's frame.
@@ -88,7 +88,7 @@ struct ReaderPages {
         return type.type == "image" || type.isAudio || type.isVideo
     }
 
-    /// A PDF document, and nothing else: it is sent without a sandbox.
+    /// A PDF document, and nothing else: its frame has no sandbox but that of the policy.
     private func document(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
         let resource = try resource(path)
         let head = try await resource.read(0..<1024)
@@ -97,14 +97,7 @@ struct ReaderPages {
             throw HTTPError(.notFound, "http.notFound", "there is no document at this path")
         }
         return try await ServedResource(resource, mediaType: "application/pdf", salt: documents.text)
-            .response(
-                to: request,
-                [
-                    "Content-Security-Policy": "frame-ancestors 'self'", "X-Content-Type-Options": "nosniff",
-                    "Referrer-Policy": "no-referrer",
-                    "Cache-Control": ContentPolicy.cacheControl(isProtected: session.publication.isProtected),
-                ]
-            )
+            .response(to: request, ContentPolicy.fields(isProtected: session.publication.isProtected))
     }
 
     private static func response(_ asset: WebAsset, _ request: HTTPRequest, _ fields: HTTPFields) -> HTTPResponse {

@@ -22,10 +22,7 @@ struct ReaderRoutes {
             guard let place = Locator(try await Self.json(request, upTo: Self.placeLimit)),
                 publication.link(withHREF: place.href) != nil
             else { throw HTTPError(.badRequest, "reader.place", "this is no place in the publication") }
-            _ = try await records.update { record in
-                record.place = place
-                return true
-            }
+            try await records.setPlace(place)
             return .empty()
         }
         on(&router, .put, "preferences") { request, _ in
@@ -84,7 +81,7 @@ struct ReaderRoutes {
     private static let tooMany = HTTPError(
         .contentTooLarge,
         "reader.annotations",
-        "more than \(ReadingRecord.annotationLimit) annotations are not kept"
+        "more than \(ReadingRecord.annotationLimit) annotations, or \(ReadingRecords.sizeLimit >> 20) MiB of them, are not kept"
     )
 
     private func on(_ router: inout Router, _ method: HTTPMethod, _ route: String, _ action: @escaping Route.Action) {
@@ -99,7 +96,7 @@ struct ReaderRoutes {
 
     /// All that the page needs to begin.
     private func book() async throws -> JSON {
-        let record = try await records.record()
+        let (record, place) = (try await records.record(), try await records.place())
         let rights = publication.rights
         let (canCopy, canPrint) = (await rights.canCopy, await rights.canPrint)
         let bytes = publication.manifest.json()
@@ -112,7 +109,7 @@ struct ReaderRoutes {
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],
-            "record": record.json,
+            "record": ["place": place?.json ?? .null, "annotations": .array(record.annotations.map(\.json))],
             "preferences": try await records.preferences(),
         ]
     }

@@ -1,10 +1,8 @@
 import CarrelBytes
 import CarrelJSON
-import CarrelPublication
 
-/// What a reader leaves in a publication: the place, highlights and notes.
+/// Highlights and notes that a reader leaves in a publication. The place is kept by itself: it changes with every page.
 struct ReadingRecord: Sendable, Equatable {
-    var place: Locator?
     /// In the order in which they were made.
     var annotations: [ReaderAnnotation] = []
 
@@ -14,14 +12,12 @@ struct ReadingRecord: Sendable, Equatable {
     init() {}
 
     init(_ json: JSON) {
-        place = json["place"].flatMap { Locator($0) }
         annotations = json["annotations"].map(ReaderAnnotation.list) ?? []
     }
 
+    /// As it is in its file.
     var json: JSON {
-        var object: JSONObject = ["annotations": .array(annotations.map(\.json))]
-        object["place"] = place?.json
-        return .object(object)
+        ["annotations": .array(annotations.map(\.json))]
     }
 
     /// Puts an annotation in the place of the one with its id, or after the others.

@@ -6,25 +6,28 @@ import CarrelPublication
 import CarrelThreads
 import Glibc
 
-/// Keeps what a reader leaves in publications, and how the reader likes pages: one file for each publication, one for the settings, in
-/// a folder that is the reader's alone.
+/// Keeps what a reader leaves in publications, and how the reader likes pages: for each publication a file with notes and a short one
+/// with the place, and one with the settings, in a folder that is the reader's alone.
 ///
 /// A file is read anew before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
 /// other did.
 final class ReadingRecords: Sendable {
     private let file: PrivateFile
+    private let placeFile: PrivateFile
     private let preferenceFile: PrivateFile
     /// One, so that changes happen one after another.
     private let thread = BlockingThreads(name: "carrel-reader", count: 1)
 
-    private static let sizeLimit = 64 << 20
+    static let sizeLimit = 64 << 20
+    private static let placeLimit = 256 << 10
     private static let preferenceLimit = 64 << 10
 
     /// - Parameters:
     ///   - folder: made when it is not there.
     ///   - publication: whose record it is.
+    ///   - limit: bytes of highlights and notes.
     /// - Throws: `reader.store` when the folder cannot be made.
-    init(folder: String, publication: Publication) throws(ReaderError) {
+    init(folder: String, publication: Publication, limit: Int = sizeLimit) throws(ReaderError) {
         var path = folder.hasPrefix("/") ? "/" : ""
         for part in folder.split(separator: "/") {
             path += path.isEmpty || path == "/" ? String(part) : "/\(part)"
@@ -33,11 +36,9 @@ final class ReadingRecords: Sendable {
                 throw ReaderError(.store, "the folder \(path) cannot be made: \(reason)")
             }
         }
-        file = PrivateFile(
-            path: "\(path)/\(Self.name(of: publication)).json",
-            limit: Self.sizeLimit,
-            name: "file with places and notes"
-        )
+        let name = "\(path)/\(Self.name(of: publication))"
+        file = PrivateFile(path: "\(name).json", limit: limit, name: "file with highlights and notes")
+        placeFile = PrivateFile(path: "\(name).place.json", limit: Self.placeLimit, name: "file with the place")
         preferenceFile = PrivateFile(path: "\(path)/preferences.json", limit: Self.preferenceLimit, name: "file with preferences")
     }
 
@@ -49,7 +50,7 @@ final class ReadingRecords: Sendable {
     /// Changes the record and writes it.
     ///
     /// - Parameter change: gets the record as it is on the disk; false leaves that as it is.
-    /// - Returns: what `change` returned.
+    /// - Returns: what `change` returned; false too for what would be too long, which leaves the record as it is.
     /// - Throws: `reader.store`.
     func update(_ change: @escaping @Sendable (inout ReadingRecord) -> Bool) async throws -> Bool {
         let file = file
@@ -57,10 +58,26 @@ final class ReadingRecords: Sendable {
             try file.locked {
                 var record = try Self.load(file)
                 guard change(&record) else { return false }
-                try file.save(record.json.write())
+                let bytes = record.json.write()
+                guard bytes.count <= file.limit else { return false }
+                try file.save(bytes)
                 return true
             }
         }
+    }
+
+    /// Where the reader was; nil at the beginning, and where it cannot be read: then it is soon written anew.
+    func place() async throws -> Locator? {
+        let file = placeFile
+        return try await thread.run {
+            guard let bytes = try file.load(), let json = try? JSON.parse(bytes.rawSpan) else { return nil }
+            return Locator(json)
+        }
+    }
+
+    func setPlace(_ place: Locator) async throws {
+        let file = placeFile
+        try await thread.run { try file.locked { try file.save(place.json.write()) } }
     }
 
     /// How pages look; an object of the page's own.
@@ -81,7 +98,7 @@ final class ReadingRecords: Sendable {
     private static func load(_ file: PrivateFile) throws -> ReadingRecord {
         guard let bytes = try file.load() else { return ReadingRecord() }
         do {
-            return ReadingRecord(try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: sizeLimit)))
+            return ReadingRecord(try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: file.limit)))
         } catch {
             throw ReaderError(.store, "the \(file.name) cannot be read: \(error); move \(file.path) away to begin anew")
         }

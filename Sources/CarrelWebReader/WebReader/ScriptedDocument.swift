@@ -1,15 +1,16 @@
 import CarrelPublication
 
-/// A document of a publication with the reader's script before its own content, which turns its pages.
+/// A document of a publication with the reader's scripts before its own content, which turn its pages.
 final class ScriptedDocument: Resource {
     let link: Link
     private let document: any Resource
     /// Where the script stands in.
     private let place: Int64
 
-    /// With a namespace of its own, so that it is a script whatever the document calls its elements.
+    /// With a namespace of their own, so that they are scripts whatever the document calls its elements.
     private static let script = Array(
-        #"<script xmlns="http://www.w3.org/1999/xhtml" src="/assets/read-frame.js"></script>"#.utf8
+        ["read-words.js", "read-frame.js"]
+            .map { #"<script xmlns="http://www.w3.org/1999/xhtml" src="/assets/\#($0)"></script>"# }.joined().utf8
     )
     /// Bytes in which the root element must begin.
     private static let headSize: Int64 = 64 << 10

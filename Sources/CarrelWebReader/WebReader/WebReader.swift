@@ -15,12 +15,17 @@ public final class WebReader: Sendable {
     ///   - port: of 127.0.0.1; 0 for any that is free.
     /// - Throws: `reader.restricted` for a publication that nobody may read here, `reader.store` when the folder cannot
     ///   be used, `opening.parsing-failed` for one with nothing to read.
-    public init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
+    public convenience init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
+        try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit)
+    }
+
+    /// A reader that keeps so many bytes of highlights and notes.
+    init(_ publication: Publication, folder: String, port: UInt16 = 0, recordLimit: Int) async throws {
         do throws(Publication.OpeningError) { _ = try Navigator(publication) } catch {
             guard publication.isRestricted else { throw error }
             throw ReaderError(.restricted, error.message)
         }
-        let records = try ReadingRecords(folder: folder, publication: publication)
+        let records = try ReadingRecords(folder: folder, publication: publication, limit: recordLimit)
         _ = try await records.record()
         let session = ReadingSession(publication, isRead: true)
         server = PublicationServer(session, port: port) { router in

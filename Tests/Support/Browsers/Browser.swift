@@ -181,11 +181,37 @@ public final class Browser: Sendable {
     /// - Throws: ``BrowserError``.
     public func screenshot(wholePage isWhole: Bool = false) async throws -> [UInt8] {
         let value = try await isWhole ? driver.fullScreenshot() : driver.perform(.screenshot)
-        let text = (value.string ?? "").filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
-        guard let bytes = Base64URL.decode(String(text)), !bytes.isEmpty else {
+        guard let bytes = Self.bytes(value) else {
             throw BrowserError("unable to capture screen", "the screenshot is not base 64")
         }
         return bytes
+    }
+
+    /// What would come out of a printer, with print media emulated, as PDF.
+    ///
+    /// - Parameters:
+    ///   - width: of the paper without margins, in CSS pixels.
+    ///   - height: the same.
+    /// - Returns: the file's bytes.
+    /// - Throws: ``BrowserError``.
+    public func printed(width: Int, height: Int) async throws -> [UInt8] {
+        let centimeters = 2.54 / 96
+        let value = try await driver.perform(
+            .print(widthInCentimeters: Double(width) * centimeters, height: Double(height) * centimeters)
+        )
+        guard let bytes = Self.bytes(value) else { throw BrowserError("unable to print", "the document is not base 64") }
+        return bytes
+    }
+
+    /// What standard base 64 stands for; nil for nothing and for what is none.
+    private static func bytes(_ value: JSON) -> [UInt8]? {
+        let text = (value.string ?? "").filter { $0 != "=" }.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }
+        return Base64URL.decode(String(text)).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Lets the page do what a user would be asked about, such as `clipboard-read`.
+    public func grant(_ permission: String) async throws {
+        _ = try await driver.perform(.grant(permission))
     }
 
     /// Runs a script in every page opened from now on, before the page's own; Chromium only.

@@ -14,6 +14,9 @@ public struct BrowserOptions: Sendable {
     /// Whether certificates that nobody trusts are accepted.
     public var acceptsAnyCertificate: Bool
 
+    /// Whether frames without an origin stay in the process of their page: the driver prints no others. Chromium only.
+    public var keepsFramesInProcess = false
+
     public init(
         colorScheme: ColorScheme = .light,
         reducesMotion: Bool = false,

@@ -42,6 +42,7 @@ final class ChromeDriver: BrowserDriver {
             let rules = options.loopbackNames.map { "MAP \($0) 127.0.0.1" }.joined(separator: ",")
             arguments.append("--host-resolver-rules=\(rules)")
         }
+        if options.keepsFramesInProcess { arguments.append("--disable-features=IsolateSandboxedIframes") }
         let capabilities: JSON = [
             "browserName": "chrome",
             "acceptInsecureCerts": .bool(options.acceptsAnyCertificate),

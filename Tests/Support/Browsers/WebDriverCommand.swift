@@ -68,6 +68,18 @@ struct WebDriverCommand: Sendable {
 
     static let screenshot = Self("TakeScreenshot", .get, "screenshot", ["full": false])
 
+    /// Lets pages do what a user would be asked about (Permissions §8.1).
+    static func grant(_ permission: String) -> Self {
+        Self("SetPermission", .post, "permissions", ["descriptor": ["name": .string(permission)], "state": "granted"])
+    }
+
+    /// The page on paper, as PDF in base 64.
+    static func print(widthInCentimeters width: Double, height: Double) -> Self {
+        let margin: JSON = ["top": 0, "bottom": 0, "left": 0, "right": 0]
+        let paper: JSON = ["width": .real(width), "height": .real(height)]
+        return Self("Print", .post, "print", ["page": paper, "margin": margin, "shrinkToFit": false, "background": true])
+    }
+
     static func setWindow(width: Int, height: Int) -> Self {
         Self("SetWindowRect", .post, "window/rect", ["width": .integer(width), "height": .integer(height)])
     }

@@ -50,6 +50,17 @@ export class Book {
     if (!this.contents.length) {
       this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `Part ${index + 1}`) }, depth: 0 }));
     }
+    /** The heading under which each place of the reading order stands: the first one in it, or that of the place before. @type {string[]} */
+    this.headings = [];
+    const first = new Map();
+    for (const { link } of this.contents) {
+      const at = this.indexOf(link.href);
+      if (at >= 0 && link.title && !first.has(at)) first.set(at, link.title);
+    }
+    for (let at = 0, heading = ''; at < this.order.length; at++) {
+      heading = first.get(at) ?? heading;
+      this.headings.push(heading || this.order[at].title || '');
+    }
     this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
       .find((link) => [/** @type {any} */ (link).rel ?? []].flat().includes('cover'));
   }
@@ -67,15 +78,5 @@ export class Book {
   }
 
   /** The heading under which a place of the reading order stands. @param {number} index */
-  headingOf(index) {
-    let heading = '', from = -1;
-    for (const { link } of this.contents) {
-      const at = this.indexOf(link.href);
-      // the first heading of a resource is its own, those after it are of its parts
-      if (at < 0 || at > index || at === from) continue;
-      heading = link.title ?? heading;
-      from = at;
-    }
-    return heading || this.order[index]?.title || '';
-  }
+  headingOf(index) { return this.headings[index] ?? ''; }
 }

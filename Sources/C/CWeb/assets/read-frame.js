@@ -3,7 +3,11 @@
 (() => {
   'use strict';
   // only the frame that the reader's page itself made; not a document's own frames, and not a window
+  const words = self.carrelWords;
+  delete self.carrelWords;
   if (self === top || parent !== top || !(document.currentScript instanceof HTMLScriptElement)) return;
+  // no policy that Chromium obeys keeps these from talking to the world
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection']) delete self[name];
   const outside = new URL(document.currentScript.src).origin;
   document.currentScript.remove();
 
@@ -15,107 +19,16 @@
 
   const tell = (type, values = {}) => port?.postMessage({ type, ...values });
 
-  // MARK: words, without white space, so that no layout of the source counts
-
-  const blank = /[\s\u00ad]/;
-  const bare = (text) => text.replace(/[\s\u00ad]+/g, '');
-  /** @type {{text: string, nodes: Text[], starts: number[]}|null} */
-  let words = null;
-
-  function index() {
-    if (words) return words;
-    const nodes = [], starts = [], parts = [];
-    let length = 0;
-    const walker = document.createTreeWalker(document.body ?? document.documentElement, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-      const node = /** @type {Text} */ (walker.currentNode);
-      if (node.parentElement?.closest('script, style, template, title, desc')) continue;
-      const text = bare(node.data);
-      if (!text) continue;
-      nodes.push(node);
-      starts.push(length);
-      parts.push(text);
-      length += text.length;
-    }
-    words = { text: parts.join(''), nodes, starts };
-    return words;
-  }
-
-  /** The text node and the place in it of the character at `offset`. */
-  function point(offset) {
-    const { nodes, starts } = index();
-    let low = 0, high = nodes.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (starts[middle] <= offset) low = middle; else high = middle - 1;
-    }
-    const node = nodes[low];
-    let left = offset - starts[low], at = 0;
-    for (; at < node.data.length; at++) {
-      if (blank.test(node.data[at])) continue;
-      if (left-- === 0) break;
-    }
-    return { node, at: Math.min(at, Math.max(0, node.data.length - 1)) };
-  }
-
-  function range(start, end) {
-    const found = document.createRange();
-    const first = point(start), last = point(Math.max(start, end - 1));
-    found.setStart(first.node, first.at);
-    found.setEnd(last.node, last.at + 1);
-    return found;
-  }
-
-  /** The place of a boundary of a range among the characters. */
-  function offsetOf(container, at) {
-    const { nodes, starts, text } = index();
-    const mark = document.createRange();
-    mark.setStart(container, at);
-    let low = 0, high = nodes.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const node = nodes[middle];
-      if (node === container || mark.comparePoint(node, 0) >= 0) high = middle; else low = middle + 1;
-    }
-    if (low === nodes.length) return text.length;
-    return nodes[low] === container ? starts[low] + bare(nodes[low].data.slice(0, at)).length : starts[low];
-  }
-
-  /** The words as they are read, white space and all. */
-  function reading(start, end) {
-    if (end <= start) return '';
-    return range(start, end).toString().replace(/\u00ad/g, '').replace(/\s+/g, ' ');
-  }
-
-  function around(start, end) {
-    const { text } = index();
-    return { before: reading(Math.max(0, start - 50), start), after: reading(end, Math.min(text.length, end + 50)) };
-  }
-
-  /** Where words stand: of all places that have them the one with the most of the context, and then the nearest. */
-  function find(quote, progression) {
-    const { text } = index();
-    const wanted = bare(quote.highlight ?? '');
-    if (!wanted) return null;
-    const before = bare(quote.before ?? ''), after = bare(quote.after ?? '');
-    const near = (progression ?? 0) * text.length;
-    let best = null, score = -Infinity;
-    for (let at = text.indexOf(wanted), count = 0; at >= 0 && count < 2000; at = text.indexOf(wanted, at + 1), count++) {
-      let same = 0;
-      while (same < before.length && text[at - 1 - same] === before[before.length - 1 - same]) same++;
-      let then = 0;
-      while (then < after.length && text[at + wanted.length + then] === after[then]) then++;
-      const value = same + then - Math.abs(at - near) / (text.length + 1);
-      if (value > score) { score = value; best = at; }
-    }
-    return best === null ? null : { start: best, end: best + wanted.length };
-  }
-
   // MARK: pages
 
   const root = document.documentElement;
   const scroller = () => document.scrollingElement ?? root;
+  /** The first character of the place, and where it stands should the words be counted anew. */
   let anchor = 0;
+  let held = null;
+  let isStale = false;
+  /** The place on a page without words, as a part of all pages. */
+  let fraction = null;
   let page = 0;
   let pages = 1;
   let isFixed = false;
@@ -126,9 +39,37 @@
   const windowSize = () => `${innerWidth}x${innerHeight}`;
   /** @type {HTMLElement|null} */
   let filler = null;
+  /** Which way lines follow each other in a line's own direction (pages) and across it (scrolling): 1, or -1 from the right. */
+  let flow = { writingMode: 'horizontal-tb', direction: 'ltr', isVertical: false, inline: 1, block: 1 };
+
+  /** The body has the word: its direction and writing mode are those of the whole document (CSS Writing Modes, §8). */
+  function readFlow() {
+    const { writingMode, direction } = getComputedStyle(document.body ?? root);
+    const isVertical = writingMode !== 'horizontal-tb';
+    return {
+      writingMode, direction, isVertical,
+      inline: (direction === 'rtl') !== (writingMode === 'sideways-lr') ? -1 : 1,
+      block: writingMode.endsWith('-rl') ? -1 : 1,
+    };
+  }
 
   const paged = () => look.mode === 'pages' && !isFixed;
-  const sideways = () => (getComputedStyle(root).direction === 'rtl' ? -1 : 1);
+  const columns = () => (flow.isVertical ? 1 : look.columns);
+
+  // Pages follow each other along the lines, and what scrolls goes across them: from one side of one axis.
+  const isAcross = () => paged() !== flow.isVertical;
+  const from = () => (paged() ? flow.inline : flow.block);
+  const view = () => (isAcross() ? innerWidth : innerHeight);
+  const extent = () => (isAcross() ? scroller().scrollWidth : scroller().scrollHeight);
+  const position = () => from() * (isAcross() ? scroller().scrollLeft : scroller().scrollTop);
+  function moveTo(wanted) {
+    if (isFixed) return;
+    const to = from() * wanted;
+    scroller().scrollTo({ left: isAcross() ? to : 0, top: isAcross() ? 0 : to, behavior: 'instant' });
+  }
+  /** Pixels from the side where the window begins to where a rectangle does, and to where it ends. */
+  const begins = (box) => (isAcross() ? (from() > 0 ? box.left : innerWidth - box.right) : from() > 0 ? box.top : innerHeight - box.bottom);
+  const ends = (box) => begins(box) + (isAcross() ? box.width : box.height);
 
   function styles() {
     const marks = colors.map((name) => `::highlight(carrel-${name}) { background-color: ${look.marks?.[name] ?? 'Mark'}; color: inherit; }`);
@@ -137,11 +78,11 @@
     const pad = look.margin;
     rules.push(`
       :root:root { background: ${look.paper} !important; color: ${look.ink}; margin: 0 !important; box-sizing: border-box !important; -webkit-text-size-adjust: 100%;
-        min-width: 0 !important; max-width: none !important; width: auto !important; }
+        min-width: 0 !important; max-width: none !important; writing-mode: ${flow.writingMode} !important; direction: ${flow.direction} !important; }
       :where(html) { line-height: 1.5; font-family: "Iowan Old Style", Palatino, "Palatino Linotype", P052, "Noto Serif", Georgia, serif; }
       body { background: transparent; overflow-wrap: break-word; }
       a:link, a:visited { color: ${look.link}; }
-      img, svg, video, object, canvas { max-width: 100% !important; max-height: calc(100vh - ${2 * pad}px) !important; object-fit: contain; box-sizing: border-box; break-inside: avoid; }
+      img, svg, video, object, canvas { max-width: ${flow.isVertical ? `calc(100vw - ${2 * pad}px)` : '100%'} !important; max-height: calc(100vh - ${2 * pad}px) !important; object-fit: contain; box-sizing: border-box; break-inside: avoid; }
       pre { white-space: pre-wrap; }
       h1, h2, h3, h4 { break-after: avoid; }
       p { orphans: 2; widows: 2; }`);
@@ -151,163 +92,201 @@
       rules.push(`body, body * { color: ${look.ink} !important; background-color: transparent !important; border-color: currentColor !important; }
         body a:link, body a:visited, body a:link * { color: ${look.link} !important; }`);
     }
-    const box = `height: auto !important; margin: 0 auto !important; box-sizing: border-box !important; position: static !important;`;
+    const box = `block-size: auto !important; margin-block: 0 !important; margin-inline: auto !important; box-sizing: border-box !important; position: static !important;
+      padding-block: 0 !important; padding-inline: ${pad}px !important; max-inline-size: 44rem !important;`;
+    const around = `padding-block: ${pad}px !important; padding-inline: 0 !important;`;
     if (paged()) {
       rules.push(`
-        :root:root { height: 100vh !important; max-height: 100vh !important; padding: ${pad}px 0 !important; overflow: hidden !important;
-          column-width: auto !important; column-count: ${look.columns} !important; column-gap: 0 !important; column-fill: auto !important; }
-        body { ${box} padding: 0 ${pad}px !important; max-width: 44rem !important; min-height: 0 !important; }
-        .carrel-filler { break-before: column; height: 1px; visibility: hidden; }`);
+        :root:root { width: 100vw !important; height: 100vh !important; max-height: 100vh !important; ${around} overflow: hidden !important;
+          column-width: auto !important; column-count: ${columns()} !important; column-gap: 0 !important; column-fill: auto !important; }
+        body { ${box} min-block-size: 0 !important; }
+        .carrel-filler { break-before: column; block-size: 1px; visibility: hidden; }`);
     } else {
-      rules.push(`:root:root { height: auto !important; overflow: auto !important; padding: ${pad}px 0 !important; }
-        body { ${box} padding: 0 ${pad}px !important; max-width: 44rem !important; }`);
+      rules.push(`:root:root { width: auto !important; height: auto !important; overflow: auto !important; ${around} }
+        body { ${box} }`);
     }
     return rules.join('\n');
   }
 
   /** Pixels from one page to the next. */
-  const step = () => (paged() ? innerWidth : Math.max(1, innerHeight - 48));
+  const step = () => (paged() ? view() : Math.max(1, view() - 48));
 
   function count() {
     laidOut = windowSize();
-    if (!paged()) { pages = Math.max(1, Math.ceil((scroller().scrollHeight - 1) / step())); return; }
+    if (!paged()) { pages = Math.max(1, Math.ceil((extent() - 1) / step())); return; }
     filler?.remove();
-    const total = Math.max(1, Math.round(scroller().scrollWidth / (innerWidth / look.columns)));
-    if (total % look.columns !== 0 && document.body) {
+    const total = Math.max(1, Math.round(extent() / (view() / columns())));
+    if (total % columns() !== 0 && document.body) {
       filler ??= Object.assign(document.createElementNS('http://www.w3.org/1999/xhtml', 'div'), { className: 'carrel-filler' });
       filler.setAttribute('aria-hidden', 'true');
       document.body.append(filler);
     }
-    pages = Math.ceil(total / look.columns);
+    pages = Math.ceil(total / columns());
   }
 
   function layOut() {
     sheet.replaceSync(styles());
-    if (isFixed) return report();
+    if (isFixed) return report(false);
+    // a size may show what another hides
+    words.reset();
+    isStale = true;
     count();
-    toOffset(anchor);
+    if (fraction === null) toOffset(place(), false); else toFraction(fraction, false);
   }
 
   /** The page on which a rectangle begins. */
-  const pageOf = (box) => {
-    if (!paged()) return Math.floor((box.top + scroller().scrollTop) / step());
-    const from = sideways() > 0 ? box.left + scroller().scrollLeft : innerWidth - box.right - scroller().scrollLeft;
-    return Math.floor((from + 1) / step());
-  };
+  const pageOf = (box) => Math.floor((begins(box) + position() + 1) / step());
 
-  /** The box of the character at an offset, or of the next one that has a box. */
+  /** The box of the character at an offset, or of the next one that has a box within the pages. */
   function box(offset) {
-    const { text } = index();
-    for (let at = offset; at < Math.min(text.length, offset + 400); at++) {
-      const found = range(at, at + 1).getClientRects()[0];
-      if (found && (found.width || found.height)) return found;
+    const { text } = words;
+    for (let at = offset, tries = 0; at < text.length && tries < 400; at++, tries++) {
+      const found = [...words.range(at, at + 1).getClientRects()].find((one) => (one.width || one.height) && pageOf(one) >= 0);
+      if (found) return found;
+      // as likely as not the rest of the words there have none either
+      if (tries % 40 === 39) at = words.nextNode(at) - 1;
     }
     return null;
   }
 
   function show(wanted) {
     page = Math.max(0, Math.min(pages - 1, wanted));
-    if (paged()) scroller().scrollTo({ left: sideways() * page * step(), top: 0, behavior: 'instant' });
-    else scroller().scrollTo({ top: page * step(), behavior: 'instant' });
+    moveTo(page * step());
   }
 
-  function toOffset(offset) {
+  /** Where the anchor is, also when the words are others now. */
+  function place() {
+    if (!isStale) return anchor;
+    isStale = false;
+    if (!words.text) anchor = 0;
+    else if (held?.node.isConnected) anchor = words.offsetOf(held.node, Math.min(held.at, held.node.data.length));
+    else anchor = (held && words.find(held.quote, held.progression)?.start) ?? anchor;
+    anchor = Math.max(0, Math.min(anchor, words.text.length - 1));
+    return anchor;
+  }
+
+  function toOffset(offset, isMoved) {
+    const { text } = words;
     anchor = offset;
-    const { text } = index();
+    fraction = null;
     const found = text.length ? box(Math.min(offset, text.length - 1)) : null;
     if (!found) show(0);
     else if (paged()) show(pageOf(found));
-    else { scroller().scrollTo({ top: found.top + scroller().scrollTop - look.margin, behavior: 'instant' }); page = pageOf(found); }
-    told = scroller().scrollTop;
-    report();
+    else { moveTo(begins(found) + position() - look.margin); page = pageOf(found); }
+    told = position();
+    report(isMoved);
+  }
+
+  function toFraction(wanted, isMoved) {
+    fraction = wanted;
+    if (paged()) show(Math.round(wanted * pages));
+    else { moveTo(wanted * extent()); page = Math.floor(position() / step()); }
+    told = position();
+    report(isMoved);
   }
 
   /** The first character that is seen. */
   function firstSeen() {
-    const { text } = index();
-    let low = 0, high = Math.max(0, text.length - 1);
+    let low = 0, high = Math.max(0, words.text.length - 1);
     while (low < high) {
       const middle = (low + high) >> 1;
       const found = box(middle);
-      const isBefore = found && (paged() ? pageOf(found) < page : found.bottom < look.margin / 2);
+      const isBefore = found && (paged() ? pageOf(found) < page : ends(found) < look.margin / 2);
       if (isBefore) low = middle + 1; else high = middle;
     }
     return low;
   }
 
   function lastSeen(start) {
-    const { text } = index();
-    let low = start, high = text.length;
+    let low = start, high = words.text.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       const found = box(middle);
-      const isSeen = found && (paged() ? pageOf(found) <= page : found.top < innerHeight);
+      const isSeen = found && (paged() ? pageOf(found) <= page : begins(found) < view());
       if (isSeen) low = middle + 1; else high = middle;
     }
     return low;
   }
 
-  function report() {
-    const { text } = index();
-    const end = Math.min(text.length, anchor + 90);
-    tell('place', {
-      page, pages,
-      progression: text.length ? anchor / text.length : page / pages,
-      text: { before: reading(Math.max(0, anchor - 50), anchor), highlight: reading(anchor, end) },
-    });
+  /** @param {boolean} isMoved whether the reader wanted to be there: only such a place is kept */
+  function report(isMoved) {
+    const { text } = words;
+    if (fraction !== null || !text) {
+      held = null;
+      return tell('place', { page, pages, isMoved, progression: fraction ?? page / pages });
+    }
+    const quote = { before: words.reading(Math.max(0, anchor - 50), anchor), highlight: words.reading(anchor, Math.min(text.length, anchor + 90)) };
+    const progression = anchor / text.length;
+    held = { ...words.point(anchor), quote, progression };
+    tell('place', { page, pages, isMoved, progression, text: quote });
   }
 
   function turn(by) {
-    const isOver = paged() ? page + by < 0 || page + by >= pages : by < 0 ? scroller().scrollTop <= 0 : scroller().scrollTop + innerHeight >= scroller().scrollHeight - 1;
+    const isOver = paged() ? page + by < 0 || page + by >= pages : by < 0 ? position() <= 0 : position() + view() >= extent() - 1;
     if (isFixed || isOver) return tell('edge', { by });
     if (paged()) show(page + by);
-    else scroller().scrollBy({ top: by * step(), behavior: 'instant' });
-    settle();
+    else moveTo(position() + by * step());
+    settle(true);
   }
 
   /** Takes what is seen now for the place. */
-  function settle() {
-    if (!paged()) page = Math.floor(scroller().scrollTop / step());
-    told = scroller().scrollTop;
+  function settle(isMoved) {
+    if (!paged()) page = Math.floor(position() / step());
+    told = position();
+    isStale = false;
     anchor = firstSeen();
-    report();
+    const found = words.text ? box(anchor) : null;
+    const isSeen = found && (paged() ? pageOf(found) === page : begins(found) < view() && ends(found) >= 0);
+    fraction = isSeen ? null : paged() ? page / pages : position() / extent();
+    report(isMoved);
   }
 
   function go(to) {
+    const isMoved = !to.isKept;
+    const { text } = words;
+    const last = Math.max(0, text.length - 1);
+    isStale = false;
     if (to.fragment) {
       let id = to.fragment;
       try { id = decodeURIComponent(id); } catch { /* as it is */ }
       const element = document.getElementById(id) ?? document.getElementsByName(id)[0];
-      if (element) {
-        const place = offsetOf(element, 0);
-        if (!isFixed && !index().text) return;
-        return toOffset(Math.min(place, Math.max(0, index().text.length - 1)));
+      const seen = element?.getClientRects()[0];
+      const offset = element && text ? Math.min(words.offsetOf(element, 0), last) : 0;
+      const found = element && text ? box(offset) : null;
+      // words may stand far behind a picture that is meant
+      if (found && (!seen || pageOf(seen) === pageOf(found))) return toOffset(offset, isMoved);
+      if (seen && !isFixed) {
+        if (paged()) show(pageOf(seen)); else moveTo(begins(seen) + position() - look.margin);
+        return settle(isMoved);
       }
     }
-    const found = to.text ? find(to.text, to.progression) : null;
+    const found = to.text ? words.find(to.text, to.progression) : null;
     if (found) {
-      if (to.isHit) CSS.highlights.set('carrel-hit', new Highlight(range(found.start, found.end)));
-      return toOffset(found.start);
+      if (to.isHit) CSS.highlights.set('carrel-hit', new Highlight(words.range(found.start, found.end)));
+      return toOffset(found.start, isMoved);
     }
-    if (to.end) { show(pages - 1); if (!paged()) scroller().scrollTo({ top: scroller().scrollHeight, behavior: 'instant' }); return settle(); }
-    if (typeof to.progression === 'number') return toOffset(Math.floor(to.progression * Math.max(0, index().text.length - 1)));
-    toOffset(0);
+    if (to.end) { if (paged()) show(pages - 1); else moveTo(extent()); return settle(isMoved); }
+    if (typeof to.progression !== 'number') { show(0); return settle(isMoved); }
+    // without words it is a part of the pages
+    if (to.text?.highlight && text) toOffset(Math.floor(to.progression * last), isMoved); else toFraction(to.progression, isMoved);
   }
 
   // MARK: marks
 
   /** @type {{id: string, range: Range}[]} */
   let marked = [];
+  let annotations = [];
 
-  function mark(annotations) {
+  function mark(wanted = annotations) {
+    annotations = wanted;
     marked = [];
     const byColor = new Map(colors.map((name) => [name, /** @type {Range[]} */ ([])]));
     for (const annotation of annotations) {
-      const found = find(annotation.text, annotation.progression);
+      const found = words.find(annotation.text, annotation.progression);
       if (!found) continue;
-      const place = range(found.start, found.end);
-      marked.push({ id: annotation.id, range: place });
-      byColor.get(annotation.color)?.push(place);
+      const marks = words.range(found.start, found.end);
+      marked.push({ id: annotation.id, range: marks });
+      byColor.get(annotation.color)?.push(marks);
     }
     for (const [name, ranges] of byColor) CSS.highlights.set(`carrel-${name}`, new Highlight(...ranges));
   }
@@ -319,12 +298,12 @@
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       const selection = getSelection();
-      if (!selection || selection.isCollapsed || !selection.rangeCount || !index().text) return tell('selection', { text: '' });
+      if (!selection || selection.isCollapsed || !selection.rangeCount || !words.text) return tell('selection', { text: '' });
       const chosen = selection.getRangeAt(0);
-      const start = offsetOf(chosen.startContainer, chosen.startOffset), end = offsetOf(chosen.endContainer, chosen.endOffset);
+      const start = words.offsetOf(chosen.startContainer, chosen.startOffset), end = words.offsetOf(chosen.endContainer, chosen.endOffset);
       if (end <= start) return tell('selection', { text: '' });
       tell('selection', {
-        text: selection.toString(), exact: reading(start, end), ...around(start, end), progression: start / index().text.length,
+        text: selection.toString(), exact: words.reading(start, end), ...words.around(start, end), progression: start / words.text.length,
       });
     }, 120);
   });
@@ -347,13 +326,15 @@
       try { return tell('link', { href: new URL(address, document.baseURI).href }); } catch { return; }
     }
     if (!getSelection()?.isCollapsed) return;
-    const hit = marked.find(({ range: place }) => [...place.getClientRects()].some((found) =>
+    const hit = marked.find(({ range }) => [...range.getClientRects()].some((found) =>
       event.clientX >= found.left && event.clientX <= found.right && event.clientY >= found.top && event.clientY <= found.bottom));
     if (hit) tell('mark', { id: hit.id });
     else tell('press', { at: event.clientX / innerWidth });
   });
 
-  const turns = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1, ' ': 1 };
+  // which way is on, the page outside says: to a side of the screen
+  const sides = { ArrowRight: 1, ArrowLeft: -1 };
+  const turns = { PageDown: 1, PageUp: -1, ' ': 1 };
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.altKey) return;
     const target = event.target instanceof Element ? event.target : null;
@@ -364,11 +345,13 @@
       return tell('key', { key: event.key, isControl: true });
     }
     const by = turns[event.key];
-    if (by && !(event.key === ' ' && target?.closest('a, button, summary, audio, video'))) {
-      if (!paged() && !isFixed && event.key.startsWith('Arrow')) return;
+    if (sides[event.key]) {
+      if (!paged() && !isFixed) return;
       event.preventDefault();
-      const isBack = event.shiftKey && event.key === ' ';
-      turn(event.key.startsWith('Arrow') ? by * sideways() : isBack ? -1 : by);
+      tell('side', { by: sides[event.key] });
+    } else if (by && !(event.key === ' ' && target?.closest('a, button, summary, audio, video'))) {
+      event.preventDefault();
+      turn(event.shiftKey && event.key === ' ' ? -1 : by);
     } else if (event.key === 'Home' || event.key === 'End') {
       event.preventDefault();
       go(event.key === 'Home' ? {} : { end: true });
@@ -383,10 +366,12 @@
     const end = event.changedTouches[0];
     if (!touched || !end || !getSelection()?.isCollapsed) return;
     const [x, y] = [end.clientX - touched.clientX, end.clientY - touched.clientY];
-    if (Math.abs(x) > 40 && Math.abs(x) > 1.5 * Math.abs(y) && (paged() || isFixed)) turn(-Math.sign(x) * sideways());
+    if (Math.abs(x) > 40 && Math.abs(x) > 1.5 * Math.abs(y) && (paged() || isFixed)) tell('side', { by: -Math.sign(x) });
   }, { passive: true });
   let wheeled = 0;
   addEventListener('wheel', (event) => {
+    // wheels turn one way, and lines may follow each other another
+    if (!paged() && !isFixed && flow.isVertical && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scrollBy({ left: flow.block * event.deltaY });
     if (!paged() || event.timeStamp - wheeled < 250 || Math.abs(event.deltaY) < 8) return;
     wheeled = event.timeStamp;
     turn(Math.sign(event.deltaY));
@@ -398,12 +383,41 @@
       // the window has another size, and the pages have not: what is seen now is no place that the reader chose
       if (laidOut !== windowSize()) return;
       // the focus, or a search of the browser's own, went to another page
-      if (paged()) { const seen = Math.round(Math.abs(scroller().scrollLeft) / step()); if (seen === page) return; show(seen); }
-      else if (Math.abs(scroller().scrollTop - told) < 2) return;
-      if (!isFixed) settle();
+      if (paged()) { const seen = Math.round(position() / step()); if (seen === page) return; show(seen); }
+      else if (Math.abs(position() - told) < 2) return;
+      if (!isFixed) settle(true);
     }, 100);
   });
-  addEventListener('resize', () => { if (port) layOut(); });
+  addEventListener('resize', () => { if (isReady) layOut(); });
+
+  // MARK: documents that change
+
+  let isReady = false;
+  let changed = 0;
+  let rest = 100;
+  const isOwn = ({ type, addedNodes, removedNodes }) => type === 'childList' && [...addedNodes, ...removedNodes].every((node) => node === filler);
+
+  /** A script of the document put other words there: they are counted anew, and the place stays where it was. */
+  function renew() {
+    changed = 0;
+    if (isFixed) return;
+    const begun = performance.now();
+    count();
+    mark();
+    const found = fraction === null && words.text ? box(place()) : null;
+    if (paged()) show(found ? pageOf(found) : fraction === null ? page : Math.round(fraction * pages));
+    told = position();
+    report(false);
+    // documents that never rest get a small part of the time
+    rest = Math.max(100, 20 * (performance.now() - begun));
+  }
+
+  const observer = new MutationObserver((records) => {
+    if (records.every(isOwn)) return;
+    words.reset();
+    isStale = true;
+    changed ||= setTimeout(renew, rest);
+  });
 
   // MARK: the page outside
 
@@ -416,7 +430,7 @@
   }
 
   const actions = {
-    look(message) { look = { ...look, ...message.look }; layOut(); },
+    look(message) { look = { ...look, ...message.look }; if (isReady) layOut(); },
     go(message) { go(message.to); },
     turn(message) { turn(message.by); },
     marks(message) { mark(message.annotations); },
@@ -431,16 +445,18 @@
     look = { ...look, ...event.data.look };
     isFixed = event.data.isFixed;
     document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-    if (!isFixed && getComputedStyle(document.body ?? root).writingMode.startsWith('vertical')) look.mode = 'scroll';
     port.onmessage = (message) => actions[message.data?.type]?.(message.data);
     const ready = async () => {
+      flow = readFlow();
       sheet.replaceSync(styles());
       await Promise.race([document.fonts.ready, new Promise((resolve) => setTimeout(resolve, 3000))]);
-      words = null;
+      words.reset();
+      isReady = true;
       if (!isFixed) count();
       go(event.data.to);
       mark(event.data.annotations);
-      tell('ready', isFixed ? viewport() : {});
+      observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class', 'style', 'hidden', 'open', 'dir'] });
+      tell('ready', { ...(isFixed ? viewport() : {}), isBackward: (flow.isVertical ? flow.block : flow.inline) < 0 });
     };
     if (document.readyState === 'complete') ready(); else addEventListener('load', ready);
   }

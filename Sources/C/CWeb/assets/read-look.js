@@ -17,6 +17,8 @@ export class Look {
     this.size = sizes.includes(kept?.size) ? kept.size : 100;
     this.spacing = [0, 1.4, 1.7, 2].includes(kept?.spacing) ? kept.spacing : 0;
     this.mode = kept?.mode === 'scroll' ? 'scroll' : 'pages';
+    /** Whether keys of one letter do something. */
+    this.hasKeys = kept?.keys !== false;
     this.changed = changed;
     this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.apply());
@@ -34,6 +36,11 @@ export class Look {
     this.apply(false);
   }
 
+  useKeys(isOn) {
+    this.hasKeys = isOn;
+    this.keep();
+  }
+
   resize(by) {
     this.size = sizes[Math.max(0, Math.min(sizes.length - 1, sizes.indexOf(this.size) + by))];
     this.keep();
@@ -41,7 +48,7 @@ export class Look {
 
   keep() {
     this.apply();
-    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode }).catch(() => {});
+    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode, keys: this.hasKeys }).catch(() => {});
   }
 
   columns() { return byId('stage').clientWidth >= 1100 ? 2 : 1; }

@@ -2,8 +2,11 @@
 
 import { byId, make } from './dom.js';
 
+/** The page that is asked for (RFC 8118 §3); 0 for none. */
+const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
+
 export class MediaView {
-  /** @param {import('./read-book.js').Book} book @param {(place: {progression: number, fragments?: string[]}) => void} moved @param {() => void} ended */
+  /** @param {import('./read-book.js').Book} book @param {(place: {progression: number, fragments?: string[], isMoved: boolean}) => void} moved @param {() => void} ended */
   constructor(book, moved, ended) {
     this.book = book;
     this.holder = byId('stage');
@@ -30,14 +33,22 @@ export class MediaView {
     else if (kind === 'image') this.element = this.picture(this.book.publication + path, heading);
     else this.element = this.paper(path, heading, to);
     this.holder.append(this.element);
-    if (kind !== 'audio') this.moved({ progression: 0 });
+    if (kind === 'audio') return;
+    // the viewer tells nobody which page it shows: the place is the page that was asked for
+    const page = kind === 'pdf' && pageIn(to);
+    const total = this.book.order.length === 1 && this.book.manifest.metadata.numberOfPages;
+    this.moved({
+      progression: page && total ? Math.min(1, (page - 1) / total) : 0, isMoved: !to.isKept,
+      ...(page ? { fragments: [`page=${page}`] } : {}),
+    });
   }
 
   paper(path, heading, to) {
-    const page = /^page=\d+$/.test(to.fragment ?? '') ? [to.fragment] : [];
+    const page = pageIn(to);
+    const wanted = page ? [`page=${page}`] : [];
     // the viewer's own buttons count nothing
-    if (this.book.isCounted) page.push('toolbar=0');
-    return make('iframe', { id: 'page', class: 'paper', title: heading, src: `${this.book.documents}${path}#${page.join('&')}` });
+    if (this.book.isCounted) wanted.push('toolbar=0');
+    return make('iframe', { id: 'page', class: 'paper', title: heading, src: `${this.book.documents}${path}#${wanted.join('&')}` });
   }
 
   picture(source, heading) {
@@ -52,7 +63,7 @@ export class MediaView {
     audio.addEventListener('timeupdate', () => {
       if (!audio.duration || Math.abs(audio.currentTime - told) < 1) return;
       told = audio.currentTime;
-      this.moved({ progression: Math.min(1, told / audio.duration), fragments: [`t=${told.toFixed(1)}`] });
+      this.moved({ progression: Math.min(1, told / audio.duration), fragments: [`t=${told.toFixed(1)}`], isMoved: true });
     });
     audio.addEventListener('ended', () => this.ended());
     const skip = (label, by) => make('button', { type: 'button', class: 'button button-quiet', text: label, onclick: () => { audio.currentTime = Math.max(0, audio.currentTime + by); } });

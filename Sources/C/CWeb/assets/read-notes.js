@@ -13,6 +13,12 @@ const quoteOf = (annotation) => {
 };
 const noteOf = (annotation) => [annotation.body ?? []].flat().find((one) => one.type === 'TextualBody')?.value ?? '';
 
+/** So much of the words as names them. */
+const short = (annotation) => {
+  const letters = [...(quoteOf(annotation).text.highlight ?? '')];
+  return letters.length > 60 ? `${letters.slice(0, 60).join('')}…` : letters.join('');
+};
+
 export class Notes {
   /**
    * @param {any[]} kept
@@ -24,6 +30,9 @@ export class Notes {
     this.edited = null;
     byId('note-form').addEventListener('submit', () => this.write());
     byId('note-remove').addEventListener('click', () => { this.remove(this.edited); /** @type {HTMLDialogElement} */ (byId('note-sheet')).close(); });
+    /** The place in the list from which a sheet was opened. */
+    this.opener = -1;
+    byId('note-sheet').addEventListener('close', () => { this.focus(this.opener, 'edit'); this.opener = -1; });
     byId('notes-import').addEventListener('change', (event) => this.take(/** @type {HTMLInputElement} */ (event.target)));
     this.list();
   }
@@ -67,6 +76,7 @@ export class Notes {
   async remove(annotation) {
     this.all = this.all.filter((one) => one !== annotation);
     this.changed();
+    this.page.say('Highlight removed.');
     await tell(`annotations/${encodeURIComponent(annotation.id)}`, 'DELETE').catch(() => this.page.say('Not removed: the reader’s server does not answer.'));
   }
 
@@ -79,6 +89,7 @@ export class Notes {
   edit(id) {
     this.edited = this.all.find((one) => one.id === id);
     if (!this.edited) return;
+    this.opener = this.focused();
     byId('note-quote').textContent = quoteOf(this.edited).text.highlight ?? '';
     /** @type {HTMLTextAreaElement} */ (byId('note-text')).value = noteOf(this.edited);
     openSheet(byId('note-sheet'));
@@ -113,14 +124,30 @@ export class Notes {
     }
   }
 
+  /** The place in the list of what has the focus; -1 for none. */
+  focused() {
+    const item = document.activeElement?.closest('#notes-list > li');
+    return item ? [...byId('notes-list').children].indexOf(item) : -1;
+  }
+
+  /** Gives the focus to a button in the list, also where the one that had it is gone. @param {number} at @param {string} name */
+  focus(at, name) {
+    if (at < 0) return;
+    const items = byId('notes-list').children;
+    const button = items[Math.min(at, items.length - 1)]?.querySelector(`[data-does="${name}"]`);
+    (button instanceof HTMLElement ? button : byId('notes-empty')).focus();
+  }
+
   list() {
+    const focused = this.focused(), name = document.activeElement?.getAttribute('data-does') ?? 'go';
     byId('notes-empty').hidden = this.all.length > 0;
     byId('notes-list').replaceChildren(...this.all.map((one) => make('li', { class: 'note' },
-      make('button', { type: 'button', class: 'result', onclick: () => this.page.go({ href: one.target.source, ...quoteOf(one) }) },
-        make('span', { class: 'result-place', text: this.page.headingOf(one.target.source) }),
-        make('span', { class: `result-text mark-${one.target.styleClass ?? 'yellow'}` }, make('mark', { text: quoteOf(one).text.highlight ?? '' })),
-        noteOf(one) ? make('span', { class: 'note-words', text: noteOf(one) }) : null),
-      make('button', { type: 'button', class: 'tool-button', 'aria-label': 'Edit note', onclick: () => this.edit(one.id) }, icon('note')),
-      make('button', { type: 'button', class: 'tool-button', 'aria-label': 'Remove highlight', onclick: () => this.remove(one) }, icon('trash')))));
+      make('button', { type: 'button', class: 'result', 'data-does': 'go', onclick: () => this.page.go({ href: one.target.source, ...quoteOf(one) }) },
+        make('span', { class: 'result-place', dir: 'auto', text: this.page.headingOf(one.target.source) }),
+        make('span', { class: `result-text mark-${one.target.styleClass ?? 'yellow'}`, dir: 'auto' }, make('mark', { text: quoteOf(one).text.highlight ?? '' })),
+        noteOf(one) ? make('span', { class: 'note-words', dir: 'auto', text: noteOf(one) }) : null),
+      make('button', { type: 'button', class: 'tool-button', 'data-does': 'edit', 'aria-label': `Edit note on “${short(one)}”`, onclick: () => this.edit(one.id) }, icon('note')),
+      make('button', { type: 'button', class: 'tool-button', 'data-does': 'remove', 'aria-label': `Remove highlight “${short(one)}”`, onclick: () => this.remove(one) }, icon('trash')))));
+    this.focus(focused, name);
   }
 }

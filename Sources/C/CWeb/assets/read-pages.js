@@ -77,6 +77,7 @@ export class PagesView {
       by: data.by === -1 ? -1 : 1, at: number(data.at, 0, 1), characters: number(data.characters, 1, 1e6),
       width: number(data.width, 0, 1e4), height: number(data.height, 0, 1e4),
       href: text(data.href, 4000), id: text(data.id, 200), key: text(data.key, 20), isControl: data.isControl === true,
+      isMoved: data.isMoved === true, isBackward: data.isBackward === true,
       exact: text(data.exact, 20000), prefix: text(data.before, 500), suffix: text(data.after, 500),
       content: text(typeof data.text === 'string' ? data.text : '', 1e6),
       quote: { before: text(data.text?.before, 500), highlight: text(data.text?.highlight, 500) },

@@ -1,7 +1,11 @@
 // Copying and printing go through the rights of the publication: the server counts, and a request that is sent twice counts once.
 
+import { byId } from './dom.js';
+
 /** The text whose copy was counted, or perhaps was, and that has not reached the clipboard. */
 let copying = { text: '', requestId: '' };
+
+const paper = new CSSStyleSheet();
 
 /** @param {string} base @param {string} right @param {any} values */
 async function consume(base, right, values) {
@@ -42,6 +46,10 @@ export async function print(book, pageCount, say) {
   } catch (error) {
     return say(`Not printed: ${error instanceof Error ? error.message : error}`);
   }
+  // on paper of the stage's own size: frames are laid out anew for other paper, and their pages begin elsewhere then
+  const { clientWidth: width, clientHeight: height } = byId('stage');
+  paper.replaceSync(`@page { size: ${width}px ${height}px; margin: 0; } @media print { .stage { width: ${width}px !important; height: ${height}px !important; } }`);
+  if (!document.adoptedStyleSheets.includes(paper)) document.adoptedStyleSheets.push(paper);
   document.documentElement.classList.add('may-print');
   addEventListener('afterprint', () => document.documentElement.classList.remove('may-print'), { once: true });
   window.print();

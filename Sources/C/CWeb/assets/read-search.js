@@ -37,8 +37,8 @@ export function prepareSearch(go, headingOf) {
   function item(locator) {
     const { before = '', highlight = '', after = '' } = locator.text ?? {};
     return make('li', {}, make('button', { type: 'button', class: 'result', onclick: () => go(locator) },
-      make('span', { class: 'result-place', text: headingOf(locator.href) }),
-      make('span', { class: 'result-text' }, `…${before}`, make('mark', { text: highlight }), `${after}…`)));
+      make('span', { class: 'result-place', dir: 'auto', text: headingOf(locator.href) }),
+      make('span', { class: 'result-text', dir: 'auto' }, `…${before}`, make('mark', { text: highlight }), `${after}…`)));
   }
 
   byId('search-form').addEventListener('submit', (event) => {

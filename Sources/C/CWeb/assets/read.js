@@ -3,6 +3,7 @@
 import { byId, make, setText } from './dom.js';
 import { ask, tell } from './read-api.js';
 import { Book, fragmentOf, normal } from './read-book.js';
+import { Keys } from './read-keys.js';
 import { Look } from './read-look.js';
 import { MediaView } from './read-media.js';
 import { Notes } from './read-notes.js';
@@ -16,8 +17,15 @@ const answer = await ask('book').catch((error) => {
   throw error;
 });
 const book = new Book(answer);
-const isBackward = answer.manifest.metadata.readingProgression === 'rtl';
-const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'link'];
+const stated = answer.manifest.metadata.readingProgression;
+/** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. What the publisher says, or else how its documents run. */
+let isBackward = false;
+function progress(isLeft) {
+  isBackward = isLeft;
+  document.documentElement.dataset.progression = isLeft ? 'rtl' : 'ltr';
+}
+progress(stated === 'rtl');
+const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'copy', 'help', 'link'];
 const dialog = (name) => /** @type {HTMLDialogElement} */ (byId(`${name}-sheet`));
 
 let index = 0;
@@ -46,10 +54,15 @@ function save(isLast = false) {
   tell('place', 'PUT', place, isLast).catch(() => { isSaved = false; });
 }
 
-function moved({ progression, text, fragments, page, pages: total }) {
+/** Shows where the reader is; only a place that the reader went to is kept, not what another window or a script made of it. */
+function moved({ progression, text, fragments, page, pages: total, isMoved }) {
   if (aside) return;
   const link = book.order[index];
   const all = (index + progression) / book.order.length;
+  const share = `${Math.round(100 * (pages.frame && total ? (index + (page + 1) / total) / book.order.length : all))} %`;
+  setText(byId('progress'), total ? `Page ${page + 1} of ${total} · ${share}` : share);
+  byId('meter').setAttribute('value', String(all));
+  if (!isMoved) return;
   place = {
     href: link.href,
     type: link.type ?? 'application/xhtml+xml',
@@ -60,10 +73,9 @@ function moved({ progression, text, fragments, page, pages: total }) {
   isSaved = false;
   clearTimeout(saving);
   saving = setTimeout(save, 300);
-  const share = `${Math.round(100 * (pages.frame && total ? (index + (page + 1) / total) / book.order.length : all))} %`;
-  setText(byId('progress'), total ? `Page ${page + 1} of ${total} · ${share}` : share);
-  byId('meter').setAttribute('value', String(all));
 }
+/** The place that is kept, to be shown once more. */
+const kept = () => ({ text: place?.text, progression: place?.locations?.progression, fragment: place?.locations?.fragments?.[0], isKept: true });
 addEventListener('pagehide', () => save(true));
 document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'hidden') save(true); });
 
@@ -74,24 +86,44 @@ async function isActing() {
   return userActivation?.isActive ?? true;
 }
 
-let copied = -Infinity;
+/** Whether what the reader did last has been good for a copy. */
+let isSpent = false;
 /** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
 async function copyFrom(text) {
-  if (performance.now() - copied < 1000) return;
-  copied = performance.now();
-  if (await isActing()) take(text);
+  if (!(await isActing()) || dialog('copy').open) return;
+  if (isSpent && book.isCounted) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
+  isSpent = true;
+  const looking = setInterval(() => {
+    if (navigator.userActivation?.isActive) return;
+    clearInterval(looking);
+    isSpent = false;
+  }, 200);
+  take(text);
 }
 
-const take = (text) => copy(book, text, say).finally(() => pages.focus());
+/** Characters that are copied without a question. */
+const muchToCopy = 2000;
+let toCopy = '';
+/** Copies, and asks before where that uses up much. What is said to be selected is the word of a document. */
+function take(text) {
+  const letters = [...text];
+  if (!book.isCounted || letters.length <= muchToCopy) return copyNow(text);
+  toCopy = text;
+  setText(byId('copy-count'), `${letters.length.toLocaleString('en')} characters. They count against what the publisher lets you copy.`);
+  setText(byId('copy-quote'), `${letters.slice(0, 300).join('')}…`);
+  openSheet(dialog('copy'));
+}
+const copyNow = (text) => copy(book, text, say).finally(() => pages.focus());
 
 // MARK: views
 
 const pages = new PagesView(book.pages, {
   place: (message) => moved({ ...message, text: message.quote }),
-  ready: () => { document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; if (!document.querySelector('dialog[open]')) pages.focus(); },
+  ready: (message) => { if (!aside && stated !== 'rtl' && stated !== 'ltr') progress(message.isBackward); document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; if (!document.querySelector('dialog[open]')) pages.focus(); },
   edge: (message) => step(message.by),
-  press: (message) => { if (message.at < 0.15) turn(isBackward ? 1 : -1); else if (message.at > 0.85) turn(isBackward ? -1 : 1); },
-  strayed: () => open(index, place?.locations ?? {}),
+  side: (message) => toSide(message.by),
+  press: (message) => { if (message.at < 0.15) toSide(-1); else if (message.at > 0.85) toSide(1); },
+  strayed: () => open(index, place?.href === book.order[index].href ? kept() : {}),
   selection: (message) => select(message.exact ? message : null),
   copy: (message) => copyFrom(message.content),
   link: (message) => follow(message.href),
@@ -107,6 +139,16 @@ const notes = new Notes(answer.record.annotations, {
   headingOf: (href) => book.headingOf(book.indexOf(href)),
   say,
 });
+
+const keys = new Keys([
+  { keys: ['t'], shown: 'T', text: 'Contents', act: () => openSheet(dialog('contents')) },
+  { keys: ['s', '/'], shown: 'S or /', text: 'Search', act: () => openSheet(dialog('search')) },
+  { keys: ['n'], shown: 'N', text: 'Highlights and notes', act: () => openSheet(dialog('notes')) },
+  { keys: ['a'], shown: 'A', text: 'Appearance', act: () => openSheet(dialog('look')) },
+  { keys: ['+'], shown: '+', text: 'Larger text', act: () => look.resize(1) },
+  { keys: ['-'], shown: '−', text: 'Smaller text', act: () => look.resize(-1) },
+  { keys: ['?'], shown: '?', text: 'These keys', act: () => openSheet(dialog('help')) },
+], look.hasKeys, (isOn) => look.useKeys(isOn));
 
 const current = () => aside || book.order[index].href;
 
@@ -158,6 +200,9 @@ function step(by) {
   if (at >= book.order.length) return say('This is the end.');
   open(at, by < 0 ? { end: true } : {});
 }
+
+/** To the left or the right of the screen. */
+const toSide = (by) => turn(isBackward ? -by : by);
 
 function turn(by) {
   if (pages.port) pages.send('turn', { by });
@@ -217,6 +262,7 @@ function wantPrint() {
   if (pages.port) pages.send('seen');
   else say('Printing is for pages: this is none, or the viewer has a button of its own.');
 }
+byId('copy-form').addEventListener('submit', () => copyNow(toCopy));
 byId('print-form').addEventListener('submit', () => print(book, toPrint, say));
 
 // MARK: sheets and keys
@@ -230,11 +276,8 @@ dialog('search').addEventListener('close', () => pages.focus());
 
 function press(key, isControl) {
   if (isControl) return key === 'p' ? wantPrint() : openSheet(dialog('search'));
-  const names = { t: 'contents', s: 'search', '/': 'search', n: 'notes', a: 'look' };
-  if (names[key]) openSheet(dialog(names[key]));
-  else if (key === '+') look.resize(1);
-  else if (key === '-') look.resize(-1);
-  else if (key === 'Escape') { pages.send('clear'); select(null); }
+  if (key === 'Escape') { pages.send('clear'); select(null); }
+  return keys.press(key);
 }
 addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.altKey || document.querySelector('dialog[open]')) return;
@@ -247,24 +290,21 @@ addEventListener('keydown', (event) => {
   const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[event.key];
   if (by) {
     event.preventDefault();
-    turn(event.key.startsWith('Arrow') && isBackward ? -by : by);
-  } else if (event.key.length === 1 || event.key === 'Escape') {
-    if (event.key === '/') event.preventDefault();
-    press(event.key, false);
-  }
+    if (event.key.startsWith('Arrow')) toSide(by); else turn(by);
+  } else if ((event.key.length === 1 || event.key === 'Escape') && press(event.key, false)) event.preventDefault();
 });
 
-byId('earlier').addEventListener('click', () => turn(isBackward ? 1 : -1));
-byId('later').addEventListener('click', () => turn(isBackward ? -1 : 1));
-byId('back').addEventListener('click', () => open(index, place?.text ? { text: place.text, ...place.locations } : {}));
+byId('earlier').addEventListener('click', () => turn(-1));
+byId('later').addEventListener('click', () => turn(1));
+byId('back').addEventListener('click', () => open(index, kept()));
 
 setText(byId('title'), book.title);
 byId('contents-list').replaceChildren(...book.contents.slice(0, 20000).map(({ link, depth }) => {
   const at = book.indexOf(link.href);
   const title = link.title || 'Untitled';
-  if (at < 0) return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('span', { class: 'contents-heading', text: title }));
+  if (at < 0) return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('span', { class: 'contents-heading', dir: 'auto', text: title }));
   const go = () => { closeSheets(); goTo({ href: link.href }); };
-  return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('button', { type: 'button', class: 'contents-item', 'data-index': at, text: title, onclick: go }));
+  return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('button', { type: 'button', class: 'contents-item', dir: 'auto', 'data-index': at, text: title, onclick: go }));
 }));
 prepareSearch(
   (locator) => { closeSheets(); goTo({ href: locator.href, text: locator.text, progression: locator.locations?.progression, isHit: true }); },
@@ -274,8 +314,7 @@ if (answer.protectedBy) {
   byId('protected').hidden = false;
 }
 
-const kept = place ? book.indexOf(place.href) : -1;
+const start = place ? book.indexOf(place.href) : -1;
 if (!book.order.length) byId('opening').textContent = 'There is nothing to read in this publication.';
-else if (place && kept >= 0) {
-  open(kept, { text: place.text, progression: place.locations?.progression, fragment: place.locations?.fragments?.[0] });
-} else open(0);
+else if (start >= 0) open(start, kept());
+else open(0, { isKept: true });
