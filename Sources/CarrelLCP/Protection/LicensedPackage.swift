@@ -12,7 +12,7 @@ enum LicensedPackage {
     /// - Returns: nil for a package without one.
     /// - Throws: what reading throws.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> (bytes: [UInt8], isInEPUB: Bool)? {
-        let paths = Set(try await fetcher.links().compactMap(\.path))
+        let paths = try await fetcher.paths()
         guard let path = [inEPUB, inPackage].first(where: paths.contains) else { return nil }
         return (try await fetcher.get(Link(path)).read(upTo: LicenseDocument.sizeLimit), path == inEPUB)
     }
@@ -25,8 +25,7 @@ enum LicensedPackage {
     /// - Returns: nil where it is something else.
     /// - Throws: what reading throws.
     static func document(alone asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
-        let links = try await fetcher.links()
-        guard links.count == 1, let link = links.first, fetcher is SingleResourceFetcher else { return nil }
+        guard fetcher is SingleResourceFetcher, let link = try await fetcher.links().first else { return nil }
         let isNamed = asset.mediaType?.essence == LicenseDocument.mediaType || asset.name.lowercased().hasSuffix(".lcpl")
         let resource = fetcher.get(link)
         let head: [UInt8]
