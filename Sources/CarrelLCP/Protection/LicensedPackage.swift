@@ -3,18 +3,15 @@ import CarrelPublication
 
 /// Where the license of a package is, and what the package is without it.
 enum LicensedPackage {
-    private static let inEPUB: ResourcePath = "META-INF/license.lcpl"
-    private static let inPackage: ResourcePath = "license.lcpl"
-
     /// The license document in a package, and where it is.
     ///
     /// - Parameter fetcher: over the package.
     /// - Returns: nil for a package without one.
     /// - Throws: what reading throws.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> (bytes: [UInt8], isInEPUB: Bool)? {
-        let paths = try await fetcher.paths()
-        guard let path = [inEPUB, inPackage].first(where: paths.contains) else { return nil }
-        return (try await fetcher.get(Link(path)).read(upTo: LicenseDocument.sizeLimit), path == inEPUB)
+        let place = LicensePlace(in: try await fetcher.paths())
+        guard place.isTaken else { return nil }
+        return (try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit), place.isInEPUB)
     }
 
     /// A license document that stands alone.

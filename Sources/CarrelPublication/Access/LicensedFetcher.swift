@@ -18,7 +18,7 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
         child = package
         self.license = license
         documents = package.containerDocuments
-        path = LicenseInjection.path(in: try await package.paths())
+        path = LicensePlace(in: try await package.paths()).path
     }
 
     public func links() async throws(ResourceError) -> [Link] {
