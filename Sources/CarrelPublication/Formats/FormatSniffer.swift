@@ -97,8 +97,8 @@ struct FormatSniffer {
     /// A W3C audiobook or publication in an LPF archive may have its manifest in its primary entry page (LPF §4.2).
     private func hasLinkedManifest(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
         guard paths.contains("index.html") else { return false }
-        let page = try await text("index.html").lowercased()
-        return page.contains("rel=\"publication\"") || page.contains("rel='publication'") || paths.count == 1
+        if paths.count == 1 { return true }
+        return EntryPage(try await text("index.html")).manifest != nil
     }
 
     /// An archive of nothing but pictures, or nothing but sound, and of what comes along with them.
