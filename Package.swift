@@ -300,7 +300,11 @@ let package = Package(
             ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
-        executable("PublicationProgram", path: "Tests/PublicationProgram", ["CarrelJSON", "CarrelPublication"]),
+        executable(
+            "PublicationProgram",
+            path: "Tests/PublicationProgram",
+            ["CarrelJSON", "CarrelPublication", "CarrelThreads"]
+        ),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
