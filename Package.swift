@@ -300,7 +300,11 @@ let package = Package(
             ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
-        executable("PublicationProgram", path: "Tests/PublicationProgram", ["CarrelJSON", "CarrelPublication"]),
+        executable(
+            "PublicationProgram",
+            path: "Tests/PublicationProgram",
+            ["CarrelJSON", "CarrelPublication", "CarrelThreads"]
+        ),
         tests("ScriptsTests", ["CarrelTesting"]),
         tests(
             "CarrelPlayerTests",
@@ -372,8 +376,11 @@ if Context.environment["CARREL_BENCH"] != nil {
         .target(name: "CPublicationLoops", dependencies: ["COpenSSL"], path: "Benchmarks/PublicationBench/C"),
         benchmark(
             "PublicationBench",
-            ["CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelPublication", "ProtectedPublications"],
-            exclude: ["C", "run"]
+            [
+                "CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelLCP", "CarrelPublication",
+                "ProtectedPublications",
+            ],
+            exclude: ["C", "curve", "hostile", "measure", "run"]
         ),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),

@@ -1,39 +1,31 @@
 // Opens protected publications and reads them. The `run` script beside it makes the files, and compares with other programs.
 //
-//   make FOLDER           writes publications of all sizes, and each one's content key beside it
-//   open FILE|URL [KEY]   opens a publication once: milliseconds from the start of the process, and memory at its peak
-//   first URL KEY         the same, and the first 64 KiB of its first resource
-//   ranges FILE KEY       64 KiB at random places of its first resource, and all of it in order, against a loop in C
+//   make FOLDER           writes publications of all sizes, protected by the provider of `FOLDER/provider.der` and `.key`
+//   learn FOLDER          opens one with its passphrase, so that the store knows it
+//   open FILE|URL FOLDER  opens a publication once, as a reading app does that knows the passphrase, and says what it is and the most
+//                         memory that it took
+//   first URL FOLDER      the same, and the first 64 KiB of its first resource
+//   ranges FILE FOLDER    64 KiB at random places of its first resource, and all of it in order, against a loop in C
 
 import CPublicationLoops
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTPClient
+import CarrelLCP
 import CarrelPublication
 import Glibc
 import ProtectedPublications
 
-/// Unlocks with a key that is known: the license is read, and not judged.
-struct KnownKey: ContentProtection {
-    let key: ContentKey
+func bytes(of path: String) throws -> [UInt8] {
+    guard let file = unsafe fopen(path, "r") else { throw Missing(path: path) }
+    defer { unsafe fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    let count = unsafe fread(&bytes, 1, bytes.count, file)
+    return Array(bytes.prefix(count))
+}
 
-    func open(
-        _ asset: PublicationAsset,
-        fetcher: any Fetcher,
-        allowUserInteraction: Bool,
-        credentials: String?,
-        sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
-    ) async throws(Publication.OpeningError) -> ProtectedAsset? {
-        do throws(ResourceError) {
-            guard let license = try await fetcher.links().first(where: { $0.href.hasSuffix("license.lcpl") }) else { return nil }
-            _ = try await fetcher.get(license).read(upTo: 1 << 20)
-            let properties = try await fetcher.encryptedResources()
-            let decrypting = TransformingFetcher.decrypting(with: key, properties: properties)
-            return ProtectedAsset(asset: asset, fetcher: TransformingFetcher(fetcher, decrypting))
-        } catch {
-            throw Publication.OpeningError(error)
-        }
-    }
+struct Missing: Error {
+    let path: String
 }
 
 func now() -> Double {
@@ -49,13 +41,6 @@ func spent() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Of all threads of the process, since it began.
-func spentByProcess() -> Double {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-}
-
 /// Kilobytes that the process has, or had at most, in memory.
 func memory(_ field: String) -> Int {
     guard let file = unsafe fopen("/proc/self/status", "r") else { return 0 }
@@ -68,11 +53,26 @@ func memory(_ field: String) -> Int {
     return 0
 }
 
+/// Forgets how much memory the process had at most before (proc(5)).
+func forgetPeak() {
+    guard let file = unsafe fopen("/proc/self/clear_refs", "w") else { return }
+    unsafe fputs("5", file)
+    unsafe fclose(file)
+}
+
 func rounded(_ value: Double, _ places: Double = 100) -> Double { (value * places).rounded() / places }
 
 func makeAll(_ folder: String) async throws {
-    let provider = LicenseProvider(certificate: []) { _ in [] }
-    let protection = ProtectedPublication.Protection.lcp(provider, LicenseProvider.Terms())
+    let provider = LicenseProvider(certificate: try bytes(of: "\(folder)/provider.der")) { message in
+        var signature = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe loop_sign("\(folder)/provider.key", message, message.count, &signature, signature.count)
+        precondition(count > 0, "the key cannot be read")
+        return Array(signature.prefix(count))
+    }
+    var terms = LicenseProvider.Terms()
+    // the certificate is not older than that
+    terms.issued = Instant(milliseconds: Instant.now().milliseconds / 1000 * 1000).description
+    let protection = ProtectedPublication.Protection.lcp(provider, terms)
     func note(_ made: ProtectedPublication) {
         guard let file = unsafe fopen("\(made.path).key", "w") else { return }
         unsafe fputs(Hex.encode(made.contentKey), file)
@@ -88,12 +88,23 @@ func makeAll(_ folder: String) async throws {
     )
 }
 
-func opened(_ name: String, _ key: String?) async throws -> Publication {
+/// A reading app: its service, with a store of its own in the folder, and its streamer.
+func reader(_ folder: String) throws -> Streamer {
+    var configuration = LCPService.Configuration()
+    let root = TrustAnchor(name: "benchmark", certificate: try Certificate(der: try bytes(of: "\(folder)/root.der")))
+    configuration.profiles = ProfileRegistry([.basic(adding: [root])])
+    let service = LCPService(
+        store: LCPStore(path: "\(folder)/licenses.sqlite"),
+        client: HTTPClient(),
+        configuration: configuration
+    )
+    return Streamer(contentProtections: [service.contentProtection()])
+}
+
+func opened(_ name: String, _ folder: String, credentials: String? = nil) async throws -> Publication {
     let asset = name.hasPrefix("http") ? PublicationAsset(url: name) : PublicationAsset(path: name)
-    var protections: [any ContentProtection] = []
-    if let key { protections.append(KnownKey(key: try ContentKey(Secret(Hex.decode(key) ?? [])))) }
-    let publication = try await Streamer(contentProtections: protections).open(asset: asset, allowUserInteraction: false)
-    precondition(!publication.isRestricted)
+    let publication = try await reader(folder).open(asset: asset, allowUserInteraction: false, credentials: credentials)
+    precondition(!publication.isRestricted, publication.protectionError?.message ?? "")
     return publication
 }
 
@@ -117,8 +128,8 @@ func report(_ name: String, bytes: Double, rounds: Int, ours: () async throws ->
     )
 }
 
-func ranges(_ path: String, _ key: String) async throws {
-    let publication = try await opened(path, key)
+func ranges(_ path: String, _ folder: String) async throws {
+    let publication = try await opened(path, folder)
     let link = publication.readingOrder[0]
     let resource = publication.get(link)
     let length = try await resource.length()
@@ -128,7 +139,7 @@ func ranges(_ path: String, _ key: String) async throws {
     let size = 64 << 10
     var random = SystemRandomNumberGenerator()
     let places = (0..<4000).map { _ in Int64.random(in: 0..<length / Int64(size) - 1, using: &random) * Int64(size) + 16 * 77 }
-    let bytes = Hex.decode(key) ?? []
+    let bytes = Hex.decode(String(decoding: try bytes(of: "\(path).key"), as: UTF8.self)) ?? []
     var scratch = [UInt8](repeating: 0, count: size + 16)
     var out = [UInt8](repeating: 0, count: size)
     var buffer: [UInt8] = []
@@ -138,6 +149,7 @@ func ranges(_ path: String, _ key: String) async throws {
     }
     _ = warm(places)
     buffer.reserveCapacity(size)
+    forgetPeak()
     let before = memory("VmRSS")
     try await report("random 64 KiB of a 1 GB PDF", bytes: Double(places.count * size), rounds: 11) {
         var sum: Int64 = 0
@@ -150,7 +162,7 @@ func ranges(_ path: String, _ key: String) async throws {
     } floor: {
         warm(places)
     }
-    print("memory of the reading: \(max(0, memory("VmRSS") - before)) KiB")
+    print("memory of the reading: \(max(0, memory("VmHWM") - before)) KiB")
     let order = stride(from: 0, to: Int64(256 << 20), by: size).map { Int64($0) }
     _ = warm(order)
     try await report("256 MiB of it in order", bytes: Double(order.count * size), rounds: 7) {
@@ -170,18 +182,23 @@ let start = now()
 let arguments = CommandLine.arguments.dropFirst()
 switch (arguments.first ?? "", Array(arguments.dropFirst())) {
 case ("make", let rest) where rest.count == 1: try await makeAll(rest[0])
-case ("open", let rest) where !rest.isEmpty:
-    let publication = try await opened(rest[0], rest.count > 1 ? rest[1] : nil)
-    let (elapsed, processor) = (now() - start, spentByProcess())
-    print(
-        "\(rounded(elapsed * 1000)) ms, \(rounded(processor * 1000)) of processor time, \(memory("VmHWM")) KiB,",
-        "\(publication.readingOrder.count) chapters"
-    )
+case ("learn", let rest) where rest.count == 1:
+    _ = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
+case ("open", let rest) where rest.count == 2:
+    forgetPeak()
+    do {
+        let publication = try await opened(rest[0], rest[1])
+        print("\(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters")
+    } catch let error as Publication.OpeningError {
+        print("\(memory("VmHWM")) KiB, \(error.code)")
+    }
+    // a reader goes on with the publication; taking it apart is not opening it
+    exit(0)
 case ("first", let rest) where rest.count == 2:
     let publication = try await opened(rest[0], rest[1])
     let bytes = try await publication.get(publication.readingOrder[0]).read(0..<65_536)
     precondition(bytes == ProtectedPublication.content(0..<65_536))
     print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
-default: print("usage: PublicationBench make FOLDER | open FILE [KEY] | first URL KEY | ranges FILE KEY")
+default: print("usage: PublicationBench make FOLDER | learn FOLDER | open FILE FOLDER | first URL FOLDER | ranges FILE FOLDER")
 }

@@ -12,8 +12,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
     if let events = try? reader.read(bytes.rawSpan), let last = try? reader.finish() {
         readLists(events + last)
-        readEncryption(events + last)
     }
+    readEncryption(bytes)
+    readPackage(bytes)
     guard let root = try? XMLElement.parse(bytes.rawSpan, limits: EPUBDocument.limits, documentType: .skipped) else { return 0 }
     let document = NCXDocument(root, at: path)
     check(document.contents)
@@ -30,10 +31,21 @@ private func readLists(_ events: [XMLEvent]) {
     }
 }
 
-private func readEncryption(_ events: [XMLEvent]) {
-    var document = EncryptionDocument()
-    document.add(events)
+private func readEncryption(_ bytes: [UInt8]) {
+    var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+    let visitor = EncryptionVisitor()
+    guard (try? reader.read(bytes.rawSpan, telling: visitor)) != nil else { return }
+    let document = visitor.document
     precondition(document.resources.values.allSatisfy { ($0.originalLength?.byteCount ?? 0) >= 0 }, "a negative length")
+}
+
+private func readPackage(_ bytes: [UInt8]) {
+    var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+    let visitor = PackageVisitor(at: path)
+    guard (try? reader.read(bytes.rawSpan, telling: visitor)) != nil, (try? reader.finish(telling: visitor)) != nil,
+        let package = try? PackageDocument(visitor, Warnings())
+    else { return }
+    precondition(package.items.allSatisfy { !$0.href.isEmpty }, "an item without an address")
 }
 
 private func check(_ links: [Link]) {

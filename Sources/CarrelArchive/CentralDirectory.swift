@@ -108,7 +108,9 @@ package struct CentralDirectory {
     /// - Throws: `archive.overlap`.
     package func checkExtents() throws(ArchiveError) {
         var order = Array(records.indices)
-        order.sort { records[$0].offset < records[$1].offset }
+        // mostly the directory lists them in the order in which they lie
+        let isSorted = order.dropFirst().allSatisfy { records[$0 - 1].offset <= records[$0].offset }
+        if !isSorted { order.sort { records[$0].offset < records[$1].offset } }
         var end: Int64 = 0
         for index in order {
             let record = records[index]

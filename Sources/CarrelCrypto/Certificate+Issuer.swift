@@ -22,7 +22,10 @@ extension Certificate {
     /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
     /// - Returns: false for another key, and for what is no key.
     public func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
-        guard Self.digests.contains(unsafe X509_get_signature_nid(certificate)) else { return false }
+        guard SignatureDigest.holds(unsafe copenssl_certificate_digest(certificate)) else {
+            ERR_clear_error()
+            return false
+        }
         return unsafe withKey(subjectPublicKeyInfo) { key in unsafe X509_verify(certificate, key) == 1 }
     }
 
@@ -54,11 +57,6 @@ extension Certificate {
         }
         return addresses
     }
-
-    private static let digests = [
-        NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption, NID_sha512WithRSAEncryption, NID_rsassaPss,
-        NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384, NID_ecdsa_with_SHA512,
-    ]
 }
 
 /// Lends a key that is read from DER; false for what is no key.

@@ -10,7 +10,8 @@ public struct RevocationList: Sendable, Equatable {
     public let thisUpdate: Instant
     /// When the next one is due at the latest; nil where the issuer does not say.
     public let nextUpdate: Instant?
-    /// Whether it is signed with a digest that was broken (MD5, SHA-1): somebody else than the issuer may have made it.
+    /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: somebody else than the issuer
+    /// may have made it.
     public let hasWeakDigest: Bool
 
     /// The longest list that is read, in bytes.
@@ -29,7 +30,7 @@ public struct RevocationList: Sendable, Equatable {
         let isRead = unsafe Self.withList(der) { list in
             isDated = unsafe copenssl_seconds(X509_CRL_get0_lastUpdate(list), &start) == 1
             hasNext = unsafe copenssl_seconds(X509_CRL_get0_nextUpdate(list), &end) == 1
-            isWeak = Self.weak.contains(unsafe X509_CRL_get_signature_nid(list))
+            isWeak = !SignatureDigest.holds(unsafe copenssl_list_digest(list))
             return true
         }
         guard isRead, isDated else { throw unreadable }
@@ -70,9 +71,4 @@ public struct RevocationList: Sendable, Equatable {
         defer { unsafe X509_CRL_free(list) }
         return unsafe isWhole && body(list)
     }
-
-    private static let weak = [
-        NID_md5WithRSAEncryption, NID_sha1WithRSAEncryption, NID_ecdsa_with_SHA1, NID_md2WithRSAEncryption,
-        NID_md4WithRSAEncryption,
-    ]
 }

@@ -42,14 +42,26 @@ extension LCPStore {
             WHEN provider = $3 THEN 2 ELSE 3 END, rowid DESC LIMIT $1
             """
         )
-        static let forgetPassphrase = SQL(
+        static let knownPassphrase = SQL(
             """
-            DELETE FROM lcp_passphrase WHERE digest = $1 AND license IS NOT DISTINCT FROM $2
+            SELECT digest FROM lcp_passphrase WHERE digest = $1 AND license IS NOT DISTINCT FROM $2
             AND provider IS NOT DISTINCT FROM $3 AND user_id IS NOT DISTINCT FROM $4
             """
         )
         static let addPassphrase = SQL(
             "INSERT INTO lcp_passphrase (digest, license, provider, user_id) VALUES ($1, $2, $3, $4)"
+        )
+        static let pruneCatalogPassphrases = SQL(
+            """
+            DELETE FROM lcp_passphrase WHERE license IS NULL AND rowid NOT IN
+            (SELECT rowid FROM lcp_passphrase WHERE license IS NULL ORDER BY rowid DESC LIMIT $1)
+            """
+        )
+        static let pruneUsedPassphrases = SQL(
+            """
+            DELETE FROM lcp_passphrase WHERE license IS NOT NULL AND rowid NOT IN
+            (SELECT rowid FROM lcp_passphrase WHERE license IS NOT NULL ORDER BY rowid DESC LIMIT $1)
+            """
         )
         static let addDevice = SQL("INSERT INTO lcp_device (place, id) VALUES (1, $1) ON CONFLICT DO NOTHING")
         static let device = SQL("SELECT id FROM lcp_device WHERE place = 1")

@@ -14,10 +14,13 @@ import Glibc
 public final class LCPStore: PassphraseStore {
     private enum Place {
         case closed(path: String)
+        case opening(Task<any Database, any Error>, path: String)
         case open(any Database)
     }
 
     private let place: Locked<Place>
+    /// Opening a database waits for the disk, and for other processes that have it open.
+    private static let threads = BlockingThreads(name: "carrel-licenses", count: 1)
 
     /// - Parameter database: with the tables of ``migrations``; closed with this one.
     public init(_ database: any Database) {
@@ -33,11 +36,12 @@ public final class LCPStore: PassphraseStore {
     ///
     /// - Returns: a store that is closed with this one.
     /// - Throws: `lcp.store`.
-    public func rights() throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try database()) }
+    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try await database()) }
 
     public func close() async {
         // one that nobody needed is not made for this
-        if case .open(let database) = place.withLock({ $0 }) { await database.close() }
+        if case .closed = place.withLock({ $0 }) { return }
+        if let database = try? await database() { await database.close() }
     }
 
     /// Makes the folders that are missing on the way to a file, for this user alone.
@@ -49,18 +53,39 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    private func database() throws(LCPError) -> any Database {
-        try place.withLock { place throws(LCPError) in
+    private func database() async throws(LCPError) -> any Database {
+        let task: Task<any Database, any Error>? = place.withLock { place in
             switch place {
-            case .open(let database): return database
+            case .open: return nil
+            case .opening(let task, _): return task
             case .closed(let path):
-                Self.makeFolders(of: path)
-                do throws(StoreError) {
-                    let database = try SQLiteDatabase(path: path, migrations: Self.migrations)
-                    place = .open(database)
-                    return database
-                } catch { throw Self.failure(error) }
+                let task = Task<any Database, any Error> { try await Self.open(path) }
+                place = .opening(task, path: path)
+                return task
             }
+        }
+        var failure: (any Error)?
+        if let task {
+            switch await task.result {
+            case .success(let database): place.withLock { $0 = .open(database) }
+            case .failure(let error):
+                failure = error
+                // the next one tries again
+                place.withLock { place in
+                    if case .opening(let current, let path) = place, current == task { place = .closed(path: path) }
+                }
+            }
+        }
+        guard case .open(let database) = place.withLock({ $0 }) else {
+            throw failure.map(Self.failure) ?? LCPError(.store, "the database of licenses is being opened")
+        }
+        return database
+    }
+
+    private static func open(_ path: String) async throws -> any Database {
+        try await threads.run {
+            makeFolders(of: path)
+            return try SQLiteDatabase(path: path, migrations: migrations)
         }
     }
 
@@ -85,12 +110,20 @@ public final class LCPStore: PassphraseStore {
         return PassphraseOrder.sorted(known.compactMap { entry in entry.key.map { ($0, entry.owner) } }, for: license)
     }
 
-    public func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError) {
-        let digest = key.secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } }
-        let values: [SQLValue] = [.blob(digest), SQLValue(owner.license), SQLValue(owner.provider), SQLValue(owner.user)]
+    public func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError) { try await add([key], of: owner) }
+
+    public func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError) {
+        let owned = [SQLValue(owner.license), SQLValue(owner.provider), SQLValue(owner.user)]
+        let rows = keys.map { key in
+            [.blob(key.secret.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } })] + owned
+        }
         try await write { transaction in
-            try transaction.run(Statement.forgetPassphrase, values)
-            try transaction.run(Statement.addPassphrase, values)
+            // mostly all are known, and nothing has to reach the disk
+            let new = try rows.filter { try transaction.row(Statement.knownPassphrase, $0) == nil }
+            if new.isEmpty { return }
+            for row in new { try transaction.run(Statement.addPassphrase, row) }
+            try transaction.run(Statement.pruneCatalogPassphrases, [.integer(Int64(PassphraseOrder.limit))])
+            try transaction.run(Statement.pruneUsedPassphrases, [.integer(Int64(PassphraseOrder.usedLimit))])
         }
     }
 
@@ -212,7 +245,7 @@ public final class LCPStore: PassphraseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try database()
+        let database = try await database()
         do { return try await database.read(body) } catch { throw Self.failure(error) }
     }
 
@@ -220,7 +253,7 @@ public final class LCPStore: PassphraseStore {
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try database()
+        let database = try await database()
         do { return try await database.write(body) } catch { throw Self.failure(error) }
     }
 

@@ -64,6 +64,15 @@ private func startElement(
             guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
         }
     }
+    if collector.hasVisitor {
+        if let attributes = unsafe attributes {
+            for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
+                guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }
+                guard collector.allows(valueBytes: unsafe end - first) else { return }
+            }
+        }
+        return unsafe collector.start(local, uri, attributes, count: Int(attributeCount))
+    }
     var found: [XMLAttribute] = []
     if let attributes = unsafe attributes {
         found.reserveCapacity(Int(attributeCount))
@@ -86,6 +95,7 @@ private func endElement(
     _ uri: UnsafePointer<xmlChar>?
 ) {
     guard let collector = unsafe collector(context) else { return }
+    if collector.hasVisitor { return collector.end() }
     collector.end(unsafe name(local, uri, collector))
 }
 

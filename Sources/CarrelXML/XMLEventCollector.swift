@@ -6,10 +6,16 @@ final class XMLEventCollector {
     /// Set by the owner before anything is parsed; it outlives no call.
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
+    /// Gets the elements in place of events.
+    var visitor: (any XMLVisitor)?
+    var hasVisitor: Bool { visitor != nil }
+    private let tag = XMLTag()
     private let limits: XMLLimits
     private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
     private var text: [UInt8] = []
+    /// Bytes of the text so far.
+    private var textSize = 0
     private var depth = 0
     private var elements = 0
     private var attributes = 0
@@ -46,11 +52,35 @@ final class XMLEventCollector {
 
     func start(_ name: XMLName, attributes: [XMLAttribute]) {
         endText()
+        if counts() { events.append(.start(name, attributes: attributes)) }
+    }
+
+    /// An element for the visitor.
+    func start(
+        _ local: UnsafePointer<xmlChar>?,
+        _ uri: UnsafePointer<xmlChar>?,
+        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        count: Int
+    ) {
+        endText()
+        guard let visitor, counts() else { return }
+        unsafe tag.lend(local, uri, attributes, count: count, to: visitor)
+    }
+
+    /// The end of one for the visitor.
+    func end() {
+        endText()
+        depth -= 1
+        if failure == nil { visitor?.end() }
+    }
+
+    /// Whether there may be one more element, inside those that are open.
+    private func counts() -> Bool {
         depth += 1
         elements += 1
-        if depth > limits.depth { return fail("the XML nests its elements deeper than \(limits.depth)") }
-        if elements > limits.elements { return fail("the XML has more than \(limits.elements) elements") }
-        events.append(.start(name, attributes: attributes))
+        if depth > limits.depth { fail("the XML nests its elements deeper than \(limits.depth)") }
+        if elements > limits.elements { fail("the XML has more than \(limits.elements) elements") }
+        return failure == nil
     }
 
     /// Whether an element may have so many attributes.
@@ -93,13 +123,19 @@ final class XMLEventCollector {
 
     func add(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard failure == nil else { return }
-        if text.count + bytes.count > limits.text { return fail("a text of the XML is longer than \(limits.text) bytes") }
+        textSize += bytes.count
+        if textSize > limits.text { return fail("a text of the XML is longer than \(limits.text) bytes") }
+        if let visitor, !visitor.takesText { return }
         unsafe text.append(contentsOf: bytes)
     }
 
     private func endText() {
+        textSize = 0
         guard !text.isEmpty else { return }
-        if failure == nil { events.append(.text(String(decoding: text, as: UTF8.self))) }
+        if failure == nil {
+            let text = String(decoding: text, as: UTF8.self)
+            if let visitor { visitor.take(text) } else { events.append(.text(text)) }
+        }
         text.removeAll(keepingCapacity: true)
     }
 }

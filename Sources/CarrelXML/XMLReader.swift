@@ -1,5 +1,6 @@
 import CXML
 public import CarrelBytes
+import Glibc
 
 /// Reads XML 1.0 in UTF-8, event by event, from bytes as they come.
 ///
@@ -17,8 +18,11 @@ public struct XMLReader: ~Copyable {
     private var head: [UInt8] = []
     private var hasBegun = false
     private var hasByteOrderMark = false
+    /// What looks like attributes in the pieces since the last that had a `<`.
+    private var attributesInTag = 0
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+    private static let attributeLimit = 5000
     /// The library counts in 32 bits.
     private static let pieceSize = 65_536
     private static let isReady: Bool = {
@@ -58,6 +62,23 @@ public struct XMLReader: ~Copyable {
     /// - Returns: what they complete.
     /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
     public mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
+        try take(bytes)
+        return collector.take()
+    }
+
+    /// Takes the next bytes of the document, and tells a visitor of the elements in place of events.
+    ///
+    /// - Parameters:
+    ///   - bytes: the next of the document.
+    ///   - visitor: the same for the whole document.
+    /// - Throws: as ``read(_:)``.
+    public mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
+        collector.visitor = visitor
+        defer { collector.visitor = nil }
+        try take(bytes)
+    }
+
+    private mutating func take(_ bytes: RawSpan) throws(Malformed) {
         size += bytes.byteCount
         guard size <= limits.bytes else { throw Malformed("the XML is longer than \(limits.bytes) bytes", at: limits.bytes) }
         if hasBegun {
@@ -67,7 +88,6 @@ public struct XMLReader: ~Copyable {
             let isMarkPossible = Self.byteOrderMark.starts(with: head) || head.starts(with: Self.byteOrderMark)
             if head.count >= 3 || !isMarkPossible { try begin() }
         }
-        return collector.take()
     }
 
     /// The end of the document.
@@ -75,10 +95,24 @@ public struct XMLReader: ~Copyable {
     /// - Returns: what was not returned before.
     /// - Throws: when something is missing.
     public mutating func finish() throws(Malformed) -> [XMLEvent] {
+        try end()
+        return collector.take()
+    }
+
+    /// The end of the document, of which a visitor is told.
+    ///
+    /// - Parameter visitor: that was told of the rest.
+    /// - Throws: when something is missing.
+    public mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
+        collector.visitor = visitor
+        defer { collector.visitor = nil }
+        try end()
+    }
+
+    private mutating func end() throws(Malformed) {
         if !hasBegun { try begin() }
         _ = unsafe xmlParseChunk(context, nil, 0, 1)
         try check()
-        return collector.take()
     }
 
     private mutating func begin() throws(Malformed) {
@@ -90,17 +124,41 @@ public struct XMLReader: ~Copyable {
         try parse(head.rawSpan.extracting(start..<head.count))
     }
 
-    private func parse(_ bytes: RawSpan) throws(Malformed) {
+    private mutating func parse(_ bytes: RawSpan) throws(Malformed) {
         var offset = 0
         while offset < bytes.byteCount {
             let end = min(offset + Self.pieceSize, bytes.byteCount)
             let piece = bytes.extracting(offset..<end)
+            try checkTag(piece)
             unsafe piece.withUnsafeBytes { piece in
                 let start = unsafe piece.baseAddress?.assumingMemoryBound(to: CChar.self)
                 _ = unsafe xmlParseChunk(context, start, CInt(piece.count), 0)
             }
             try check()
             offset = end
+        }
+    }
+
+    /// Refuses a tag with attributes by the ten thousand before the library compares each of them with all others: only such a tag, or a text
+    /// that looks like one, goes on so long without a `<`.
+    private mutating func checkTag(_ piece: RawSpan) throws(Malformed) {
+        let isLong = unsafe piece.withUnsafeBytes { piece in
+            unsafe piece.baseAddress.map { unsafe memchr($0, CInt(UInt8(ascii: "<")), piece.count) == nil } ?? false
+        }
+        guard isLong else { return attributesInTag = 0 }
+        var isValue = false
+        for offset in 0..<piece.byteCount {
+            switch piece.u8(at: offset) {
+            case UInt8(ascii: "="): isValue = true
+            case 0x20, 0x9, 0xa, 0xd: continue
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                if isValue { attributesInTag += 1 }
+                isValue = false
+            default: isValue = false
+            }
+        }
+        guard attributesInTag <= Self.attributeLimit else {
+            throw Malformed("an element of the XML has more than \(limits.attributes) attributes", at: size)
         }
     }
 

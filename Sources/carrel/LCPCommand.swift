@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelCrypto
 import CarrelJSON
 import CarrelLCP
 import CarrelPublication
@@ -15,6 +16,7 @@ struct LCPCheck: Command {
     var passphrase: String?
     var licenses = LicenseOptions()
     var registers = false
+    var revocationList: String?
     var output = OutputOptions()
 
     static let name = "check"
@@ -37,6 +39,14 @@ struct LCPCheck: Command {
                 help: "Of the license. Other users of this machine can see it; without it a terminal is asked.",
                 group: "Protection"
             ),
+            .option(
+                \.revocationList,
+                "--crl",
+                value: "file|url",
+                help: "A list of revoked certificates (PEM or DER), besides those that the provider's certificate leads to.",
+                group: "Protection",
+                completion: .file
+            ),
             .flag(\.registers, "--register", help: "Register a device at the license server, too.", group: "Protection"),
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
 
@@ -50,6 +60,16 @@ struct LCPCheck: Command {
         }
         checker.isOffline = licenses.isOffline
         checker.registers = registers
+        if let revocationList {
+            if revocationList.hasPrefix("http://") || revocationList.hasPrefix("https://") {
+                checker.revocationListAddresses = [revocationList]
+            } else {
+                let bytes = try LicenseOptions.read(revocationList, atMost: RevocationList.maxByteCount)
+                do throws(CryptoError) { checker.revocationLists = [try RevocationList(bytes)] } catch {
+                    throw UnusableList(path: revocationList)
+                }
+            }
+        }
         let checks = try await checker.check(PublicationAsset(path: file))
         let failures = checks.count { if case .failed = $0.outcome { true } else { false } }
         if output.json {
@@ -77,6 +97,14 @@ struct LCPCheck: Command {
         case .skipped(let reason): ("skipped", reason)
         }
     }
+}
+
+/// A file that is no list of revoked certificates.
+private struct UnusableList: ReportableError {
+    let path: String
+
+    var message: String { "\(path) is no list of revoked certificates" }
+    var exitStatus: ExitStatus { .badInput }
 }
 
 /// Answers that are not right.

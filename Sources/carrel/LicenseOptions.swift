@@ -42,7 +42,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
     /// The profiles that are known: the basic one, with the roots of the user's.
     func profiles() throws -> ProfileRegistry {
         guard let trust else { return ProfileRegistry() }
-        guard let bytes = Self.read(trust) else { throw UnreadableFile(path: trust) }
+        let bytes = try Self.read(trust, atMost: 1 << 20)
         return ProfileRegistry([.basic(adding: try TrustAnchor.all(in: bytes))])
     }
 
@@ -68,13 +68,15 @@ struct LicenseOptions: ParameterGroup, Sendable {
         return (state.hasPrefix("/") ? state : "\(value("HOME"))/.local/state") + "/carrel/licenses.sqlite"
     }
 
-    private static func read(_ path: String) -> [UInt8]? {
-        guard let stream = unsafe fopen(path, "rbe") else { return nil }
+    /// - Throws: ``UnreadableFile``.
+    static func read(_ path: String, atMost limit: Int) throws -> [UInt8] {
+        guard let stream = unsafe fopen(path, "rbe") else { throw UnreadableFile(path: path) }
         defer { unsafe fclose(stream) }
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             count = unsafe fread(buffer.baseAddress, 1, buffer.count, stream)
         }
-        return unsafe ferror(stream) == 0 ? bytes : nil
+        guard unsafe ferror(stream) == 0 else { throw UnreadableFile(path: path) }
+        return bytes
     }
 }
 

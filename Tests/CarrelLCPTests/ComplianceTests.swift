@@ -1,3 +1,4 @@
+import CarrelCrypto
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
@@ -116,6 +117,41 @@ struct ComplianceTests {
         #expect(server.asked("status").count == before.0)
         #expect(server.asked("license").count == before.1)
         #expect(server.asked("register").count == 3)
+        await server.stop()
+    }
+
+    @Test func `finds a certificate that was revoked, by a list that is at hand or that the certificate leads to`() async throws {
+        try server.start()
+        let provider = try await TestProvider("crlDistributionPoints = URI:\(server.base)/list.crl")
+        let license = try await provider.license(
+            ["user": ["id": "1"]],
+            links: [["rel": "status", "href": .string("\(server.base)/status"), "type": .string(StatusDocument.mediaType)]]
+        )
+        let name = "license.revocation"
+        func outcome(_ checker: ComplianceChecker) async throws -> ComplianceCheck.Outcome? {
+            try await check(license, checker).first { $0.name == name }?.outcome
+        }
+        func isSkipped(_ outcome: ComplianceCheck.Outcome?) -> Bool { if case .skipped = outcome { true } else { false } }
+        var checker = try checker(provider)
+        #expect(isSkipped(try await outcome(checker)), "offline it is no fault")
+        checker.isOffline = false
+        #expect(isSkipped(try await outcome(checker)), "nor where there is no list")
+        let empty = try await provider.revocationList()
+        server.state.withLock { $0.list = empty }
+        #expect(try await outcome(checker) == .passed)
+        let full = try await provider.revocationList(["provider"])
+        server.state.withLock { $0.list = full }
+        let before = server.asked("status").count
+        let checks = try await check(license, checker)
+        #expect(failures(checks) == [name])
+        #expect(server.asked("status").count == before, "nothing is asked of the addresses of such a license")
+        server.state.withLock { $0.list = nil }
+        checker.isOffline = true
+        checker.revocationLists = [try RevocationList(full)]
+        #expect(failures(try await check(license, checker)) == [name])
+        // a list of somebody else says nothing
+        checker.revocationLists = [try RevocationList(try await TestProvider().revocationList())]
+        #expect(isSkipped(try await outcome(checker)))
         await server.stop()
     }
 }

@@ -25,6 +25,8 @@ final class LicenseStatusServer: Sendable {
         var failures: [String: (status: HTTPStatus, body: String)] = [:]
         /// Further links of the status document.
         var links: [String] = []
+        /// What `GET /list.crl` answers; nil for 404.
+        var list: [UInt8]?
         /// Instead of the status document.
         var statusBody: String?
     }
@@ -53,6 +55,10 @@ final class LicenseStatusServer: Sendable {
                 if route == "register" { await gate.pass() }
                 return answer(route, request)
             }
+        }
+        router.on(.get, "/list.crl") { [self] _, _ in
+            guard let list = state.withLock({ $0.list }) else { return HTTPResponse(.notFound) }
+            return .bytes(list, type: "application/pkix-crl")
         }
         let server = HTTPServer(configuration: ServerConfiguration(), router: router)
         let port = try server.start().first?.port ?? 0

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelJSON
+import CarrelStore
 import CarrelTesting
 import Glibc
 import Testing
@@ -75,5 +76,47 @@ struct PassphraseTests {
         #expect(!String(decoding: bytes, as: UTF8.self).contains("sesame"))
         let again = LCPStore(path: path)
         #expect(try await again.userKeys(for: license) == [UserKey(passphrase: "open sesame")])
+    }
+
+    @Test func `of catalogs are forgotten after a thousand, those that opened something are not`() async throws {
+        let license = try await license()
+        for store in try stores() {
+            let own = UserKey(passphrase: "own")
+            try await store.add(own, of: PassphraseOwner(license))
+            let first = (0..<PassphraseOrder.limit).map { UserKey(passphrase: "\($0)") }
+            try await store.add(first, of: PassphraseOwner())
+            try await store.add(first, of: PassphraseOwner())
+            let all = try await store.userKeys(for: license)
+            #expect(all.count == PassphraseOrder.limit && all.first == own)
+            let later = (0..<PassphraseOrder.limit).map { UserKey(passphrase: "later \($0)") }
+            try await store.add(later, of: PassphraseOwner())
+            let kept = try await store.userKeys(for: license)
+            #expect(kept.first == own)
+            #expect(kept.dropFirst().allSatisfy(later.contains))
+        }
+        // not only the thousand that are tried are of the later ones
+        let database = try SQLiteDatabase(path: directory.file("lcp.sqlite"), migrations: LCPStore.migrations)
+        let count = try await database.read { try $0.row(SQL("SELECT count(*) FROM lcp_passphrase"))?.integer(0) }
+        #expect(count == Int64(PassphraseOrder.limit) + 1)
+        await database.close()
+    }
+
+    @Test func `that are asked for at once open one database, and after a failure another time`() async throws {
+        let license = try await license()
+        directory.write("file", "")
+        let store = LCPStore(path: directory.file("file/lcp.sqlite"))
+        await #expect(throws: LCPError(.store, "")) { try await store.userKeys(for: license) }
+        unsafe unlink(directory.file("file"))
+        let counts = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await store.add(UserKey(passphrase: "\(number)"), of: PassphraseOwner())
+                    return try await store.userKeys(for: license).count
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(counts.max() == 20)
+        await store.close()
     }
 }

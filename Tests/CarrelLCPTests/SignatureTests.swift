@@ -117,4 +117,47 @@ struct SignatureTests {
         let license = try UnverifiedLicense(try await provider.license(certificate: "weak"))
         #expect(throws: LCPError(.certificate, "")) { try license.verified(by: provider.profiles) }
     }
+
+    /// The options of `openssl ca` for RSASSA-PSS, with the digest of its mask.
+    private func pss(_ mask: String) -> [String] { ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_mgf1_md:\(mask)"] }
+
+    @Test(arguments: [("sha256", "sha256", true), ("sha512", "sha512", true), ("sha1", "sha1", false), ("sha256", "sha1", false)])
+    func `with RSASSA-PSS needs a digest that still holds, for its mask too`(digest: String, mask: String, holds: Bool)
+        async throws
+    {
+        let provider = try await TestProvider()
+        try await provider.certificates.make(
+            "pss",
+            by: "root",
+            extensions: TestCertificates.signer,
+            key: .rsa(bits: 2048),
+            digest: digest,
+            options: pss(mask)
+        )
+        let license = try UnverifiedLicense(try await provider.license(certificate: "pss"))
+        if holds {
+            _ = try license.verified(by: provider.profiles)
+        } else {
+            #expect(throws: LCPError(.certificate, "")) { try license.verified(by: provider.profiles) }
+        }
+        let list = try RevocationList(try await provider.revocationList(digest: digest, options: pss(mask)))
+        #expect(list.hasWeakDigest == !holds)
+        #expect(list.isSigned(by: try provider.anchor.subjectPublicKeyInfo))
+    }
+
+    @Test(arguments: [
+        ("sha256", false), ("sha384", false), ("sha224", true), ("ripemd160", true), ("sha3-256", true), ("sha1", true),
+    ])
+    func `of a list of revoked certificates counts for less unless its digest is one that certificates may have`(
+        digest: String,
+        isWeak: Bool
+    ) async throws {
+        let provider = try await TestProvider()
+        guard let bytes = try? await provider.revocationList(digest: digest) else {
+            // not every openssl still signs with all of them
+            #expect(isWeak)
+            return
+        }
+        #expect(try RevocationList(bytes).hasWeakDigest == isWeak)
+    }
 }

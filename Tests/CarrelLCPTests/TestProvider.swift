@@ -94,13 +94,15 @@ struct TestProvider {
     ///   - digest: that is signed with.
     ///   - signer: whose list it is.
     ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
+    ///   - options: further ones of `openssl ca`.
     /// - Returns: the list.
     /// - Throws: what openssl says.
     func revocationList(
         _ revoked: [String] = [],
         digest: String = "sha256",
         signer: String = "root",
-        from start: String? = nil
+        from start: String? = nil,
+        options: [String] = []
     ) async throws -> [UInt8] {
         let file = { certificates.directory.file($0) }
         certificates.directory.write("list.db", "")
@@ -112,7 +114,7 @@ struct TestProvider {
         let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
         for name in revoked { _ = try await certificates.run(base + ["-revoke", file("\(name).pem")], input: []) }
         let dates = start.map { ["-crl_lastupdate", $0] } ?? []
-        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"] + dates, input: [])
+        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"] + dates + options, input: [])
         return try await certificates.run(["crl", "-outform", "DER"], input: list)
     }
 

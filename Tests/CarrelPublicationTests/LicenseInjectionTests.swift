@@ -331,4 +331,27 @@ struct LicenseInjectionTests {
         sum.update(bytes.rawSpan)
         return sum.value
     }
+
+    @Test(
+        arguments: [
+            (["META-INF/container.xml", "license.lcpl"], "license.lcpl"),
+            (["manifest.json", "META-INF/license.lcpl"], "META-INF/license.lcpl"),
+            (["META-INF/container.xml", "license.lcpl", "META-INF/license.lcpl"], "META-INF/license.lcpl"),
+            (["META-INF/license.lcpl", "license.lcpl"], "license.lcpl"), (["META-INF/container.xml"], "META-INF/license.lcpl"),
+        ]
+    )
+    func `stands where readers of the package look for it`(names: [String], place: String) async throws {
+        let archive = MadeArchive(names.map { MadeArchive.Entry($0, $0.hasSuffix("lcpl") ? old : Array("x".utf8)) })
+        let path = directory.write("a.epub", archive.bytes)
+        try await LicenseInjection.inject(new, into: path)
+        let found = try await contents(path)
+        #expect(found[place] == new)
+        #expect(found.count == Set(names + [place]).count)
+        let fetcher = try await ArchiveFetcher(try FileResource(Link(href: "a.epub"), path: path))
+        #expect(LicensePlace(in: try await fetcher.paths()).path.string == place)
+        let beside = try await LicensedFetcher(fetcher, license: old)
+        #expect(beside.path.string == place)
+        #expect(try await beside.get(Link(beside.path)).read(upTo: 100) == old)
+        #expect(beside.storedLength(of: Link(beside.path))?.byteCount == Int64(old.count))
+    }
 }

@@ -154,4 +154,44 @@ struct OtherFormatsTests {
         #expect(W3CManifest.seconds("PT") == nil)
         #expect(W3CManifest.seconds("P1Y") == nil)
     }
+
+    @Test(
+        arguments: [
+            #"<link href="meta/book.json" rel="publication">"#, #"<LINK REL='x Publication'   href=meta/book.json>"#,
+            #"<!-- <link rel="publication" href="other.json"> --><title>x</title><link/rel="publication"/href="./meta/book.json?a&amp;b"/>"#,
+        ]
+    )
+    func `of the W3C that have only a page are found through it`(link: String) async throws {
+        let manifest =
+            #"{"conformsTo":"https://www.w3.org/TR/audiobooks/","name":"By its page","readingOrder":["../a.mp3","b.mp3#t=1"]}"#
+        let archive = MadeArchive([
+            MadeArchive.Entry("index.html", "<!DOCTYPE html><html><head>\(link)</head><body>x</body></html>"),
+            MadeArchive.Entry("meta/book.json", manifest), MadeArchive.Entry("a.mp3", "1"), MadeArchive.Entry("meta/b.mp3", "2"),
+        ])
+        let publication = try await open(directory.write("page.lpf", archive.bytes))
+        #expect(publication.format.conforms(to: .lpf))
+        #expect(publication.metadata.title == "By its page")
+        #expect(publication.readingOrder.map(\.href) == ["a.mp3", "meta/b.mp3#t=1"])
+        #expect(try await publication.get(publication.readingOrder[1]).read(0..<9) == Array("2".utf8))
+    }
+
+    @Test func `of the W3C whose page holds the manifest are read from it, and begin with it`() async throws {
+        let page = """
+            <html><head><title> A
+             page </title><script>"</notscript>"; var a = "<link rel='publication' href='no.json'>"</script>
+            <link rel="publication" href="#m"><script type="application/ld+json" id="m">{"author":"A. Author"}</SCRIPT></head></html>
+            """
+        let path = directory.write("embedded.lpf", MadeArchive([MadeArchive.Entry("index.html", page)]).bytes)
+        let publication = try await open(path)
+        #expect(publication.metadata.title == "A page")
+        #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
+        #expect(publication.readingOrder.map(\.href) == ["index.html"])
+        #expect(publication.readingOrder.first?.mediaType?.isHTML == true)
+        for link in ["", "<link rel=publication href='#m'>", "<link rel=publication href=none.json>", "<link rel=publication>"] {
+            let bytes = MadeArchive([MadeArchive.Entry("index.html", "<html>\(link)</html>")]).bytes
+            await #expect(throws: Publication.OpeningError(.parsingFailed, ""), "\(link)") {
+                try await open(directory.write("none.lpf", bytes))
+            }
+        }
+    }
 }

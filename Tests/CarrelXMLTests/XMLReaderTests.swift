@@ -44,6 +44,94 @@ struct `An XML reader` {
         #expect(try events(Array(text.utf8)) == expected)
     }
 
+    /// Writes down what it is told, as events.
+    private final class Writer: XMLVisitor {
+        var events: [XMLEvent] = []
+        var open: [XMLName] = []
+        let takesText: Bool
+
+        init(takesText: Bool) {
+            self.takesText = takesText
+        }
+
+        func start(_ tag: XMLTag) {
+            let element = tag.element
+            events.append(.start(element.name, attributes: element.attributes))
+            open.append(element.name)
+            for attribute in element.attributes where attribute.name.local == "one" {
+                #expect(
+                    tag.value("one") == attribute.value && tag.has("one", attribute.value)
+                        && !tag.has("one", attribute.value + "x")
+                )
+                #expect(tag["one"] == (attribute.name.namespace == nil ? attribute.value : nil))
+            }
+            #expect(tag.value("none") == nil && tag["none"] == nil && !tag.has("none", "") && !tag.isNamed("") && !tag.isIn(""))
+            #expect(tag.isNamed("a") == (tag.local == "a") && tag.isIn("urn:a") == (element.name.namespace == "urn:a"))
+        }
+
+        func take(_ text: String) { events.append(.text(text)) }
+
+        func end() {
+            if let name = open.popLast() { events.append(.end(name)) }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `tells a visitor what it tells in events`(takesText: Bool) throws {
+        let text = """
+            <!-- --><a xmlns="urn:a" xmlns:x='urn:x' x:one="1 &lt;&amp;" two=""><x:b/>t&amp;u<![CDATA[<v>]]><aa one="é"/>w</a>
+            """
+        let bytes = Array(text.utf8)
+        let expected = try events(bytes).filter { event in
+            if case .text = event { takesText } else { true }
+        }
+        #expect(expected.count == (takesText ? 8 : 6))
+        for size in [1, 7, 1000] {
+            let writer = Writer(takesText: takesText)
+            var reader = XMLReader()
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                try reader.read(bytes.rawSpan.extracting(start..<min(start + size, bytes.count)), telling: writer)
+            }
+            try reader.finish(telling: writer)
+            #expect(writer.events == expected, "pieces of \(size) bytes")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `has the same limits for a visitor`(takesText: Bool) {
+        let limits = XMLLimits(bytes: 200, depth: 3, elements: 5, attributes: 2, text: 8, totalAttributes: 6)
+        func refusal(_ text: String) -> String? {
+            var reader = XMLReader(limits: limits)
+            let writer = Writer(takesText: takesText)
+            let bytes = Array(text.utf8)
+            do throws(Malformed) {
+                try reader.read(bytes.rawSpan, telling: writer)
+                try reader.finish(telling: writer)
+                return nil
+            } catch { return error.what }
+        }
+        #expect(refusal("<a><b><c/></b>12345678<d>12345678</d></a>") == nil)
+        for (text, words) in [
+            ("<a><b><c><d/></c></b></a>", "deeper than 3"), ("<a><b/><b/><b/><b/><b/></a>", "more than 5 elements"),
+            ("<a b='' c='' d=''/>", "more than 2 attributes"), ("<a>123456789</a>", "longer than 8 bytes"),
+            ("<a>12345<!-- -->6789</a>", "longer than 8 bytes"), ("<a b='123456789'/>", "longer than 8 bytes"),
+            ("<a b='' c=''><b b='' c=''/><b b='' c=''/><b b=''/></a>", "more than 6 attributes"),
+            ("<a>\(String(repeating: "<!-- -->", count: 30))</a>", "longer than 200 bytes"), ("<a><b></a>", "does not match"),
+        ] {
+            #expect(refusal(text)?.contains(words) == true, "\(text): \(refusal(text) ?? "taken")")
+        }
+    }
+
+    @Test func `has no more attributes counted than a tag may have, however many there are`() {
+        // the library would compare each with all others before it tells of any
+        let attributes = (0..<400_000).map { "a\($0) = ''" }.joined(separator: " ")
+        let limits = XMLLimits(bytes: 16 << 20, text: 8 << 20)
+        #expect(refusal("<a \(attributes)/>", limits: limits)?.what.contains("more than 32 attributes") == true)
+        // a long text is none
+        let text = String(repeating: "a = b \"c\" ", count: 50_000)
+        #expect(refusal("<a>\(text)</a>", limits: limits) == nil)
+    }
+
     @Test func `reads what comes in any pieces as the same document`() throws {
         let long = String(repeating: "aé€😀\r\n", count: 400)
         let text =

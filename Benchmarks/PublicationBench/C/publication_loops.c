@@ -2,6 +2,8 @@
 #include "publication_loops.h"
 
 #include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <stdio.h>
 #include <unistd.h>
 
 int64_t loop_decrypt_ranges(int file, int64_t start, const int64_t *offsets, size_t count, size_t size, const uint8_t *key,
@@ -20,4 +22,17 @@ int64_t loop_decrypt_ranges(int file, int64_t start, const int64_t *offsets, siz
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
     return ok ? sum : -1;
+}
+
+size_t loop_sign(const char *path, const uint8_t *message, size_t count, uint8_t *out, size_t room) {
+    FILE *file = fopen(path, "r");
+    EVP_PKEY *key = file ? PEM_read_PrivateKey(file, NULL, NULL, NULL) : NULL;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    size_t written = room;
+    int ok = key && context && EVP_DigestSignInit_ex(context, NULL, "SHA256", NULL, NULL, key, NULL)
+        && EVP_DigestSign(context, out, &written, message, count);
+    EVP_MD_CTX_free(context);
+    EVP_PKEY_free(key);
+    if (file) fclose(file);
+    return ok ? written : 0;
 }

@@ -10,6 +10,7 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
@@ -87,6 +88,41 @@ static inline int copenssl_seconds(const ASN1_TIME *_Nullable time, long long *_
     if (time == NULL || ASN1_TIME_to_tm(time, &parts) != 1) return 0;
     *seconds = timegm(&parts);
     return 1;
+}
+
+/// The digest of a signature's algorithm as a NID; 0 where it names none, or, as RSASSA-PSS may (RFC 8017 §A.2.3), two different ones.
+static inline int copenssl_signature_digest(const X509_ALGOR *_Nullable algorithm) {
+    const ASN1_OBJECT *name = NULL;
+    int digest = 0;
+    if (algorithm == NULL) return 0;
+    X509_ALGOR_get0(&name, NULL, NULL, algorithm);
+    int signature = OBJ_obj2nid(name);
+    if (signature != NID_rsassaPss) return OBJ_find_sigid_algs(signature, &digest, NULL) == 1 ? digest : 0;
+    RSA_PSS_PARAMS *parameters = ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(RSA_PSS_PARAMS), algorithm->parameter);
+    if (parameters == NULL) return 0;
+    // what is left out is SHA-1
+    digest = parameters->hashAlgorithm ? OBJ_obj2nid(parameters->hashAlgorithm->algorithm) : NID_sha1;
+    int mask = NID_sha1;
+    if (parameters->maskGenAlgorithm) {
+        X509_ALGOR *of_mask = ASN1_TYPE_unpack_sequence(ASN1_ITEM_rptr(X509_ALGOR), parameters->maskGenAlgorithm->parameter);
+        mask = of_mask ? OBJ_obj2nid(of_mask->algorithm) : 0;
+        X509_ALGOR_free(of_mask);
+    }
+    RSA_PSS_PARAMS_free(parameters);
+    return digest == mask ? digest : 0;
+}
+
+/// As above, of a certificate, and of a list of revoked ones.
+static inline int copenssl_certificate_digest(const X509 *_Nonnull certificate) {
+    const X509_ALGOR *algorithm = NULL;
+    X509_get0_signature(NULL, &algorithm, certificate);
+    return copenssl_signature_digest(algorithm);
+}
+
+static inline int copenssl_list_digest(const X509_CRL *_Nonnull list) {
+    const X509_ALGOR *algorithm = NULL;
+    X509_CRL_get0_signature(list, NULL, &algorithm);
+    return copenssl_signature_digest(algorithm);
 }
 
 /// The address of a certificate's list of revoked ones with that number, among all of them; 0 where there are fewer.

@@ -16,7 +16,7 @@ extension LCPService {
     @discardableResult
     public func addPassphrases(fromCatalog catalog: [UInt8]) async throws(LCPError) -> Int {
         let keys = CatalogPassphrases.all(in: catalog)
-        for key in keys { try await passphrases.add(key, of: PassphraseOwner()) }
+        try await passphrases.add(keys, of: PassphraseOwner())
         return keys.count
     }
 }

@@ -15,7 +15,7 @@ extension ComplianceChecker {
         let encrypted: [ResourcePath: Encryption]
         let entries: Set<ResourcePath>
         do throws(ResourceError) {
-            entries = Set(try await fetcher.links().compactMap(\.path))
+            entries = Set(try await fetcher.paths())
             encrypted = try await fetcher.encryptedResources().filter(\.value.isLCP)
         } catch {
             return report.add("package.encryption", error.message)

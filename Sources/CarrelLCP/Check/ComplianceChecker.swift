@@ -1,5 +1,5 @@
 import CarrelBytes
-import CarrelCrypto
+public import CarrelCrypto
 import CarrelJSON
 public import CarrelHTTPClient
 public import CarrelPublication
@@ -14,6 +14,11 @@ public struct ComplianceChecker: Sendable {
     public var isOffline = false
     /// Whether the server is asked to register a device, twice, and once without its name.
     public var registers = false
+    /// Lists of revoked certificates that are at hand, besides those that the provider's certificate leads to, which are asked for
+    /// unless offline.
+    public var revocationLists: [RevocationList] = []
+    /// Where further lists are.
+    public var revocationListAddresses: [String] = []
     let client: HTTPClient
 
     /// - Parameter client: for the addresses in licenses; nil for one that reaches nothing but public addresses.
@@ -52,7 +57,8 @@ public struct ComplianceChecker: Sendable {
             report.add("license.schema", error.message)
             return report.checks
         }
-        if checkLicense(license, &report) {
+        let verified = checkLicense(license, &report)
+        if await checkRevocation(verified, &report) {
             await checkLinks(license.document, &report)
             await checkStatus(license.document, &report)
         } else {
@@ -68,7 +74,7 @@ public struct ComplianceChecker: Sendable {
     }
 
     /// Whether the license is to be believed.
-    private func checkLicense(_ license: UnverifiedLicense, _ report: inout ComplianceReport) -> Bool {
+    private func checkLicense(_ license: UnverifiedLicense, _ report: inout ComplianceReport) -> VerifiedLicense? {
         let document = license.document
         report.add("license.schema", Self.schemaFault(document))
         report.add("license.provider", Self.isWeb(document.provider) ? nil : "the provider is no http or https address")
@@ -93,7 +99,7 @@ public struct ComplianceChecker: Sendable {
             }
         }
         checkPassphrase(verified, &report)
-        return verified != nil
+        return verified
     }
 
     private func checkPassphrase(_ license: VerifiedLicense?, _ report: inout ComplianceReport) {

@@ -14,7 +14,10 @@ public final class MemoryPassphraseStore: PassphraseStore {
         known.withLock { known in
             known.removeAll { $0.key == key && $0.owner == owner }
             known.insert((key, owner), at: 0)
-            if known.count > PassphraseOrder.limit { known.removeLast() }
+            let isOfCatalog = owner.license == nil
+            let same = known.indices.filter { (known[$0].owner.license == nil) == isOfCatalog }
+            let limit = isOfCatalog ? PassphraseOrder.limit : PassphraseOrder.usedLimit
+            if same.count > limit, let oldest = same.last { known.remove(at: oldest) }
         }
     }
 }

@@ -14,6 +14,15 @@ public protocol PassphraseStore: Sendable {
     ///   - owner: whose licenses it opens, as far as is known.
     /// - Throws: `lcp.store`.
     func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError)
+
+    /// Remembers keys of the same owner: all of them or none.
+    func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
+}
+
+extension PassphraseStore {
+    public func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError) {
+        for key in keys { try await add(key, of: owner) }
+    }
 }
 
 /// Whose licenses a passphrase opens.
@@ -37,8 +46,10 @@ public struct PassphraseOwner: Sendable, Hashable {
 
 /// In which order known passphrases are tried.
 enum PassphraseOrder {
-    /// Keys at most that are tried for one license.
+    /// Keys at most that are tried for one license, and that are kept of catalogs; the oldest are forgotten.
     static let limit = 1000
+    /// Those at most that are kept because they opened a license.
+    static let usedLimit = 10_000
 
     /// - Parameters:
     ///   - known: keys with whose they are, the newest first.

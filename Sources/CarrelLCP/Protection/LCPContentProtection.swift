@@ -73,7 +73,7 @@ public struct LCPContentProtection: ContentProtection {
         let decrypting = TransformingFetcher.decrypting(with: keys.content, properties: encrypted)
         let document = license.document
         let rights: any UserRights
-        if let store = try? service.store.rights() {
+        if let store = try? await service.store.rights() {
             rights = MeteredUserRights(
                 publication: document.nameHere,
                 copy: document.rights.copy,

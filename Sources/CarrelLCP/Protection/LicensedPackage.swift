@@ -3,18 +3,15 @@ import CarrelPublication
 
 /// Where the license of a package is, and what the package is without it.
 enum LicensedPackage {
-    private static let inEPUB: ResourcePath = "META-INF/license.lcpl"
-    private static let inPackage: ResourcePath = "license.lcpl"
-
     /// The license document in a package, and where it is.
     ///
     /// - Parameter fetcher: over the package.
     /// - Returns: nil for a package without one.
     /// - Throws: what reading throws.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> (bytes: [UInt8], isInEPUB: Bool)? {
-        let paths = Set(try await fetcher.links().compactMap(\.path))
-        guard let path = [inEPUB, inPackage].first(where: paths.contains) else { return nil }
-        return (try await fetcher.get(Link(path)).read(upTo: LicenseDocument.sizeLimit), path == inEPUB)
+        let place = LicensePlace(in: try await fetcher.paths())
+        guard place.isTaken else { return nil }
+        return (try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit), place.isInEPUB)
     }
 
     /// A license document that stands alone.
@@ -25,8 +22,7 @@ enum LicensedPackage {
     /// - Returns: nil where it is something else.
     /// - Throws: what reading throws.
     static func document(alone asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
-        let links = try await fetcher.links()
-        guard links.count == 1, let link = links.first, fetcher is SingleResourceFetcher else { return nil }
+        guard fetcher is SingleResourceFetcher, let link = try await fetcher.links().first else { return nil }
         let isNamed = asset.mediaType?.essence == LicenseDocument.mediaType || asset.name.lowercased().hasSuffix(".lcpl")
         let resource = fetcher.get(link)
         let head: [UInt8]

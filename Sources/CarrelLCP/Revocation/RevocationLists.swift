@@ -43,18 +43,23 @@ struct RevocationLists: Sendable {
         if let checked = kept?.checked, now < checked + Self.age, checked <= now { return }
         if let kept, now < kept.attempted + Self.pause, kept.attempted <= now { return }
         try? await store.noteAttempt(at: url, now)
-        var request = ClientRequest(
-            url,
-            timeouts: ClientTimeouts(connect: Self.timeout, total: Self.timeout, stall: Self.timeout),
-            maxResponseBytes: Int64(RevocationList.maxByteCount)
-        )
-        request.maxRedirects = 3
-        guard let response = try? await client.send(request), response.status == .ok,
-            let list = try? RevocationList(response.body), anchors.contains(where: { list.isSigned(by: $0.subjectPublicKeyInfo) })
+        guard let list = await Self.download(url, client), anchors.contains(where: { list.isSigned(by: $0.subjectPublicKeyInfo) })
         else { return }
         // one from a day that has not come would keep out all that are made before it
         guard list.thisUpdate <= now + Self.tolerance, kept?.list.map({ list.isBetter(than: $0) }) ?? true else { return }
         try? await store.keep(list, from: url, at: now)
+    }
+
+    /// The list at an address; nil where there is none, or something else.
+    static func download(_ url: String, _ client: HTTPClient) async -> RevocationList? {
+        var request = ClientRequest(
+            url,
+            timeouts: ClientTimeouts(connect: timeout, total: timeout, stall: timeout),
+            maxResponseBytes: Int64(RevocationList.maxByteCount)
+        )
+        request.maxRedirects = 3
+        guard let response = try? await client.send(request), response.status == .ok else { return nil }
+        return try? RevocationList(response.body)
     }
 }
 

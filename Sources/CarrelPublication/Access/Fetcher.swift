@@ -6,6 +6,12 @@ public protocol Fetcher: AnyObject, Sendable {
     /// - Throws: ``ResourceError``.
     func links() async throws(ResourceError) -> [Link]
 
+    /// Where everything is that it is known to hold: the paths of `links()`.
+    ///
+    /// - Returns: in the order of `links()`.
+    /// - Throws: ``ResourceError``.
+    func paths() async throws(ResourceError) -> [ResourcePath]
+
     /// The resource that a link leads to. Nothing is read yet: one that is not there fails when it is read.
     ///
     /// - Parameter link: of the manifest or of `links()`; its query and fragment do not count.
@@ -24,6 +30,8 @@ public protocol Fetcher: AnyObject, Sendable {
 }
 
 extension Fetcher {
+    public func paths() async throws(ResourceError) -> [ResourcePath] { try await links().compactMap(\.path) }
+
     public func storedLength(of link: Link) -> LengthHint? { nil }
 
     public func close() {}

@@ -36,6 +36,8 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher {
 
     public func links() async throws(ResourceError) -> [Link] { try await current.links() }
 
+    public func paths() async throws(ResourceError) -> [ResourcePath] { try await current.paths() }
+
     public func get(_ link: Link) -> any Resource { current.get(link) }
 
     public func storedLength(of link: Link) -> LengthHint? { current.storedLength(of: link) }

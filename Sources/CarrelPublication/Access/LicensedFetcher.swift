@@ -18,16 +18,23 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
         child = package
         self.license = license
         documents = package.containerDocuments
-        let paths = try await package.links().compactMap(\.path)
-        path = LicenseInjection.path(in: paths)
+        path = LicensePlace(in: try await package.paths()).path
     }
 
     public func links() async throws(ResourceError) -> [Link] {
         try await child.links().filter { $0.path != path } + [Self.link(path)]
     }
 
+    public func paths() async throws(ResourceError) -> [ResourcePath] {
+        try await child.paths().filter { $0 != path } + [path]
+    }
+
     public func get(_ link: Link) -> any Resource {
         link.path == path ? BytesResource(Self.link(path), license) : child.get(link)
+    }
+
+    public func storedLength(of link: Link) -> LengthHint? {
+        link.path == path ? LengthHint(Int64(license.count)) : child.storedLength(of: link)
     }
 
     public func close() { child.close() }

@@ -12,8 +12,9 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter name: not percent-encoded. Nil when it leaves its container or holds a NUL.
     public init?(decoded name: some StringProtocol) {
-        if Self.isPlain(name, asAddress: false) {
-            string = String(name)
+        let text = String(name)
+        if Self.isPlain(text.utf8.span, asAddress: false) {
+            string = text
             return
         }
         var parts: [Substring] = []
@@ -39,11 +40,13 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
-        if Self.isPlain(href, asAddress: true) {
-            var full = ""
-            if let base, let slash = base.string.utf8.lastIndex(of: UInt8(ascii: "/")) { full += base.string[...slash] }
-            full += String(href)
-            self.init(plain: full)
+        let text = String(href)
+        if Self.isPlain(text.utf8.span, asAddress: true) {
+            guard let base, let slash = base.string.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+                self.init(plain: text)
+                return
+            }
+            self.init(plain: base.string[...slash] + text)
             return
         }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
@@ -65,16 +68,18 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address: every character escaped that cannot stand in the path of one (RFC 3986 §3.3).
-    public var href: String {
-        let isUnreserved = string.utf8.allSatisfy { byte in
-            switch byte {
+    public var href: String { Self.isUnreserved(string.utf8.span) ? string : escaped }
+
+    private static func isUnreserved(_ text: Span<UInt8>) -> Bool {
+        for index in text.indices {
+            switch text[index] {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "-")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                true
-            default: false
+                continue
+            default: return false
             }
         }
-        return isUnreserved ? string : escaped
+        return true
     }
 
     private init(plain: String) { string = plain }
@@ -95,10 +100,10 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     public var description: String { string }
 
     /// Whether a text is a path in normal form as it is, which most are: printable ASCII, no part that begins with a point.
-    private static func isPlain(_ text: some StringProtocol, asAddress: Bool) -> Bool {
+    private static func isPlain(_ text: Span<UInt8>, asAddress: Bool) -> Bool {
         var isAtStart = true
-        for byte in text.utf8 {
-            switch byte {
+        for index in text.indices {
+            switch text[index] {
             case UInt8(ascii: "/"):
                 if isAtStart { return false }
                 isAtStart = true

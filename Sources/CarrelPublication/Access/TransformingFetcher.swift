@@ -18,6 +18,8 @@ public final class TransformingFetcher: Fetcher, DocumentedFetcher {
 
     public func links() async throws(ResourceError) -> [Link] { try await fetcher.links() }
 
+    public func paths() async throws(ResourceError) -> [ResourcePath] { try await fetcher.paths() }
+
     public func get(_ link: Link) -> any Resource {
         transformers.reduce(fetcher.get(link)) { $1($0) }
     }

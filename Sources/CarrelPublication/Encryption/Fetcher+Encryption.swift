@@ -20,7 +20,7 @@ extension Fetcher {
         case .missing: return [:]
         case .broken(let fault): throw fault
         case .json(let json):
-            let entries = Set(try await links().compactMap(\.path))
+            let entries = Set(try await paths())
             var found: [ResourcePath: Encryption] = [:]
             for role in ["readingOrder", "spine", "resources", "links"] {
                 Self.add(json[role]?.array ?? [], in: entries, to: &found)

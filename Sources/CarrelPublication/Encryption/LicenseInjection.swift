@@ -10,10 +10,6 @@ import CarrelZlib
 /// What was opened before goes on reading; `InvalidatingFetcher.invalidate()` lets it see the new license.
 public enum LicenseInjection {
     private static let threads = BlockingThreads(name: "carrel-license", count: 1)
-    private static let inEPUB: ResourcePath = "META-INF/license.lcpl"
-    private static let inPackage: ResourcePath = "license.lcpl"
-    private static let container: ResourcePath = "META-INF/container.xml"
-
     /// - Parameters:
     ///   - license: a license document, as its signature covers it.
     ///   - path: of an EPUB or a Readium package. Its mode and its owner stay as they are.
@@ -30,7 +26,7 @@ public enum LicenseInjection {
                     into: path,
                     limit: ArchiveFetcher.entryLimit,
                     isReplaced: { ArchiveFetcher.path($0)?.string == $1 },
-                    { names in (Self.path(in: names.compactMap { ArchiveFetcher.path($0) }).string, license, value) }
+                    { names in (LicensePlace(in: names.compactMap { ArchiveFetcher.path($0) }).path.string, license, value) }
                 )
             }
         } catch {
@@ -38,7 +34,4 @@ public enum LicenseInjection {
             throw ResourceError(error.code == .unreadable ? .unavailable : .malformed, error.message)
         }
     }
-
-    /// Where the license of a package stands, by what else is in it.
-    static func path(in paths: [ResourcePath]) -> ResourcePath { paths.contains(container) ? inEPUB : inPackage }
 }

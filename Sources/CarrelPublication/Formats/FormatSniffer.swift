@@ -43,45 +43,44 @@ struct FormatSniffer {
     // MARK: containers
 
     private func container() async throws(ResourceError) -> Format {
-        let paths = try await fetcher.links().compactMap(\.path)
-        let names = Set(paths.map(\.string))
-        let isEPUB = try await isEPUBByName(names)
-        if isEPUB || names.contains("META-INF/container.xml") {
+        let paths = try await fetcher.paths()
+        let isEPUB = try await isEPUBByName(paths)
+        if isEPUB || paths.contains("META-INF/container.xml") {
             var format = Format.epub
-            if try await hasLCP(names) {
+            if try await hasLCP(paths) {
                 format.specifications.insert(.lcp)
             }
-            if names.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept")
+            if paths.contains("META-INF/rights.xml"), try await text("META-INF/rights.xml").contains("http://ns.adobe.com/adept")
             {
                 format.specifications.insert(.adept)
             }
             return format
         }
-        if names.contains("manifest.json"), let format = try await package(names) { return format }
-        let hasManifest = try await hasLinkedManifest(names)
-        if hasManifest || names.contains("publication.json") { return .lpf }
+        if paths.contains("manifest.json"), let format = try await package(paths) { return format }
+        let hasManifest = try await hasLinkedManifest(paths)
+        if hasManifest || paths.contains("publication.json") { return .lpf }
         if let format = Self.informal(paths) { return format }
         // an encrypted archive shows nothing; its name may
         if let hint, hint.conforms(to: .zip) { return hint }
         return .zip
     }
 
-    private func isEPUBByName(_ names: Set<String>) async throws(ResourceError) -> Bool {
-        guard names.contains("mimetype") else { return false }
+    private func isEPUBByName(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
+        guard paths.contains("mimetype") else { return false }
         return try await text("mimetype").hasPrefix("application/epub+zip")
     }
 
-    private func hasLCP(_ names: Set<String>) async throws(ResourceError) -> Bool {
-        if names.contains("META-INF/license.lcpl") { return true }
-        guard names.contains(EncryptionDocument.path.string) else { return false }
+    private func hasLCP(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
+        if paths.contains("META-INF/license.lcpl") { return true }
+        guard paths.contains(EncryptionDocument.path) else { return false }
         return try await fetcher.containerDocuments.encryption(fetcher).isLCP
     }
 
     /// A package with a Readium manifest (`manifest.json`).
-    private func package(_ names: Set<String>) async throws(ResourceError) -> Format? {
+    private func package(_ paths: [ResourcePath]) async throws(ResourceError) -> Format? {
         let document = try await fetcher.containerDocuments.manifest(fetcher)
         guard let json = document.json, var format = Self.manifest(json) else { return nil }
-        let isProtected = names.contains("license.lcpl") || document.isLCP
+        let isProtected = paths.contains("license.lcpl") || document.isLCP
         if Self.conforms(json, to: .pdf) || Self.types(json).allSatisfy({ $0 == "application/pdf" }) && isProtected {
             format = isProtected ? .lcpProtectedPDF : Format.webPublicationPackage
         } else if format == .audiobookManifest {
@@ -96,10 +95,10 @@ struct FormatSniffer {
     }
 
     /// A W3C audiobook or publication in an LPF archive may have its manifest in its primary entry page (LPF §4.2).
-    private func hasLinkedManifest(_ names: Set<String>) async throws(ResourceError) -> Bool {
-        guard names.contains("index.html") else { return false }
-        let page = try await text("index.html").lowercased()
-        return page.contains("rel=\"publication\"") || page.contains("rel='publication'") || names.count == 1
+    private func hasLinkedManifest(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
+        guard paths.contains("index.html") else { return false }
+        if paths.count == 1 { return true }
+        return EntryPage(try await text("index.html")).manifest != nil
     }
 
     /// An archive of nothing but pictures, or nothing but sound, and of what comes along with them.

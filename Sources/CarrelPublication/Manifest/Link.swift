@@ -4,24 +4,88 @@ public struct Link: Sendable, Equatable {
     public var href: String
     public var isTemplated: Bool
     public var mediaType: MediaType?
-    public var title: String?
-    /// What the link is to the publication, such as `cover` or `self`.
-    public var relations: [String]
     public var properties: Properties
+    /// What few links have. A publication has tens of thousands of links, and each copy of one copies what it holds.
+    private var rest: Rest?
+
+    public var title: String? {
+        get { rest?.fields.title }
+        set { change { $0.title = newValue } }
+    }
+    /// What the link is to the publication, such as `cover` or `self`.
+    public var relations: [String] {
+        get { rest?.fields.relations ?? [] }
+        set { change { $0.relations = newValue } }
+    }
     /// Pixels.
-    public var width: Int?
+    public var width: Int? {
+        get { rest?.fields.width }
+        set { change { $0.width = newValue } }
+    }
     /// Pixels.
-    public var height: Int?
+    public var height: Int? {
+        get { rest?.fields.height }
+        set { change { $0.height = newValue } }
+    }
     /// Kilobits per second.
-    public var bitrate: Double?
+    public var bitrate: Double? {
+        get { rest?.fields.bitrate }
+        set { change { $0.bitrate = newValue } }
+    }
     /// Seconds.
-    public var duration: Double?
+    public var duration: Double? {
+        get { rest?.fields.duration }
+        set { change { $0.duration = newValue } }
+    }
     /// BCP 47 tags.
-    public var languages: [String]
+    public var languages: [String] {
+        get { rest?.fields.languages ?? [] }
+        set { change { $0.languages = newValue } }
+    }
     /// The same content in other forms.
-    public var alternates: [Link]
+    public var alternates: [Link] {
+        get { rest?.fields.alternates ?? [] }
+        set { change { $0.alternates = newValue } }
+    }
     /// What lies below it in a table of contents.
-    public var children: [Link]
+    public var children: [Link] {
+        get { rest?.fields.children ?? [] }
+        set { change { $0.children = newValue } }
+    }
+
+    private struct Fields: Sendable, Equatable {
+        var title: String?
+        var relations: [String] = []
+        var width: Int?
+        var height: Int?
+        var bitrate: Double?
+        var duration: Double?
+        var languages: [String] = []
+        var alternates: [Link] = []
+        var children: [Link] = []
+
+        var isEmpty: Bool {
+            title == nil && relations.isEmpty && width == nil && height == nil && bitrate == nil && duration == nil
+                && languages.isEmpty && alternates.isEmpty && children.isEmpty
+        }
+    }
+
+    /// Shared by copies, and never changed.
+    private final class Rest: Sendable, Equatable {
+        let fields: Fields
+
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+
+        static func == (a: Rest, b: Rest) -> Bool { a === b || a.fields == b.fields }
+    }
+
+    private mutating func change(_ body: (inout Fields) -> Void) {
+        var fields = rest?.fields ?? Fields()
+        body(&fields)
+        rest = fields.isEmpty ? nil : Rest(fields)
+    }
 
     public init(
         href: String,
@@ -37,18 +101,17 @@ public struct Link: Sendable, Equatable {
         self.href = href
         self.isTemplated = isTemplated
         self.mediaType = mediaType
-        self.title = title
-        self.relations = relations
         self.properties = properties
-        self.duration = duration
-        self.languages = []
-        self.alternates = alternates
-        self.children = children
+        let fields = Fields(title: title, relations: relations, duration: duration, alternates: alternates, children: children)
+        if !fields.isEmpty { rest = Rest(fields) }
     }
 
     /// A link to a place in the container.
     public init(_ path: ResourcePath, mediaType: MediaType? = nil) {
-        self.init(href: path.href, mediaType: mediaType)
+        href = path.href
+        isTemplated = false
+        self.mediaType = mediaType
+        properties = Properties()
     }
 
     /// Where in the container the address leads, without its query and fragment; nil when it leads elsewhere.

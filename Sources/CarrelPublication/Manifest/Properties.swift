@@ -2,27 +2,58 @@ public import CarrelJSON
 
 /// What a link says besides: members that are known have names here, the others are kept as they are.
 public struct Properties: Sendable, Equatable {
-    public var json: JSONObject
+    /// Nil where nothing is set, as mostly.
+    private var content: Content?
+
+    /// Shared by copies, and never changed.
+    private final class Content: Sendable {
+        /// All members, where `encryption` is nil; else all others.
+        let members: JSONObject
+        /// As a value: of a protected publication every resource has one.
+        let encryption: Encryption?
+
+        init(_ members: JSONObject, _ encryption: Encryption? = nil) {
+            self.members = members
+            self.encryption = encryption
+        }
+    }
 
     public init(_ json: JSONObject = JSONObject()) {
-        self.json = json
+        if !json.isEmpty { content = Content(json) }
     }
+
+    /// All members.
+    public var json: JSONObject {
+        get {
+            var json = content?.members ?? JSONObject()
+            if let encryption = content?.encryption { json["encrypted"] = encryption.json }
+            return json
+        }
+        set { self = Properties(newValue) }
+    }
+
+    public static func == (a: Properties, b: Properties) -> Bool { a.content === b.content || a.json == b.json }
 
     /// How the resource is encrypted; nil when it is not.
     public var encryption: Encryption? {
-        get { json["encrypted"]?.object.flatMap(Encryption.init) }
-        set { json["encrypted"] = newValue?.json }
+        get { content.flatMap { $0.encryption ?? $0.members["encrypted"]?.object.flatMap(Encryption.init) } }
+        set {
+            guard newValue != nil || content != nil else { return }
+            var members = content?.members ?? JSONObject()
+            members["encrypted"] = nil
+            content = members.isEmpty && newValue == nil ? nil : Content(members, newValue)
+        }
     }
 
     /// How the resource is laid out, where that differs from its publication.
-    public var layout: Metadata.Layout? { json["layout"]?.string.flatMap(Metadata.Layout.init) }
+    public var layout: Metadata.Layout? { content?.members["layout"]?.string.flatMap(Metadata.Layout.init) }
 
     /// Where the page stands in a spread: `left`, `right` or `center`.
-    public var page: String? { json["page"]?.string }
+    public var page: String? { content?.members["page"]?.string }
 
     /// What a resource holds or needs, such as `mathml`, `remote-resources`, `scripted` (EPUB 3.3 §D.5).
     public var contains: [String] {
-        get { (json["contains"]?.array ?? []).compactMap(\.string) }
+        get { (content?.members["contains"]?.array ?? []).compactMap(\.string) }
         set { json["contains"] = newValue.isEmpty ? nil : .array(newValue.map(JSON.string)) }
     }
 }

@@ -31,8 +31,8 @@ struct ForeignProtection: ContentProtection {
 
     /// The name of the technology; nil where nothing is protected.
     private static func name(_ fetcher: any Fetcher) async throws(ResourceError) -> String? {
-        let paths = Set(try await fetcher.links().compactMap(\.path))
-        if !paths.isDisjoint(with: licenses) { return "Readium LCP" }
+        let paths = try await fetcher.paths()
+        if licenses.contains(where: paths.contains) { return "Readium LCP" }
         if paths.contains(rights), try await text(rights, fetcher).contains(EncryptionDocument.adept) { return "Adobe ADEPT" }
         if paths.contains(EncryptionDocument.path) {
             let document = try await fetcher.containerDocuments.encryption(fetcher)

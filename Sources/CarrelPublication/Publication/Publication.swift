@@ -8,16 +8,13 @@ public final class Publication: Sendable {
 
     private let fetcher: any Fetcher
     private let services: [any PublicationService]
-    /// Every link of the manifest that leads into the container, by its path.
-    private let links: [ResourcePath: Link]
-    /// Every other link of the manifest, by its address.
-    private let others: [String: Link]
+    private let index: LinkIndex
 
     init(_ builder: Builder) {
         manifest = builder.manifest
         format = builder.format
         fetcher = builder.fetcher
-        (links, others) = Self.index(builder.manifest)
+        index = LinkIndex(builder.manifest)
         services = builder.services.make(PublicationServiceContext(manifest: builder.manifest, fetcher: builder.fetcher))
     }
 
@@ -29,10 +26,7 @@ public final class Publication: Sendable {
     ///
     /// - Parameter href: however it is spelled; its query and fragment do not count.
     /// - Returns: nil when the manifest has none.
-    public func link(withHREF href: String) -> Link? {
-        if let path = ResourcePath(href: href) { return links[path] }
-        return others[Self.address(href)]
-    }
+    public func link(withHREF href: String) -> Link? { index.link(href, in: manifest) }
 
     /// The links of the manifest and of the services that have a relation.
     public func links(withRelation relation: String) -> [Link] {
@@ -80,33 +74,5 @@ public final class Publication: Sendable {
     public func close() {
         for service in services { service.close() }
         fetcher.close()
-    }
-
-    /// Without query and fragment.
-    private static func address(_ href: String) -> String {
-        String(href.utf8.prefix { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }) ?? href
-    }
-
-    private static func index(_ manifest: Manifest) -> (inside: [ResourcePath: Link], outside: [String: Link]) {
-        var links: [ResourcePath: Link] = [:]
-        var others: [String: Link] = [:]
-        links.reserveCapacity(manifest.readingOrder.count + manifest.resources.count)
-        func add(_ list: [Link]) {
-            for link in list {
-                if !link.isTemplated {
-                    if let path = link.path {
-                        if links[path] == nil { links[path] = link }
-                    } else {
-                        let address = address(link.href)
-                        if others[address] == nil { others[address] = link }
-                    }
-                }
-                add(link.alternates)
-            }
-        }
-        add(manifest.readingOrder)
-        add(manifest.resources)
-        add(manifest.links)
-        return (links, others)
     }
 }

@@ -10,7 +10,11 @@ struct HostileArchiveTests {
     private let limit = 64.0
 
     private func open(_ archive: MadeArchive, reading: Bool = false) async throws -> OpenedElsewhere {
-        let opened = try await OpenedElsewhere(directory.write("hostile.epub", archive.bytes), reading: reading)
+        let opened = try await OpenedElsewhere(
+            directory.write("hostile.epub", archive.bytes),
+            reading: reading,
+            seconds: OpenedElsewhere.hostileSeconds
+        )
         #expect(opened.peak < limit, "MiB")
         return opened
     }
@@ -146,7 +150,7 @@ struct HostileArchiveTests {
         for name in names { archive.add(name, "evil") }
         archive.add("EPUB/%2e%2e/%2e%2e/escaped", "its own name")
         let path = directory.write("names.epub", archive.bytes)
-        let opened = try await OpenedElsewhere(path)
+        let opened = try await OpenedElsewhere(path, seconds: OpenedElsewhere.hostileSeconds)
         #expect(opened.outcome == "open")
         #expect(opened.warnings.filter { $0.contains("leads out") }.count == names.count)
         let fetcher = try await ArchiveFetcher(try FileResource(Link(href: "names.epub"), path: path))
@@ -171,7 +175,7 @@ struct HostileArchiveTests {
         bytes += large + counts + [UInt8](repeating: 0xff, count: 7) + [0] + [UInt8](repeating: 0, count: 8)
         bytes += [0x50, 0x4b, 6, 7, 0, 0, 0, 0] + (0..<8).map { UInt8(truncatingIfNeeded: start >> (8 * $0)) } + [1, 0, 0, 0]
         bytes += end
-        let opened = try await OpenedElsewhere(directory.write("many.epub", bytes))
+        let opened = try await OpenedElsewhere(directory.write("many.epub", bytes), seconds: OpenedElsewhere.hostileSeconds)
         #expect(opened.outcome == "opening.parsing-failed")
         #expect(opened.peak < limit)
     }

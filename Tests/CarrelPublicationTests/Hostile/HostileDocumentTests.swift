@@ -10,7 +10,10 @@ struct HostileDocumentTests {
     private let limit = 64.0
 
     private func open(_ files: [String: [UInt8]], name: String = "hostile.epub") async throws -> OpenedElsewhere {
-        let opened = try await OpenedElsewhere(directory.write(name, MadeArchive.epub(files).bytes))
+        let opened = try await OpenedElsewhere(
+            directory.write(name, MadeArchive.epub(files).bytes),
+            seconds: OpenedElsewhere.hostileSeconds
+        )
         #expect(opened.peak < limit, "MiB")
         return opened
     }
@@ -115,8 +118,23 @@ struct HostileDocumentTests {
         check(try await open(document(name, inside: words)), name, nil)
         let text = String(repeating: "<a b=\"\(String(repeating: "x", count: 1 << 19))\"/>", count: 30)
         check(try await open(document(name, inside: text)), name, nil)
-        let long = String(repeating: "<!-- -->\(String(repeating: "x", count: 1 << 19))<b/>", count: 40)
+        let long = String(repeating: "<!-- -->\(String(repeating: "x", count: 1 << 19))<b/>", count: 100)
         check(try await open(document(name, inside: long)), name, "longer than")
+    }
+
+    @Test func `that names more encrypted resources than any publication has is done without`() async throws {
+        func entries(_ count: Int, _ name: (Int) -> String) -> String {
+            let items = (0..<count).map { number in
+                #"<EncryptedData><EncryptionMethod Algorithm="a"/><CipherData><CipherReference URI="\#(name(number))"/></CipherData>"#
+                    + "</EncryptedData>"
+            }
+            return "<encryption>\(items.joined())</encryption>"
+        }
+        let place = "META-INF/encryption.xml"
+        check(try await open(entries(100_000) { "\($0)" }, as: place), place, nil)
+        check(try await open(entries(100_001) { "\($0)" }, as: place), place, "more resources")
+        let long = String(repeating: "x", count: 500_000)
+        check(try await open(entries(20) { "\(long)\($0)" }, as: place), place, "more resources")
     }
 
     /// Without the package there is no publication; the others may be missing. Each fault is named with its place.
@@ -174,7 +192,10 @@ struct HostileDocumentTests {
     func `of JSON as deep, as wide or as long as it likes is refused within the memory`(name: String) async throws {
         func refused(_ json: String) async throws {
             let archive = MadeArchive([MadeArchive.Entry(name, Array(json.utf8), deflated: true)])
-            let opened = try await OpenedElsewhere(directory.write("hostile.webpub", archive.bytes))
+            let opened = try await OpenedElsewhere(
+                directory.write("hostile.webpub", archive.bytes),
+                seconds: OpenedElsewhere.hostileSeconds
+            )
             #expect(opened.outcome != "open")
             #expect(opened.peak < limit, "MiB")
         }
@@ -191,7 +212,10 @@ struct HostileDocumentTests {
     @Test func `of a comic as deep or as long as it likes is done without`() async throws {
         func open(_ info: String) async throws -> OpenedElsewhere {
             let entries = [MadeArchive.Entry("1.png", "x"), MadeArchive.Entry("ComicInfo.xml", Array(info.utf8), deflated: true)]
-            let opened = try await OpenedElsewhere(directory.write("hostile.cbz", MadeArchive(entries).bytes))
+            let opened = try await OpenedElsewhere(
+                directory.write("hostile.cbz", MadeArchive(entries).bytes),
+                seconds: OpenedElsewhere.hostileSeconds
+            )
             #expect(opened.outcome == "open")
             #expect(opened.peak < limit, "MiB")
             return opened

@@ -43,6 +43,7 @@ public struct TestCertificates: Sendable {
     ///   - digest: what the issuer signs with.
     ///   - start: `YYYYMMDDHHMMSSZ`.
     ///   - end: the same.
+    ///   - options: further ones of `openssl ca`.
     /// - Returns: the certificate in DER.
     /// - Throws: what openssl says.
     @discardableResult
@@ -53,7 +54,8 @@ public struct TestCertificates: Sendable {
         key: Key = .p256,
         digest: String = "sha256",
         from start: String = "20260101000000Z",
-        until end: String = "20280101000000Z"
+        until end: String = "20280101000000Z",
+        options: [String] = []
     ) async throws -> [UInt8] {
         try await makeKey(name, key)
         try await checkProcess(
@@ -66,7 +68,7 @@ public struct TestCertificates: Sendable {
                 openSSL, "ca", "-batch", "-notext", "-config", file(name, "cnf"), "-extensions", "ext",
                 "-in", file(name, "csr"), "-out", file(name, "pem"), "-keyfile", file(issuer ?? name, "key"),
                 "-startdate", start, "-enddate", end, "-md", digest,
-            ] + (issuer.map { ["-cert", file($0, "pem")] } ?? ["-selfsign"])
+            ] + options + (issuer.map { ["-cert", file($0, "pem")] } ?? ["-selfsign"])
         )
         try await checkProcess([openSSL, "x509", "-in", file(name, "pem"), "-outform", "DER", "-out", file(name, "der")])
         return directory.read("\(name).der") ?? []

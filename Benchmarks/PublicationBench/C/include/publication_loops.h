@@ -12,4 +12,7 @@
 int64_t loop_decrypt_ranges(int file, int64_t start, const int64_t *_Nonnull offsets, size_t count, size_t size,
                             const uint8_t *_Nonnull key, uint8_t *_Nonnull scratch, uint8_t *_Nonnull out);
 
+/// Signs with RSA (PKCS #1 v1.5) and SHA-256 under the private key in a PEM file. Returns the length of the signature, or 0 on failure.
+size_t loop_sign(const char *_Nonnull path, const uint8_t *_Nonnull message, size_t count, uint8_t *_Nonnull out, size_t room);
+
 #endif

@@ -8,9 +8,10 @@ import CarrelArchive
 public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let archive: any Resource
-    private let entries: [ResourcePath: Entry]
     /// In the order of the directory.
-    private let order: [ResourcePath]
+    private let entries: [Entry]
+    /// Where each path is among them.
+    private let places: [ResourcePath: Int]
 
     /// What the directory says of an entry.
     struct Entry: Sendable {
@@ -43,10 +44,10 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     public init(_ archive: any Resource, warnings: (any WarningLogger)? = nil) async throws(ResourceError) {
         let directory = try await Self.settledDirectory(of: archive)
         let warnings = Warnings(warnings)
-        var entries: [ResourcePath: Entry] = [:]
+        var entries: [Entry] = []
         entries.reserveCapacity(directory.records.count)
-        var order: [ResourcePath] = []
-        order.reserveCapacity(directory.records.count)
+        var places: [ResourcePath: Int] = [:]
+        places.reserveCapacity(directory.records.count)
         for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
             guard let path = Self.path(record.rawName, isUTF8: record.flags & 0x800 != 0) else {
                 warnings.add(
@@ -55,38 +56,47 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
                 )
                 continue
             }
-            guard entries[path] == nil else {
+            let place = entries.count
+            var first = place
+            places.merge(CollectionOfOne((path, place))) { known, _ in
+                first = known
+                return known
+            }
+            guard first == place else {
                 warnings.add(.moderate, "two entries are called \"\(path)\"; the first counts")
                 continue
             }
-            entries[path] = Entry(
-                path: path,
-                rawName: record.rawName,
-                offset: record.offset,
-                packedSize: record.packedSize,
-                size: record.size,
-                method: record.method,
-                flags: record.flags,
-                time: record.time,
-                crc: record.crc,
-                aes: record.aes
+            entries.append(
+                Entry(
+                    path: path,
+                    rawName: record.rawName,
+                    offset: record.offset,
+                    packedSize: record.packedSize,
+                    size: record.size,
+                    method: record.method,
+                    flags: record.flags,
+                    time: record.time,
+                    crc: record.crc,
+                    aes: record.aes
+                )
             )
-            order.append(path)
         }
         self.archive = archive
         self.entries = entries
-        self.order = order
+        self.places = places
     }
 
-    public func links() async throws(ResourceError) -> [Link] { order.map { Link($0) } }
+    public func links() async throws(ResourceError) -> [Link] { entries.map { Link($0.path) } }
+
+    public func paths() async throws(ResourceError) -> [ResourcePath] { entries.map(\.path) }
 
     public func get(_ link: Link) -> any Resource {
-        guard let path = ResourcePath(href: link.href), let entry = entries[path] else { return FailingResource.notFound(link) }
+        guard let path = link.path, let entry = entry(at: path) else { return FailingResource.notFound(link) }
         return EntryResource(link, entry, of: archive)
     }
 
     public func storedLength(of link: Link) -> LengthHint? {
-        ResourcePath(href: link.href).flatMap { entries[$0] }.map { LengthHint($0.packedSize) }
+        link.path.flatMap { places[$0] }.map { LengthHint(entries[$0].packedSize) }
     }
 
     public func close() { archive.close() }
@@ -100,15 +110,15 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     }
 
     /// The entry at a path.
-    func entry(at path: ResourcePath) -> Entry? { entries[path] }
+    func entry(at path: ResourcePath) -> Entry? { places[path].map { entries[$0] } }
 
     /// The smallest of the entries that need a password and have content; nil when none does.
     var smallestEncrypted: Entry? {
-        entries.values.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
+        entries.filter { $0.isEncrypted && $0.size > 0 }.min { ($0.packedSize, $0.offset) < ($1.packedSize, $1.offset) }
     }
 
     /// Whether any entry needs a password.
-    var isEncrypted: Bool { entries.values.contains(where: \.isEncrypted) }
+    var isEncrypted: Bool { entries.contains(where: \.isEncrypted) }
 
     /// The directory of an archive that another process may be putting a license into: where the end was when the file was opened, there
     /// is none any more once the new one is written (``LicenseInjection``), and the file has grown.

@@ -10,7 +10,7 @@ struct AudiobookParser: PublicationParser {
     ) async throws(Publication.OpeningError) -> Publication.Builder? {
         guard format.conforms(to: .informalAudiobook) || format.conforms(to: .audio) else { return nil }
         do throws(ResourceError) {
-            let paths = try await fetcher.links().compactMap(\.path).filter { !ContainerTitle.isLitter($0) }
+            let paths = try await fetcher.paths().filter { !ContainerTitle.isLitter($0) }
             // what a single file is was seen by its bytes; its name may say nothing
             let tracks =
                 format.conforms(to: .audio)

@@ -11,7 +11,7 @@ struct ComicParser: PublicationParser {
         guard format.conforms(to: .informalComic) || format.conforms(to: .bitmap) else { return nil }
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
-            let paths = try await fetcher.links().compactMap(\.path).filter { !ContainerTitle.isLitter($0) }
+            let paths = try await fetcher.paths().filter { !ContainerTitle.isLitter($0) }
             // what a single file is was seen by its bytes; its name may say nothing
             let isSingle = format.conforms(to: .bitmap)
             let pages =

@@ -49,14 +49,28 @@ enum EPUBDocument {
         _ fetcher: any Fetcher,
         _ take: (RawSpan) throws(Malformed) -> Void
     ) async throws(ResourceError) {
-        let resource = fetcher.get(Link(path))
+        try await stream(fetcher.get(Link(path)), take)
+    }
+
+    /// Reads a document a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - resource: the document.
+    ///   - take: gets each piece in order.
+    /// - Throws: `resource.malformed` where `take` throws; what reading throws.
+    static func stream(_ resource: any Resource, _ take: (RawSpan) throws(Malformed) -> Void) async throws(ResourceError) {
         var at: Int64 = 0
         var piece: [UInt8] = []
         while true {
             piece.removeAll(keepingCapacity: true)
             try await resource.read(at..<at + pieceSize, into: &piece)
             if piece.isEmpty { return }
-            do throws(Malformed) { try take(piece.rawSpan) } catch { throw malformed(path, error) }
+            do throws(Malformed) { try take(piece.rawSpan) } catch {
+                throw ResourceError(
+                    .malformed,
+                    "\"\(resource.link.path?.string ?? resource.link.href)\" cannot be read: \(error)"
+                )
+            }
             at += Int64(piece.count)
         }
     }

@@ -5,8 +5,11 @@ struct EPUBManifest {
     private let package: PackageDocument
     private let encryption: [ResourcePath: Encryption]
     private let warnings: Warnings
-    private let items: [String: PackageDocument.Item]
+    private let items: [PackageDocument.Item]
+    /// Where the item of an id is.
+    private let places: [String: Int]
     private let coverID: String?
+    private let hasDurations: Bool
     /// A chain of fallbacks has a link for each pair of items in it.
     private var fallbacksLeft: Int
 
@@ -14,13 +17,18 @@ struct EPUBManifest {
         self.package = package
         self.encryption = encryption
         self.warnings = warnings
-        fallbacksLeft = max(1000, 2 * package.items.count)
-        items = Dictionary(package.items.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let named = package.metadata.first("cover")?.value
-        coverID =
-            package.items.first { $0.properties.contains("cover-image") }?.id
-            // EPUB 2 names an item, and some name a path
-            ?? package.items.first { ($0.id == named || $0.href == named) && $0.mediaType?.type == "image" }?.id
+        items = package.items
+        hasDurations = !package.metadata.overlayDurations.isEmpty
+        fallbacksLeft = max(1000, 2 * items.count)
+        places = Dictionary(items.indices.lazy.map { (package.items[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+        coverID = Self.coverID(package)
+    }
+
+    private static func coverID(_ package: PackageDocument) -> String? {
+        if let item = package.items.first(where: { $0.properties.contains("cover-image") }) { return item.id }
+        // EPUB 2 names an item, and some name a path
+        guard let named = package.metadata.first("cover")?.value else { return nil }
+        return package.items.first { ($0.id == named || $0.href == named) && $0.mediaType?.type == "image" }?.id
     }
 
     mutating func manifest(untitled name: String) -> Manifest {
@@ -30,27 +38,36 @@ struct EPUBManifest {
             warnings.within("\"\(package.path)\"")
         )
         metadata.readingProgression = package.progression
-        var used: Set<String> = []
-        var read: Set<String> = []
+        // by the place of the item
+        var used = [Bool](repeating: false, count: items.count)
+        var read = used
         var order: [Link] = []
+        order.reserveCapacity(package.spine.count)
         for reference in package.spine where reference.isLinear {
-            guard let item = items[reference.id] else {
+            guard let place = places[reference.id] else {
                 warnings.add(
                     .moderate,
                     "the spine of \"\(package.path)\" refers to \"\(reference.id)\", which is not in its manifest"
                 )
                 continue
             }
-            guard read.insert(item.id).inserted else {
-                warnings.add(.minor, "the spine of \"\(package.path)\" refers to \"\(item.href)\" twice; the first counts")
+            guard !read[place] else {
+                warnings.add(
+                    .minor,
+                    "the spine of \"\(package.path)\" refers to \"\(items[place].href)\" twice; the first counts"
+                )
                 continue
             }
-            used.insert(item.id)
-            order.append(link(item, reference.properties, &used))
+            read[place] = true
+            used[place] = true
+            var alternates: [Int] = []
+            order.append(link(items[place], reference.properties, &alternates))
+            for alternate in alternates { used[alternate] = true }
         }
         var resources: [Link] = []
-        for item in package.items where !used.contains(item.id) {
-            var ignored: Set<String> = []
+        let hasTwins = places.count < items.count
+        for (index, item) in items.enumerated() where !used[hasTwins ? places[item.id] ?? index : index] {
+            var ignored: [Int] = []
             resources.append(link(item, [], &ignored))
         }
         if fallbacksLeft < 0 {
@@ -64,24 +81,27 @@ struct EPUBManifest {
     /// - Parameters:
     ///   - item: of the manifest.
     ///   - references: properties of the spine's reference to it.
-    ///   - used: gets the ids of what became an alternate.
+    ///   - used: gets the places of what became an alternate.
     /// - Returns: the link, its overlay and its fallbacks as alternates.
-    private mutating func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout Set<String>) -> Link {
+    private mutating func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout [Int]) -> Link {
         var link = plainLink(item, references)
-        if let overlay = item.mediaOverlay.flatMap({ items[$0] }) {
-            used.insert(overlay.id)
-            link.alternates.append(plainLink(overlay, []))
+        guard item.mediaOverlay != nil || item.fallback != nil else { return link }
+        var alternates: [Link] = []
+        if let overlay = item.mediaOverlay.flatMap({ places[$0] }) {
+            used.append(overlay)
+            alternates.append(plainLink(items[overlay], []))
         }
         // fallbacks may lead to further ones, and in a circle
         var seen: Set<String> = [item.id]
         var next = item.fallback
-        while let id = next, seen.insert(id).inserted, let fallback = items[id] {
+        while let id = next, seen.insert(id).inserted, let place = places[id] {
             fallbacksLeft -= 1
             guard fallbacksLeft >= 0 else { break }
-            used.insert(id)
-            link.alternates.append(plainLink(fallback, []))
-            next = fallback.fallback
+            used.append(place)
+            alternates.append(plainLink(items[place], []))
+            next = items[place].fallback
         }
+        link.alternates = alternates
         return link
     }
 
@@ -90,12 +110,14 @@ struct EPUBManifest {
             href: item.href,
             mediaType: item.mediaType ?? item.path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType)
         )
-        if item.properties.contains("nav") { link.relations.append("contents") }
-        if item.id == coverID { link.relations.append("cover") }
-        link.duration = package.metadata.overlayDurations[item.id]?.positive
+        var relations: [String] = []
+        if item.properties.contains("nav") { relations.append("contents") }
+        if item.id == coverID { relations.append("cover") }
+        if !relations.isEmpty { link.relations = relations }
+        if hasDurations { link.duration = package.metadata.overlayDurations[item.id]?.positive }
         if !item.properties.isEmpty { link.properties.contains = item.properties.compactMap { Self.contents[$0] } }
         for property in references { Self.add(property, to: &link.properties.json) }
-        link.properties.encryption = item.path.flatMap { encryption[$0] }
+        if !encryption.isEmpty, let path = item.path { link.properties.encryption = encryption[path] }
         return link
     }
 

@@ -29,7 +29,8 @@ struct EPUBParser: PublicationParser {
             if fetcher.get(Link(Self.mimetype)) is FailingResource {
                 warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
             }
-            for link in manifest.readingOrder where link.path != nil && fetcher.get(link) is FailingResource {
+            for link in manifest.readingOrder
+            where fetcher.storedLength(of: link) == nil && link.path != nil && fetcher.get(link) is FailingResource {
                 warnings.add(.major, "\"\(link.href)\" of the reading order is not in the container")
             }
             let identifier = package.uniqueIdentifier
@@ -57,10 +58,10 @@ struct EPUBParser: PublicationParser {
         }
         if roots.count > 1 { warnings.add(.minor, "\"\(containerPath)\" names \(roots.count) renditions; the first is opened") }
         do throws(ResourceError) {
-            return try PackageDocument(try await EPUBDocument.read(path, fetcher), at: path, warnings)
+            return try await PackageDocument.read(path, fetcher, warnings)
         } catch  where error.code == .notFound {
             guard let other = ResourcePath(href: text), other != path else { throw error }
-            return try PackageDocument(try await EPUBDocument.read(other, fetcher), at: other, warnings)
+            return try await PackageDocument.read(other, fetcher, warnings)
         }
     }
 

@@ -14,7 +14,7 @@ struct EncryptionDocument: Sendable {
     /// Addresses that may be names which nobody escaped, such as `100%25` and `C#.xhtml`.
     private var unescaped: [Unescaped] = []
     /// Constants, so that thousands of resources share them.
-    private var texts: [String: String] = [:]
+    private var texts: [String] = []
 
     private var depth = 0
     /// Of the entry that is open, from 1.
@@ -22,12 +22,28 @@ struct EncryptionDocument: Sendable {
     /// The depth of the `EncryptedData` that is open.
     private var dataDepth: Int?
     private var current = Entry()
+    /// Bytes of addresses so far.
+    private var keptBytes = 0
+    /// Whether there is more than is kept.
+    fileprivate var hasTooMany = false
 
     static let path: ResourcePath = "META-INF/encryption.xml"
     private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"
     private static let keyAddress = "license.lcpl#/encryption/content_key"
     static let adept = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
+    /// What publications of 50,000 resources are about: nine elements and seven attributes each. Of all that only the addresses are kept.
+    private static let limits = XMLLimits(
+        bytes: 48 << 20,
+        depth: 128,
+        elements: 900_000,
+        attributes: 64,
+        text: 1 << 20,
+        totalAttributes: 700_000
+    )
+    /// Resources at most, and bytes of their addresses.
+    private static let entryLimit = ArchiveFetcher.entryLimit
+    private static let keptLimit = 8 << 20
 
     /// What is known of one resource so far.
     private struct Entry {
@@ -57,24 +73,10 @@ struct EncryptionDocument: Sendable {
         resources[Self.path] = Encryption(algorithm: Encryption.aes256CBC, scheme: Encryption.lcpScheme)
     }
 
-    mutating func add(_ events: [XMLEvent]) {
-        for event in events {
-            switch event {
-            case .start(let name, let attributes):
-                depth += 1
-                start(name, attributes)
-            case .text: break
-            case .end:
-                if depth == dataDepth { finish() }
-                depth -= 1
-            }
-        }
-    }
-
     /// Takes the names of what is there for addresses that were not escaped.
-    mutating func settle(_ entries: () async throws(ResourceError) -> [Link]) async throws(ResourceError) {
+    mutating func settle(_ entries: () async throws(ResourceError) -> [ResourcePath]) async throws(ResourceError) {
         guard !unescaped.isEmpty else { return }
-        let paths = Set(try await entries().compactMap(\.path))
+        let paths = Set(try await entries())
         for entry in unescaped {
             if let address = entry.address, paths.contains(address) { continue }
             guard paths.contains(entry.name) else {
@@ -88,38 +90,49 @@ struct EncryptionDocument: Sendable {
         unescaped = []
     }
 
-    private mutating func start(_ name: XMLName, _ attributes: [XMLAttribute]) {
-        if name.namespace == Self.adept { isADEPT = true }
+    mutating func start(_ tag: XMLTag) {
+        depth += 1
+        if !isADEPT, tag.isIn("http://ns.adobe.com/adept") { isADEPT = true }
         guard let dataDepth else {
-            if name.local == "EncryptedData" {
+            if tag.isNamed("EncryptedData") {
                 self.dataDepth = depth
                 number += 1
                 current = Entry()
             }
             return
         }
-        func value(_ name: String) -> String? { attributes.first { $0.name.local == name }?.value }
-        switch (depth - dataDepth, name.local) {
-        case (1, "EncryptionMethod"): current.algorithm = value("Algorithm").map { shared($0) }
-        case (2, "RetrievalMethod"):
-            if value("Type") == Self.keyType || value("URI") == Self.keyAddress { current.scheme = Encryption.lcpScheme }
-        case (2, "CipherReference"): current.uri = value("URI")
-        case (3, "Compression"):
-            if value("Method") == "8" { current.compression = "deflate" }
-            current.length = value("OriginalLength").flatMap { Int64($0) }.flatMap { $0 >= 0 ? LengthHint($0) : nil }
+        switch depth - dataDepth {
+        case 1 where tag.isNamed("EncryptionMethod"): current.algorithm = shared(tag, "Algorithm")
+        case 2 where tag.isNamed("RetrievalMethod"):
+            if tag.has("Type", Self.keyType) || tag.has("URI", Self.keyAddress) { current.scheme = Encryption.lcpScheme }
+        case 2 where tag.isNamed("CipherReference"): current.uri = tag.value("URI")
+        case 3 where tag.isNamed("Compression"):
+            if tag.has("Method", "8") { current.compression = "deflate" }
+            current.length = tag.value("OriginalLength").flatMap { Int64($0) }.flatMap { $0 >= 0 ? LengthHint($0) : nil }
         default: break
         }
     }
 
-    private mutating func shared(_ text: String) -> String {
-        if let known = texts[text] { return known }
-        if texts.count < 16 { texts[text] = text }
+    mutating func end() {
+        if depth == dataDepth { finish() }
+        depth -= 1
+    }
+
+    private mutating func shared(_ tag: XMLTag, _ name: StaticString) -> String? {
+        if let known = texts.first(where: { tag.has(name, $0) }) { return known }
+        let text = tag.value(name)
+        if let text, texts.count < 16 { texts.append(text) }
         return text
     }
 
     private mutating func finish() {
         dataDepth = nil
         guard let algorithm = current.algorithm, let uri = current.uri else { return leaveOut(number) }
+        keptBytes += uri.utf8.count
+        guard number <= Self.entryLimit, keptBytes <= Self.keptLimit else {
+            hasTooMany = true
+            return
+        }
         let encryption = Encryption(
             algorithm: algorithm,
             compression: current.compression,
@@ -128,11 +141,22 @@ struct EncryptionDocument: Sendable {
         )
         let path = ResourcePath(href: uri)
         if let path { resources[path] = encryption }
-        if uri.utf8.contains(where: "%#?:".utf8.contains), let name = ResourcePath(decoded: uri), name != path {
+        if Self.mayBeUnescaped(uri.utf8.span), let name = ResourcePath(decoded: uri), name != path {
             unescaped.append(Unescaped(address: path, name: name, encryption: encryption, number: number))
         } else if path == nil {
             leaveOut(number)
         }
+    }
+
+    /// Whether an address has a character that means something else in a name.
+    private static func mayBeUnescaped(_ address: Span<UInt8>) -> Bool {
+        for index in address.indices {
+            switch address[index] {
+            case UInt8(ascii: "%"), UInt8(ascii: "#"), UInt8(ascii: "?"), UInt8(ascii: ":"): return true
+            default: continue
+            }
+        }
+        return false
     }
 
     private mutating func leaveOut(_ number: Int) {
@@ -152,7 +176,7 @@ struct EncryptionDocument: Sendable {
         let resource = fetcher.get(Link(path))
         do throws(ResourceError) {
             try await document.parse(resource)
-            try await document.settle { () async throws(ResourceError) in try await fetcher.links() }
+            try await document.settle { () async throws(ResourceError) in try await fetcher.paths() }
         } catch {
             switch error.code {
             case .notFound: break
@@ -168,19 +192,21 @@ struct EncryptionDocument: Sendable {
     }
 
     private mutating func parse(_ resource: any Resource) async throws(ResourceError) {
-        var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
-        var piece: [UInt8] = []
-        var at: Int64 = 0
-        while true {
-            piece.removeAll(keepingCapacity: true)
-            try await resource.read(at..<at + 64 << 10, into: &piece)
-            at += Int64(piece.count)
-            do throws(Malformed) {
-                if piece.isEmpty { return add(try reader.finish()) }
-                add(try reader.read(piece.rawSpan))
-            } catch {
-                throw ResourceError(.malformed, "\"\(Self.path)\" cannot be read: \(error)")
-            }
+        let visitor = EncryptionVisitor()
+        var reader = XMLReader(limits: Self.limits, documentType: .skipped)
+        defer { self = visitor.document }
+        try await EPUBDocument.stream(resource) { (piece) throws(Malformed) in
+            try reader.read(piece, telling: visitor)
+            if visitor.document.hasTooMany { throw Malformed("it names more resources than are read", at: 0) }
         }
+        do throws(Malformed) { try reader.finish(telling: visitor) } catch { throw EPUBDocument.malformed(Self.path, error) }
     }
+}
+
+/// Reads a document of a hundred thousand elements, of which only what is encrypted is kept.
+final class EncryptionVisitor: XMLVisitor {
+    var document = EncryptionDocument()
+
+    func start(_ tag: XMLTag) { document.start(tag) }
+    func end() { document.end() }
 }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelXML
 
 /// The package document of an EPUB (EPUB 3.3 §5, OPF 2.0.1): what its elements say, before it becomes a manifest.
@@ -32,54 +33,46 @@ struct PackageDocument {
         let properties: [String]
     }
 
-    init(_ root: XMLElement, at path: ResourcePath, _ warnings: Warnings) throws(ResourceError) {
-        guard root.name.local == "package" else { throw ResourceError(.malformed, "\"\(path)\" is no package document") }
-        self.path = path
-        majorVersion = root["version"].flatMap { Int($0.prefix { $0 != "." }) } ?? 2
-        let metadata = PackageMetadata(root.child("metadata") ?? XMLElement(XMLName("metadata")), at: path)
+    init(_ read: PackageVisitor, _ warnings: Warnings) throws(ResourceError) {
+        path = read.path
+        guard read.root?.name.local == "package" else { throw ResourceError(.malformed, "\"\(path)\" is no package document") }
+        majorVersion = read.root?["version"].flatMap { Int($0.prefix { $0 != "." }) } ?? 2
+        let metadata = PackageMetadata(read.trees["metadata"] ?? XMLElement(XMLName("metadata")), at: path)
         self.metadata = metadata
-        uniqueIdentifier = root["unique-identifier"].flatMap { metadata.identifier(withID: $0) } ?? metadata.firstIdentifier
-        var types: [String: MediaType] = [:]
-        items = (root.child("manifest")?.all("item") ?? []).enumerated().compactMap { index, element in
-            let item = Self.item(element, path, &types)
-            if item == nil { warnings.add(.minor, "item \(index + 1) of \"\(path)\" has no id or no address and is left out") }
-            return item
+        uniqueIdentifier = read.root?["unique-identifier"].flatMap { metadata.identifier(withID: $0) } ?? metadata.firstIdentifier
+        items = read.items
+        for number in read.badItems {
+            warnings.add(.minor, "item \(number) of \"\(path)\" has no id or no address and is left out")
         }
-        let order = root.child("spine")
-        spine = (order?.all("itemref") ?? []).enumerated().compactMap { index, element in
-            let reference = Self.reference(element)
-            if reference == nil {
-                warnings.add(.minor, "reference \(index + 1) in the spine of \"\(path)\" leads nowhere and is left out")
-            }
-            return reference
+        spine = read.spine
+        for number in read.badReferences {
+            warnings.add(.minor, "reference \(number) in the spine of \"\(path)\" leads nowhere and is left out")
         }
+        let order = read.order
         progression = order?["page-progression-direction"].map { Metadata.ReadingProgression(rawValue: $0) ?? .auto }
         ncxID = order?["toc"]
-        guide = (root.child("guide")?.all("reference") ?? []).compactMap { Self.guideLink($0, path) }
+        guide = (read.trees["guide"]?.all("reference") ?? []).compactMap { [path] in Self.guideLink($0, path) }
         if order == nil { warnings.add(.major, "\"\(path)\" has no spine") }
     }
 
-    // the types are those that were read before; a package has few
-    private static func item(_ element: XMLElement, _ path: ResourcePath, _ types: inout [String: MediaType]) -> Item? {
-        guard let id = element["id"], let href = element["href"], !href.isEmpty else { return nil }
-        let target = ResourcePath(href: href, relativeTo: path)
-        let type = element["media-type"]
-        let mediaType = type.flatMap { types[$0] ?? MediaType($0) }
-        if let type { types[type] = mediaType }
-        return Item(
-            id: id,
-            path: target,
-            href: target?.href ?? href,
-            mediaType: mediaType,
-            properties: Self.words(element["properties"]),
-            fallback: element["fallback"],
-            mediaOverlay: element["media-overlay"]
-        )
-    }
-
-    private static func reference(_ element: XMLElement) -> SpineItem? {
-        guard let id = element["idref"] else { return nil }
-        return SpineItem(id: id, isLinear: element["linear"] != "no", properties: Self.words(element["properties"]))
+    /// Reads the document of a container, a piece at a time.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    ///   - warnings: hears of what is left out.
+    /// - Returns: what it says.
+    /// - Throws: `resource.malformed` for what is none; what reading throws.
+    static func read(
+        _ path: ResourcePath,
+        _ fetcher: any Fetcher,
+        _ warnings: Warnings
+    ) async throws(ResourceError) -> PackageDocument {
+        let visitor = PackageVisitor(at: path)
+        var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
+        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in try reader.read(piece, telling: visitor) }
+        do throws(Malformed) { try reader.finish(telling: visitor) } catch { throw EPUBDocument.malformed(path, error) }
+        return try PackageDocument(visitor, warnings)
     }
 
     private static func guideLink(_ element: XMLElement, _ path: ResourcePath) -> Link? {
@@ -93,6 +86,7 @@ struct PackageDocument {
     }
 
     static func words(_ text: String?) -> [String] {
-        (text ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let text, !text.isEmpty else { return [] }
+        return text.split(whereSeparator: \.isWhitespace).map(String.init)
     }
 }

@@ -5,8 +5,12 @@ struct W3CManifest {
     private let object: JSONObject
     private let warnings: Warnings
 
-    init(_ object: JSONObject, _ warnings: Warnings) {
+    /// Where it is in its package: addresses are relative to it. Nil for one that stands alone.
+    private let path: ResourcePath?
+
+    init(_ object: JSONObject, at path: ResourcePath? = nil, _ warnings: Warnings) {
         self.object = object
+        self.path = path
         self.warnings = warnings
     }
 
@@ -82,13 +86,22 @@ struct W3CManifest {
                 warnings.add(.minor, "in \"\(place)\", link \(index + 1) has no address and is left out")
                 return nil
             }
-            var link = Link(href: url, mediaType: value["encodingFormat"]?.string.flatMap { MediaType($0) } ?? Self.type(url))
+            var link = Link(
+                href: inPackage(url),
+                mediaType: value["encodingFormat"]?.string.flatMap { MediaType($0) } ?? Self.type(url)
+            )
             link.title = value["name"]?.string ?? value["name"]?["value"]?.string
             link.relations = value["rel"].map(Link.strings) ?? []
             link.duration = value["duration"].flatMap(Self.seconds)?.positive
             link.alternates = links(value["alternate"], "alternate")
             return link
         }
+    }
+
+    /// An address relative to the package. At its root most manifests are, and their addresses are taken as they are.
+    private func inPackage(_ url: String) -> String {
+        guard let path, path.string.contains("/"), let target = ResourcePath(href: url, relativeTo: path) else { return url }
+        return target.href + (url.firstIndex(of: "#").map { String(url[$0...]) } ?? "")
     }
 
     private static func type(_ url: String) -> MediaType? {

@@ -16,20 +16,60 @@ struct W3CParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let isPackage = format.conforms(to: .lpf)
-            let href = isPackage ? "publication.json" : try await fetcher.links().first?.href ?? ""
-            let bytes = try await fetcher.get(href).read(upTo: Manifest.limits.byteCount)
+            let found = isPackage ? try await Self.packaged(fetcher) : try await Self.alone(fetcher)
             let json: JSON
-            do throws(Malformed) { json = try JSON.parse(bytes.rawSpan, limits: Manifest.limits) } catch {
-                throw ResourceError(.malformed, "\"\(href)\" cannot be read: \(error)")
+            do throws(Malformed) { json = try JSON.parse(found.bytes.rawSpan, limits: Manifest.limits) } catch {
+                throw ResourceError(.malformed, "\"\(found.place)\" cannot be read: \(error)")
             }
-            guard let object = json.object else { throw ResourceError(.malformed, "\"\(href)\" is no publication manifest") }
-            let manifest = try W3CManifest(object, warnings).manifest(untitled: ContainerTitle.of([], in: asset))
+            guard var object = json.object else {
+                throw ResourceError(.malformed, "\"\(found.place)\" is no publication manifest")
+            }
+            var name = ContainerTitle.of([], in: asset)
+            if let page = found.page {
+                // what is not said is the page itself, and its title (Publication Manifest §4.4.2)
+                if object["readingOrder"] == nil { object["readingOrder"] = .string(EntryPage.path.href) }
+                if let title = page.title { name = LocalizedString(title) }
+            }
+            let manifest = try W3CManifest(object, at: isPackage ? found.place : nil, warnings).manifest(untitled: name)
             if isPackage { return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher) }
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
             return Publication.Builder(manifest: manifest, format: format, fetcher: HTTPFetcher(base: base, client: client))
         } catch {
             throw error.code == .notFound
                 ? Publication.OpeningError(.parsingFailed, error.message) : Publication.OpeningError(error)
+        }
+    }
+
+    /// A manifest, and where it was.
+    private struct Found {
+        let bytes: [UInt8]
+        let place: ResourcePath
+        /// The page that led to it.
+        var page: EntryPage?
+    }
+
+    private static let name: ResourcePath = "publication.json"
+
+    private static func alone(_ fetcher: any Fetcher) async throws(ResourceError) -> Found {
+        let link = try await fetcher.links().first ?? Link(name)
+        return Found(bytes: try await fetcher.get(link).read(upTo: Manifest.limits.byteCount), place: link.path ?? name)
+    }
+
+    /// The manifest of a package: by its name, or where the primary entry page says that it is (LPF §4.2).
+    private static func packaged(_ fetcher: any Fetcher) async throws(ResourceError) -> Found {
+        do throws(ResourceError) {
+            let bytes = try await fetcher.get(Link(name)).read(upTo: Manifest.limits.byteCount)
+            // a page of its own is part of such a publication too, and need not be looked at
+            return Found(bytes: bytes, place: name)
+        } catch  where error.code == .notFound {
+            let text = String(decoding: try await fetcher.get(Link(EntryPage.path)).read(upTo: EntryPage.limit), as: UTF8.self)
+            let page = EntryPage(text)
+            if let embedded = page.embedded { return Found(bytes: Array(embedded.utf8), place: EntryPage.path, page: page) }
+            guard let href = page.manifest, let place = ResourcePath(href: href, relativeTo: EntryPage.path),
+                place != EntryPage.path
+            else { throw ResourceError(.malformed, "\"\(EntryPage.path)\" leads to no publication manifest") }
+            let bytes = try await fetcher.get(Link(place)).read(upTo: Manifest.limits.byteCount)
+            return Found(bytes: bytes, place: place, page: page)
         }
     }
 }

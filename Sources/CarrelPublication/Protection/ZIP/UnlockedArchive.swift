@@ -19,6 +19,8 @@ final class UnlockedArchive: Fetcher, DocumentedFetcher {
 
     func links() async throws(ResourceError) -> [Link] { try await locked.links() }
 
+    func paths() async throws(ResourceError) -> [ResourcePath] { try await locked.paths() }
+
     func get(_ link: Link) -> any Resource {
         guard let path = link.path, let entry = locked.entry(at: path), entry.isEncrypted else { return locked.get(link) }
         return UnlockedEntry(link, entry, of: locked.archive, password)

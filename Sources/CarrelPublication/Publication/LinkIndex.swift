@@ -1,0 +1,59 @@
+/// Finds links of a manifest by their addresses.
+struct LinkIndex: Sendable {
+    /// Places of links that lead into the container: from 0 in the reading order, and behind it in the resources.
+    private var places: [ResourcePath: Int] = [:]
+    /// Alternates and further links that lead into the container.
+    private var inside: [ResourcePath: Link] = [:]
+    /// Links that lead elsewhere, by their address.
+    private var outside: [String: Link] = [:]
+
+    init(_ manifest: Manifest) {
+        places.reserveCapacity(manifest.readingOrder.count + manifest.resources.count)
+        var place = 0
+        for list in [manifest.readingOrder, manifest.resources] {
+            for link in list {
+                if let path = link.isTemplated ? nil : link.path, inside.isEmpty || inside[path] == nil {
+                    places.merge(CollectionOfOne((path, place))) { first, _ in first }
+                } else {
+                    add(link)
+                }
+                add(link.alternates)
+                place += 1
+            }
+        }
+        add(manifest.links)
+    }
+
+    /// - Parameters:
+    ///   - href: however it is spelled; its query and fragment do not count.
+    ///   - manifest: whose index this is.
+    /// - Returns: nil when the manifest has no such link.
+    func link(_ href: String, in manifest: Manifest) -> Link? {
+        guard let path = ResourcePath(href: href) else { return outside[Self.address(href)] }
+        guard let place = places[path] else { return inside[path] }
+        let count = manifest.readingOrder.count
+        return place < count ? manifest.readingOrder[place] : manifest.resources[place - count]
+    }
+
+    private mutating func add(_ links: [Link]) {
+        for link in links {
+            add(link)
+            add(link.alternates)
+        }
+    }
+
+    private mutating func add(_ link: Link) {
+        if link.isTemplated { return }
+        if let path = link.path {
+            if places[path] == nil, inside[path] == nil { inside[path] = link }
+        } else {
+            let address = Self.address(link.href)
+            if outside[address] == nil { outside[address] = link }
+        }
+    }
+
+    /// Without query and fragment.
+    private static func address(_ href: String) -> String {
+        String(href.utf8.prefix { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }) ?? href
+    }
+}

@@ -1,0 +1,18 @@
+/// Is told of the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
+public protocol XMLVisitor: AnyObject {
+    /// Whether it wants to be told of character data now.
+    var takesText: Bool { get }
+
+    /// - Parameter tag: readable until this returns.
+    func start(_ tag: XMLTag)
+
+    /// - Parameter text: all character data between two tags.
+    func take(_ text: String)
+
+    func end()
+}
+
+extension XMLVisitor {
+    public var takesText: Bool { false }
+    public func take(_ text: String) {}
+}
