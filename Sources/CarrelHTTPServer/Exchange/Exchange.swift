@@ -42,8 +42,6 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private let isFinished = Atomic(false)
     private let isAbandoned = Atomic(false)
     private let isSuspended = Atomic(false)
-    /// What the handler goes on with, when it has waited; 0 when there is nothing.
-    private let parked = Atomic<UInt>(0)
 
     init(_ worker: Worker, _ connection: Connection, _ handle: MHDConnection, target: String) {
         self.worker = worker
@@ -142,8 +140,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             connection.enter(.body, until: bodyStarted + limits.body)
         }
         let core = worker.core
-        // The connection's thread comes back to a request without a body only when it is told to, so it can run its handler.
-        let task = Task.immediate(executorPreference: upload == nil ? self : nil) {
+        let task = Task.immediate {
             finish(Compression.apply(to: await core.router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
@@ -194,12 +191,11 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     private func answer(closing: Bool = false) -> MHD_Result {
         if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
-        while let job = takeParked() { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
         if isFinished.load(ordering: .sequentiallyConsistent), let response {
             self.response = nil
             return send(response, closing: closing)
         }
-        suspend { [self] in isOver || parked.load(ordering: .sequentiallyConsistent) != 0 }
+        suspend { [self] in isOver }
         return .YES
     }
 
@@ -259,9 +255,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     /// Notes that nobody waits for the answer any more; false when that is known.
     func markAbandoned() -> Bool {
-        let isNew = !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
-        runParkedElsewhere()
-        return isNew
+        !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
     }
 
     /// Resumes the connection if it is suspended.
@@ -269,35 +263,5 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         if isSuspended.compareExchange(expected: true, desired: false, ordering: .sequentiallyConsistent).exchanged {
             handle.resume()
         }
-    }
-}
-
-/// A handler that has waited goes on where its connection is: on the thread that sends the answer, which has to be woken anyway.
-///
-/// One piece of work at a time is parked here until that thread comes by. When it will not come any more, and for a second piece
-/// beside the first, there is the pool that all tasks share. Who parks then looks whether the request is abandoned, and who
-/// abandons it then looks for what is parked: one of them always sees the other.
-extension Exchange: TaskExecutor {
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let bits = unsafe unsafeBitCast(job, to: UInt.self)
-        guard parked.compareExchange(expected: 0, desired: bits, ordering: .sequentiallyConsistent).exchanged else {
-            return Self.runElsewhere(job)
-        }
-        if isAbandoned.load(ordering: .sequentiallyConsistent) { runParkedElsewhere() }
-        wake()
-    }
-
-    private func takeParked() -> UnownedJob? {
-        let bits = parked.exchange(0, ordering: .sequentiallyConsistent)
-        return bits == 0 ? nil : unsafe unsafeBitCast(bits, to: UnownedJob.self)
-    }
-
-    private func runParkedElsewhere() {
-        if let job = takeParked() { Self.runElsewhere(job) }
-    }
-
-    private static func runElsewhere(_ job: UnownedJob) {
-        globalConcurrentExecutor.enqueue(ExecutorJob(job))
     }
 }
