@@ -43,8 +43,8 @@ final class ConnectionRegistry: Sendable {
     func hangUp(_ id: UInt64) {
         let connection = entries.withLock { entries -> Connection? in
             guard let connection = entries[id]?.connection else { return nil }
-            connection.hasHungUp.store(true, ordering: .sequentiallyConsistent)
-            Self.nudge(connection)
+            // A nudge is an edge for whoever told of this one, too: given each time, they would go round for ever.
+            if !connection.hasHungUp.exchange(true, ordering: .sequentiallyConsistent) { Self.nudge(connection) }
             return connection
         }
         connection?.hangUp()

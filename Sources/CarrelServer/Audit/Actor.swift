@@ -17,12 +17,14 @@ package struct Actor: Sendable {
         self.requestID = requestID
     }
 
+    /// An entry; its id is empty where it goes into a bundle and gets another one there.
     func entry(
         _ action: String,
         on subject: String,
         at now: Instant,
         outcome: Audit.Entry.Outcome = .allowed,
-        reason: String = ""
+        reason: String = "",
+        entryID: String? = nil
     ) -> Audit.Entry {
         Audit.Entry(
             at: now,
@@ -31,7 +33,8 @@ package struct Actor: Sendable {
             subject: Self.cleaned(subject),
             outcome: outcome,
             reason: Self.cleaned(reason),
-            requestID: requestID
+            requestID: requestID,
+            id: entryID
         )
     }
 
