@@ -5,6 +5,7 @@ import CarrelThreads
 final class CountingDatabase: Database {
     private let inner: any Database
     private let counts = Locked((writes: 0, reads: 0))
+    private let interruption = Locked<(write: Int, action: @Sendable () async throws -> Void)?>(nil)
 
     init(_ inner: any Database) {
         self.inner = inner
@@ -15,8 +16,19 @@ final class CountingDatabase: Database {
 
     var engine: DatabaseEngine { inner.engine }
 
+    /// Lets something else happen before a write: the first from now on is 1.
+    func before(write number: Int, _ action: @escaping @Sendable () async throws -> Void) {
+        let write = writes + number
+        interruption.withLock { $0 = (write, action) }
+    }
+
     func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
-        counts.withLock { $0.writes += 1 }
+        let write = counts.withLock { counts in
+            counts.writes += 1
+            return counts.writes
+        }
+        let interruption = interruption.withLock { $0 }
+        if let interruption, interruption.write == write { try await interruption.action() }
         return try await inner.write(body)
     }
 

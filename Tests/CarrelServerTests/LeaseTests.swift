@@ -49,4 +49,15 @@ struct `Leases on listening` {
         _ = leases.renew("last", "phone", at: now + .milliseconds(1_000_000))
         #expect(leases.count(at: now) == 1, "the others were swept, even for an earlier clock")
     }
+
+    @Test func `are forgotten by who asks a minute after the last time, when they have run out`() {
+        func swept(after seconds: Int) -> Int {
+            let leases = Leases(limit: 3)
+            _ = leases.renew("first", "phone", at: now)
+            _ = leases.renew("second", "phone", at: now + .seconds(300))
+            _ = leases.renew("third", "phone", at: now + .seconds(300 + seconds))
+            return leases.count(at: now)
+        }
+        #expect([swept(after: 59), swept(after: 60)] == [3, 2])
+    }
 }

@@ -206,8 +206,6 @@ package enum SourceDecision: Sendable, Equatable {
 package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringConvertible {
     package let source: String
     package let detail: String
-    /// Whether the source knows the token that was asked about.
-    package let knowsToken: Bool
 
     package var description: String { "\(source): \(detail)" }
 

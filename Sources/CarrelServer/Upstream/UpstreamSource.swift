@@ -154,9 +154,7 @@ final class UpstreamSource: EntitlementSource {
         try? await database.write { try AuditStore.append(entry, in: $0) }
     }
 
-    private func failure(_ error: UpstreamError, knowsToken: Bool) -> SourceFailure {
-        SourceFailure(source: name, detail: error.detail, knowsToken: knowsToken)
-    }
+    private func failure(_ error: UpstreamError) -> SourceFailure { SourceFailure(source: name, detail: error.detail) }
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= maxTokenBytes
@@ -183,7 +181,7 @@ final class UpstreamSource: EntitlementSource {
             try await system.signIn(name: request.name, password: request.password, device: request.deviceKey)
         }
         switch result {
-        case .failure(let error): throw failure(error, knowsToken: false)
+        case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
             let now = clock.now
             let actor = Actor(Actor.nobody, requestID: request.requestID)
@@ -192,7 +190,7 @@ final class UpstreamSource: EntitlementSource {
             return .refused(status: status ?? "notrecognised", message: message)
         case .success(.token(let token, let password)):
             guard Self.isToken(token) else {
-                throw SourceFailure(source: name, detail: "the token is too long", knowsToken: false)
+                throw SourceFailure(source: name, detail: "the token is too long")
             }
             try await throttle.succeeded(attempt)
             try await memory.signedIn(request.name, token: token) { subject in
@@ -208,15 +206,15 @@ final class UpstreamSource: EntitlementSource {
         let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return .notRecognised }
         switch await ask(.renew, { system throws(UpstreamError) in try await system.renew(token) }) {
-        case .failure(let error) where error.code == .unsupported: return known == nil ? nil : .notRecognised
-        case .failure(let error): throw failure(error, knowsToken: known != nil)
+        case .failure(let error) where error.code == .unsupported: return .notRecognised
+        case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
             guard let known else { return nil }
             try await memory.ended(token, .refused, known)
             return .refused(status: status ?? "notrecognised", message: message)
         case .success(.token(let fresh, let password)):
             guard Self.isToken(fresh) else {
-                throw SourceFailure(source: name, detail: "the token is too long", knowsToken: known != nil)
+                throw SourceFailure(source: name, detail: "the token is too long")
             }
             try await memory.renewed(token, to: fresh, known) { subject in
                 let actor = Actor(subject, requestID: caller.requestID)
@@ -251,7 +249,7 @@ final class UpstreamSource: EntitlementSource {
             return Standing(answer)
         case .failure(let error):
             guard let known, let answer = known.answer, policy.mayRepeat(answer.at, of: known.memory, at: clock.now) else {
-                throw failure(error, knowsToken: known != nil)
+                throw failure(error)
             }
             meter.countStandIn("last_known_good", .verify)
             return Standing(try SubscriptionAnswer.parse(answer.bytes))
@@ -281,14 +279,14 @@ final class UpstreamSource: EntitlementSource {
         case .failure(let error):
             switch policy.ruling(on: known?.memory, at: clock.now) {
             // What nobody here has seen may be another source's.
-            case .notRecognised where known == nil: throw failure(error, knowsToken: false)
+            case .notRecognised where known == nil: throw failure(error)
             case .notRecognised: return .notRecognised
-            case .unavailable: throw failure(error, knowsToken: true)
+            case .unavailable: throw failure(error)
             case .remembered(let life):
                 meter.countStandIn("last_known_good", .credentials)
                 return try await granted("upstream \(name), last known good", productID, subject, life)
             case .opened(let life):
-                guard state.withLock({ $0.cap.take(at: clock.now) }) else { throw failure(error, knowsToken: true) }
+                guard state.withLock({ $0.cap.take(at: clock.now) }) else { throw failure(error) }
                 meter.countStandIn("open", .credentials)
                 return try await granted("upstream \(name), open", productID, subject, life)
             }
