@@ -13,14 +13,23 @@ final class ChromeDriver: BrowserDriver {
 
     static func start(_ options: BrowserOptions) async throws -> ChromeDriver {
         let chromium = try requirePeer("chromium")
+        let driver = try requirePeer("chromedriver")
         let profile = TemporaryDirectory()
-        let process = try BackgroundProcess(
-            [try requirePeer("chromedriver"), "--port=0"],
-            environment: browserEnvironment(home: profile.path)
-        )
-        let line = try await process.waitForLine(containing: "started successfully on port", timeout: .seconds(60))
-        let port = line.filter { $0.isNumber }
-        return try await ChromeDriver(process, profile, "http://127.0.0.1:\(port)", chromium, options)
+        var triesLeft = 3
+        while true {
+            let process = try BackgroundProcess([driver, "--port=0"], environment: browserEnvironment(home: profile.path))
+            let line: String
+            do {
+                line = try await process.waitForLine(containing: "started successfully on port", timeout: .seconds(60))
+            } catch {
+                // the port that is free for IPv4 may be taken for IPv6: then it ends at once
+                triesLeft -= 1
+                guard triesLeft > 0, "\(error)".contains("Address already in use") else { throw error }
+                continue
+            }
+            let port = line.filter { $0.isNumber }
+            return try await ChromeDriver(process, profile, "http://127.0.0.1:\(port)", chromium, options)
+        }
     }
 
     private init(
