@@ -67,12 +67,14 @@ final class PDFHandle {
     /// - Parameter path: of a file that exists and is empty.
     /// - Throws: ``PDFError``.
     func writeDecrypted(to path: String) throws(PDFError) {
-        var status = unsafe qpdf_init_write(data, path)
-        if status & QPDF_ERROR_CODE(QPDF_ERRORS) == 0 {
+        // libqpdf keeps the address of the name until it has written
+        let status = unsafe path.withCString { name in
+            let status = unsafe qpdf_init_write(data, name)
+            guard status & QPDF_ERROR_CODE(QPDF_ERRORS) == 0 else { return status }
             unsafe qpdf_set_preserve_encryption(data, QPDF_BOOL(0))
             unsafe qpdf_set_stream_data_mode(data, qpdf_s_preserve)
             unsafe qpdf_set_object_stream_mode(data, qpdf_o_preserve)
-            status = unsafe qpdf_write(data)
+            return unsafe qpdf_write(data)
         }
         if status & QPDF_ERROR_CODE(QPDF_ERRORS) != 0 { throw failure() }
     }

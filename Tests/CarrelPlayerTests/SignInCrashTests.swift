@@ -66,7 +66,12 @@ struct `A server that is killed while apps sign in` {
                         }
                     }
                 }
-                try? await Task.sleep(for: .milliseconds(900 + round * 137 % 500))
+                // killed when everybody has signed in once more, and somewhere in the middle of what they do then
+                let deadline = ContinuousClock.now + .seconds(60)
+                while ContinuousClock.now < deadline, !told.withLock({ $0.allSatisfy { $0.signIns > round } }) {
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+                try? await Task.sleep(for: .milliseconds(round * 137 % 500))
                 _ = await server.kill()
             }
         }

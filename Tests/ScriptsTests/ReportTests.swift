@@ -51,11 +51,17 @@ struct `scripts/test-report` {
         text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("/", with: "\\/")
     }
 
-    private func report(_ events: [String], allowed: String? = nil) async throws -> (succeeded: Bool, lines: [String]) {
+    private func report(
+        _ events: [String],
+        again: [String] = [],
+        allowed: String? = nil,
+        options: [String] = []
+    ) async throws -> (succeeded: Bool, lines: [String]) {
         let directory = TemporaryDirectory()
-        let file = directory.write("events.jsonl", stream(events))
+        let streams = [events, again].enumerated().filter { $0.offset == 0 || !$0.element.isEmpty }
+        let files = streams.map { directory.write("events\($0.offset).jsonl", stream($0.element)) }
         let rules = allowed.map { ["--allowed", directory.write("allowed.txt", $0)] } ?? []
-        let result = try await runProcess(["\(repository)/scripts/test-report"] + rules + [file])
+        let result = try await runProcess(["\(repository)/scripts/test-report"] + rules + options + files)
         #expect(result.errorText == "")
         return (result.status.isSuccess, result.text.split(separator: "\n").map(String.init))
     }
@@ -82,6 +88,34 @@ struct `scripts/test-report` {
             "issue T.b()/x.swift:3:2|three", "fail T.b()/x.swift:3:2",
         ])
         #expect(lines == ["failed: T.b(): Issue recorded: word 7, \"a/b\"", "0 passed, 1 failed, 0 skipped"])
+    }
+
+    private static let bad = ["start T.`S`/`b (x) \"y\"`()/x.swift:3:2", "issue T.`S`/`b (x) \"y\"`()/x.swift:3:2|late"]
+
+    @Test func `names what failed as a pattern for another run`() async throws {
+        let events = Self.good + Self.bad + ["fail T.`S`/`b (x) \"y\"`()/x.swift:3:2", "start T.c()/x.swift:9:2"]
+        let (succeeded, lines) = try await report(events, options: ["--failed"])
+        #expect(succeeded)
+        #expect(lines == [#"^T\.`S`/`b \(x\) "y"`\(\)"#, #"^T\.c\(\)"#])
+        #expect(try await report(Self.good, options: ["--failed"]).lines == [])
+    }
+
+    @Test func `what passes when it runs again is unsteady, and what fails again failed`() async throws {
+        let events = Self.good + Self.bad + ["fail T.`S`/`b (x) \"y\"`()/x.swift:3:2"]
+        let start = "start T.`S`/`b (x) \"y\"`()/x.swift:3:2"
+        let passed = try await report(events, again: [start, "pass T.`S`/`b (x) \"y\"`()/x.swift:3:2"])
+        #expect(passed.succeeded)
+        #expect(
+            passed.lines == [
+                "unsteady: T.S/b (x) \"y\"(): failed, and passed by itself: Issue recorded: late",
+                "2 passed, 0 failed, 0 skipped",
+            ]
+        )
+        let failed = try await report(events, again: Self.bad + ["fail T.`S`/`b (x) \"y\"`()/x.swift:3:2"])
+        #expect(!failed.succeeded)
+        #expect(failed.lines == ["failed: T.S/b (x) \"y\"(): Issue recorded: late", "1 passed, 1 failed, 0 skipped"])
+        let stuck = try await report(events, again: [start])
+        #expect(stuck.lines == ["never finished: T.S/b (x) \"y\"()", "1 passed, 1 failed, 0 skipped"])
     }
 
     @Test func `a test that never ended failed`() async throws {
