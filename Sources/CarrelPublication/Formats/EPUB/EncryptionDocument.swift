@@ -41,8 +41,8 @@ struct EncryptionDocument: Sendable {
         text: 1 << 20,
         totalAttributes: 700_000
     )
-    /// Resources at most, and bytes of their addresses.
-    private static let entryLimit = ArchiveFetcher.entryLimit
+    /// Resources at most, and bytes of their addresses: what keeps the memory below 64 MiB.
+    private static let entryLimit = 90_000
     private static let keptLimit = 8 << 20
 
     /// What is known of one resource so far.
