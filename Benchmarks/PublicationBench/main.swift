@@ -103,9 +103,7 @@ func reader(_ folder: String) throws -> Streamer {
 
 func opened(_ name: String, _ folder: String, credentials: String? = nil) async throws -> Publication {
     let asset = name.hasPrefix("http") ? PublicationAsset(url: name) : PublicationAsset(path: name)
-    let publication = try await reader(folder).open(asset: asset, allowUserInteraction: false, credentials: credentials)
-    precondition(!publication.isRestricted, publication.protectionError?.message ?? "")
-    return publication
+    return try await reader(folder).open(asset: asset, allowUserInteraction: false, credentials: credentials)
 }
 
 func report(_ name: String, bytes: Double, rounds: Int, ours: () async throws -> Int64, floor: () -> Int64) async throws {
@@ -183,12 +181,14 @@ let arguments = CommandLine.arguments.dropFirst()
 switch (arguments.first ?? "", Array(arguments.dropFirst())) {
 case ("make", let rest) where rest.count == 1: try await makeAll(rest[0])
 case ("learn", let rest) where rest.count == 1:
-    _ = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
+    let book = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
+    precondition(!book.isRestricted, book.protectionError?.message ?? "")
 case ("open", let rest) where rest.count == 2:
     forgetPeak()
     do {
         let publication = try await opened(rest[0], rest[1])
-        print("\(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters")
+        let state = publication.isRestricted ? ", restricted" : ""
+        print("\(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters\(state)")
     } catch let error as Publication.OpeningError {
         print("\(memory("VmHWM")) KiB, \(error.code)")
     }
