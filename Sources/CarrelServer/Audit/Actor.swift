@@ -17,14 +17,12 @@ package struct Actor: Sendable {
         self.requestID = requestID
     }
 
-    /// An entry; its id is empty where it goes into a bundle and gets another one there.
     func entry(
         _ action: String,
         on subject: String,
         at now: Instant,
         outcome: Audit.Entry.Outcome = .allowed,
-        reason: String = "",
-        entryID: String? = nil
+        reason: String = ""
     ) -> Audit.Entry {
         Audit.Entry(
             at: now,
@@ -33,8 +31,7 @@ package struct Actor: Sendable {
             subject: Self.cleaned(subject),
             outcome: outcome,
             reason: Self.cleaned(reason),
-            requestID: requestID,
-            id: entryID
+            requestID: requestID
         )
     }
 

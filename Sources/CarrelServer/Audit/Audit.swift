@@ -50,25 +50,13 @@ package struct Audit: Sendable {
             self.requestID = requestID
         }
 
-        /// Every field behind its length.
+        /// What the seal covers: every field behind its length.
         fileprivate var sealed: [UInt8] {
             var bytes: [UInt8] = []
             for field in [id, String(at.milliseconds), actor, action, subject, outcome.rawValue, reason, requestID] {
                 bytes += "\(field.utf8.count):\(field)".utf8
             }
             return bytes
-        }
-    }
-
-    /// What is sealed as one: an entry, or a bundle of entries about credentials and what is said of all of them.
-    struct Row {
-        let entry: Entry
-        let bundle: [UInt8]?
-
-        /// What the seal covers.
-        fileprivate var sealed: [UInt8] {
-            guard let bundle else { return entry.sealed }
-            return entry.sealed + Array("\(bundle.count):".utf8) + bundle
         }
     }
 
@@ -81,7 +69,7 @@ package struct Audit: Sendable {
 
     /// Seals what has not been sealed yet, in the order of time.
     ///
-    /// - Returns: how many seals were made: one for each entry or bundle of entries.
+    /// - Returns: how many entries were sealed.
     /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
     @discardableResult
     package func seal() async throws -> Int {
@@ -92,30 +80,26 @@ package struct Audit: Sendable {
             let known = try head.read()
             let (sealed, mark) = try await database.write { transaction -> (Int, AuditHead.Mark?) in
                 if let known, try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
-                let rows = try AuditStore.unsealed(limit: Self.sealedAtOnce, in: transaction)
-                guard !rows.isEmpty else { return (0, nil) }
+                let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
+                guard !entries.isEmpty else { return (0, nil) }
                 var (number, last) = try AuditStore.head(in: transaction) ?? (0, [])
-                for row in rows {
+                for entry in entries {
                     number += 1
-                    last = key.authenticate((last + row.sealed).rawSpan)
-                    try AuditStore.setSeal(last, number: number, of: row.entry.id, in: transaction)
+                    last = key.authenticate((last + entry.sealed).rawSpan)
+                    try AuditStore.setSeal(last, number: number, of: entry.id, in: transaction)
                 }
-                return (rows.count, AuditHead.Mark(number: number, seal: last))
+                return (entries.count, AuditHead.Mark(number: number, seal: last))
             }
             if let mark { try head.write(mark) }
             count += sealed
-            if sealed < Self.sealedAtOnce { return count }
+            if sealed < 1000 { return count }
         }
     }
 
-    /// Entries or bundles of entries, of about 100 kB at most, that one transaction seals.
-    private static let sealedAtOnce = 100
-
     /// What a walk along the chain found.
     package enum Verification: Sendable, Equatable {
-        /// - count: how many seals there are.
         case intact(count: Int)
-        /// The first entry, or bundle of entries, that is not what was sealed, by its number in the chain.
+        /// The first entry that is not what was sealed, by its number in the chain.
         case broken(number: Int64)
     }
 
@@ -124,10 +108,10 @@ package struct Audit: Sendable {
         let known = try head.read()
         return try await database.read { transaction in
             var (last, expected, broken): ([UInt8], Int64, Int64?) = ([], 0, nil)
-            try AuditStore.eachSealed(in: transaction) { row, number, seal in
+            try AuditStore.eachSealed(in: transaction) { entry, number, seal in
                 guard broken == nil else { return }
                 expected += 1
-                last = key.authenticate((last + row.sealed).rawSpan)
+                last = key.authenticate((last + entry.sealed).rawSpan)
                 if number != expected || seal != last { broken = expected }
                 if let known, number == known.number, seal != known.seal { broken = expected }
             }
@@ -150,16 +134,6 @@ package struct Audit: Sendable {
         package var limit = 100
 
         package init() {}
-
-        /// How far back credentials are looked for where no beginning is asked for: none lives longer.
-        static let reach = EditionCredentials.longestLife
-
-        /// Whether it asks for an entry in a bundle.
-        func passes(_ entry: Entry) -> Bool {
-            (about.map { $0 == entry.actor || $0 == entry.subject } ?? true) && (actor.map { $0 == entry.actor } ?? true)
-                && (outcome.map { $0 == entry.outcome } ?? true) && (since.map { $0 <= entry.at } ?? true)
-                && (after.map { entry.at < $0.0 || entry.id > $0.1 } ?? true)
-        }
     }
 
     /// An entry with the names of the accounts it speaks of, where they are accounts.

@@ -1,30 +1,13 @@
-import CarrelCrypto
 import CarrelStore
 import CarrelThreads
 
-/// Records that credentials were handed out or refused, which no change of state goes with: the entries that come while others
-/// are written go together, as one row.
+/// Records entries that no change of state goes with: those that come while others are written go together, in one piece of work
+/// for the database.
 final class AuditGroup: Sendable {
-    @safe
-    private struct Pending {
-        var bundle = AuditBundle()
-        var waiting: [UnsafeContinuation<Void, any Error>] = unsafe []
-
-        /// Tells all who wait what became of the bundle.
-        func end(_ failure: (any Error)?) {
-            unsafe waiting.forEach { continuation in
-                if let failure {
-                    unsafe continuation.resume(throwing: failure)
-                } else {
-                    unsafe continuation.resume()
-                }
-            }
-        }
-    }
+    private typealias Waiting = (entry: Audit.Entry, continuation: CheckedContinuation<Void, any Error>)
 
     private struct State {
-        /// Bundles that are full, and one that is not.
-        var pending: [Pending] = []
+        var waiting: [Waiting] = []
         var isWriting = false
     }
 
@@ -35,14 +18,11 @@ final class AuditGroup: Sendable {
         self.database = database
     }
 
-    /// Returns once the entry, which is about credentials, is durable.
+    /// Returns once the entry is durable.
     func record(_ entry: Audit.Entry) async throws {
-        unsafe try await withUnsafeThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
-                if state.pending.last.map({ $0.bundle.count == AuditBundle.limit }) ?? true { state.pending.append(Pending()) }
-                let last = state.pending.count - 1
-                state.pending[last].bundle.append(entry)
-                unsafe state.pending[last].waiting.append(continuation)
+                state.waiting.append((entry, continuation))
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
@@ -52,22 +32,30 @@ final class AuditGroup: Sendable {
 
     private func drain() async {
         while true {
-            let pending = state.withLock { state -> [Pending] in
-                defer { state.pending = [] }
-                state.isWriting = !state.pending.isEmpty
-                return state.pending
+            let group = state.withLock { state -> [Waiting] in
+                defer { state.waiting = [] }
+                state.isWriting = !state.waiting.isEmpty
+                return state.waiting
             }
-            guard !pending.isEmpty else { return }
-            let rows = pending.map { (id: Random.uuid(at: $0.bundle.at), bundle: $0.bundle) }
-            var failure: (any Error)?
-            do {
-                try await database.write { transaction in
-                    for row in rows { try AuditStore.append(row.bundle, id: row.id, in: transaction) }
-                }
-            } catch {
-                failure = error
+            guard !group.isEmpty else { return }
+            await write(group)
+        }
+    }
+
+    private func write(_ group: [Waiting]) async {
+        do {
+            let entries = group.map(\.entry)
+            try await database.write { transaction in
+                for entry in entries { try AuditStore.append(entry, in: transaction) }
             }
-            for one in pending { one.end(failure) }
+            for (_, continuation) in group { continuation.resume() }
+        } catch {
+            guard group.count > 1 else {
+                for (_, continuation) in group { continuation.resume(throwing: error) }
+                return
+            }
+            // One of them may be at fault: the others are not to suffer for it.
+            for one in group { await write([one]) }
         }
     }
 }

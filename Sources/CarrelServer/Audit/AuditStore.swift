@@ -9,15 +9,9 @@ package enum AuditStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
     )
-    static let insertBundle = SQL(
-        """
-        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, bundle)
-        VALUES ($1, $2, '', $3, '', 'allowed', '', '', $4)
-        """
-    )
     static let unsealed = SQL(
         """
-        SELECT id, at, actor, action, subject, outcome, reason, request_id, bundle FROM audit
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
         WHERE number IS NULL ORDER BY at, id LIMIT $1
         """
     )
@@ -26,7 +20,7 @@ package enum AuditStore {
     static let seal = SQL("UPDATE audit SET number = $2, seal = $3 WHERE id = $1")
     static let sealed = SQL(
         """
-        SELECT id, at, actor, action, subject, outcome, reason, request_id, bundle, number, seal FROM audit
+        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal FROM audit
         WHERE number IS NOT NULL ORDER BY number
         """
     )
@@ -36,7 +30,7 @@ package enum AuditStore {
             doer.name, object.name
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6) AND audit.bundle IS NULL
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -51,7 +45,7 @@ package enum AuditStore {
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
-    /// Credentials of versions without bundles: no index knows their products, so they are looked for from the newest on.
+    /// Credentials are most of the log, and no index knows their products: they are looked for from the newest on.
     static let listOfProduct = SQL(
         """
         SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
@@ -59,7 +53,7 @@ package enum AuditStore {
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
             AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.subject = $8 AND audit.action = 'edition.credentials' AND audit.bundle IS NULL
+            AND audit.subject = $8 AND audit.action = 'edition.credentials'
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -75,20 +69,10 @@ package enum AuditStore {
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
-    static let bundles = SQL(
-        """
-        SELECT id, at, bundle FROM audit
-        WHERE bundle IS NOT NULL AND at >= $1 AND at <= $2 AND (at < $3 OR id >= $4) ORDER BY at DESC, id LIMIT $5
-        """
-    )
-    static let bundlesFrom = SQL(
-        "SELECT id, at, bundle FROM audit WHERE bundle IS NOT NULL AND (at, id) > ($1, $2) ORDER BY at, id LIMIT $3"
-    )
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
     package static let statements = [
-        insert, insertBundle, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor,
-        bundles, bundlesFrom, unsealedCount,
+        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, unsealedCount,
     ]
 
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
@@ -99,15 +83,8 @@ package enum AuditStore {
         _ = try transaction.run(insert, values)
     }
 
-    static func append(_ bundle: AuditBundle, id: String, in transaction: any Transaction) throws {
-        _ = try transaction.run(
-            insertBundle,
-            [.text(id), .instant(bundle.at), .text(AuditBundle.action), .blob(bundle.bytes)]
-        )
-    }
-
-    static func unsealed(limit: Int, in transaction: any Transaction) throws -> [Audit.Row] {
-        try transaction.rows(unsealed, [.integer(Int64(limit))]).map(row)
+    static func unsealed(limit: Int, in transaction: any Transaction) throws -> [Audit.Entry] {
+        try transaction.rows(unsealed, [.integer(Int64(limit))]).map(entry)
     }
 
     /// The number and the seal of the last sealed entry.
@@ -126,26 +103,13 @@ package enum AuditStore {
 
     static func eachSealed(
         in transaction: any Transaction,
-        _ body: (Audit.Row, Int64, [UInt8]) throws -> Void
+        _ body: (Audit.Entry, Int64, [UInt8]) throws -> Void
     ) throws {
-        try transaction.each(sealed, []) { try body(try row($0), try $0.integer(9), try $0.blob(10)) }
+        try transaction.each(sealed, []) { row in try body(try entry(row), try row.integer(8), try row.blob(9)) }
     }
 
-    /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at, but for those in
-    /// bundles.
+    /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
     static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
-        let alone = try listAlone(filter, in: transaction)
-        let bundled = try listBundled(filter, in: transaction)
-        guard !bundled.isEmpty else { return Array(alone.prefix(filter.limit)) }
-        return Array(merged(alone + bundled).prefix(filter.limit))
-    }
-
-    private static func merged(_ found: [Audit.Found]) -> [Audit.Found] {
-        found.sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
-    }
-
-    /// The entries that have rows of their own.
-    private static func listAlone(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
         switch (filter.about, filter.actor) {
         case (nil, nil): return try found(list, filter, [], in: transaction)
         case (nil, let actor?): return try found(listOfActor, filter, [.text(actor), .text("")], in: transaction)
@@ -157,66 +121,9 @@ package enum AuditStore {
             let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.entry.actor != about }
             let isProduct = try transaction.row(product, [.text(about)]) != nil
             let handedOut = isProduct ? try found(listOfProduct, filter, [.text(about)], in: transaction) : []
-            return merged(done + suffered + handedOut)
+            let all = (done + suffered + handedOut).sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
+            return Array(all.prefix(filter.limit))
         }
-    }
-
-    /// The entries in bundles, which are looked through from the newest on: as far back as is asked for, or else for
-    /// ``Audit/Filter/reach``.
-    private static func listBundled(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
-        guard filter.action == nil || filter.action == AuditBundle.action else { return [] }
-        var (filter, entries) = (filter, [Audit.Entry]())
-        while entries.count < filter.limit {
-            let (since, last, after) = bounds(of: filter)
-            let values: [SQLValue] = [
-                .instant(since), .instant(last), .instant(after), .text(AuditBundle.row(of: filter.after?.1 ?? "")),
-                .integer(Int64(bundlesAtOnce)),
-            ]
-            let rows = try transaction.rows(bundles, values)
-            guard let first = rows.first, let end = rows.last else { break }
-            if filter.since == nil { filter.since = try first.instant(1) - Audit.Filter.reach }
-            for row in rows {
-                entries += try AuditBundle.entries(of: try row.blob(2), id: try row.text(0), at: try row.instant(1))
-                    .filter(filter.passes)
-            }
-            guard rows.count == bundlesAtOnce else { break }
-            // behind all entries of the last row
-            filter.after = (try end.instant(1), try end.text(0) + "~")
-        }
-        return try entries.prefix(filter.limit).map { entry in
-            Audit.Found(
-                entry: entry,
-                actorName: try AccountStore.name(ofID: entry.actor, in: transaction),
-                subjectName: try AccountStore.name(ofID: entry.subject, in: transaction)
-            )
-        }
-    }
-
-    /// Bundles that are read in one step.
-    private static let bundlesAtOnce = 20
-
-    /// The entries of some bundles that somebody has to do with, in the order of time, and the bundle to go on behind; nil at the
-    /// end.
-    static func bundled(
-        of id: String,
-        after mark: (Instant, String)?,
-        in transaction: any Transaction
-    ) throws -> (entries: [Audit.Entry], next: (Instant, String)?) {
-        let (at, last) = mark ?? (Instant(milliseconds: .min), "")
-        let rows = try transaction.rows(bundlesFrom, [.instant(at), .text(last), .integer(Int64(bundlesAtOnce))])
-        let entries = try rows.flatMap { row in
-            try AuditBundle.entries(of: try row.blob(2), id: try row.text(0), at: try row.instant(1))
-                .filter { $0.actor == id || $0.subject == id }
-        }
-        guard rows.count == bundlesAtOnce, let end = rows.last else { return (entries, nil) }
-        return (entries, (try end.instant(1), try end.text(0)))
-    }
-
-    /// The first and the last moment of what a filter asks for, and the moment behind which everything is wanted.
-    private static func bounds(of filter: Audit.Filter) -> (since: Instant, last: Instant, after: Instant) {
-        let last = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? Instant(milliseconds: Int64.max)
-        let after = filter.after?.0 ?? Instant(milliseconds: Int64.max)
-        return (filter.since ?? Instant(milliseconds: 0), min(last, after), after)
     }
 
     private static func found(
@@ -225,9 +132,10 @@ package enum AuditStore {
         _ more: [SQLValue],
         in transaction: any Transaction
     ) throws -> [Audit.Found] {
-        let (since, last, after) = bounds(of: filter)
+        let last = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? Instant(milliseconds: Int64.max)
+        let after = filter.after?.0 ?? Instant(milliseconds: Int64.max)
         let values: [SQLValue] = [
-            .instant(since), .instant(last), .instant(after),
+            .instant(filter.since ?? Instant(milliseconds: 0)), .instant(min(last, after)), .instant(after),
             .text(filter.after?.1 ?? ""), .text(filter.action ?? ""), .text(filter.outcome?.rawValue ?? ""),
             .integer(Int64(filter.limit)),
         ]
@@ -253,12 +161,7 @@ package enum AuditStore {
         try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0
     }
 
-    private static func row(_ row: Row) throws -> Audit.Row {
-        Audit.Row(entry: try entry(row), bundle: try row.blobIfPresent(8))
-    }
-
-    /// An entry of the columns that every statement here begins with.
-    static func entry(_ row: Row) throws -> Audit.Entry {
+    private static func entry(_ row: Row) throws -> Audit.Entry {
         guard let outcome = Audit.Entry.Outcome(rawValue: try row.text(5)) else {
             throw ServerError(.home, "an audit entry has an outcome that this version does not know")
         }

@@ -83,10 +83,9 @@ package struct EditionCredentials: Sendable {
         guard let keys = keys[signing.id] else { preconditionFailure("a secret has no keys") }
         let expires = UInt32(clamping: (now + min(life, Self.longestLife)).milliseconds / 1000)
         var bytes: [UInt8] = [Self.version, signing.id]
-        bytes.reserveCapacity(30)
-        bytes.append(bigEndian: expires)
-        bytes.append(bigEndian: serial)
-        bytes.append(bigEndian: Self.tag(of: account, keys))
+        bytes += expires.bigEndianBytes
+        bytes += serial.bigEndianBytes
+        bytes += Self.tag(of: account, keys).bigEndianBytes
         bytes += Random.bytes(12)
         let userID = Base64URL.encode(bytes)
         return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
@@ -130,9 +129,8 @@ package struct EditionCredentials: Sendable {
 
     private func password(_ userID: String, _ product: String, _ keys: Keys) -> [UInt8] {
         var message = Array("edition-cred".utf8)
-        message.reserveCapacity(80 + product.utf8.count)
         for field in [product, userID] {
-            message.append(bigEndian: UInt32(field.utf8.count))
+            message += UInt32(field.utf8.count).bigEndianBytes
             message += field.utf8
         }
         return keys.password.authenticate(message.rawSpan)
@@ -140,6 +138,12 @@ package struct EditionCredentials: Sendable {
 
     private static func tag(of account: String, _ keys: Keys) -> UInt64 {
         UInt64(bigEndian: keys.tag.authenticate(Array(account.utf8).rawSpan)[..<8])
+    }
+}
+
+extension FixedWidthInteger {
+    fileprivate var bigEndianBytes: [UInt8] {
+        stride(from: bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
     }
 }
 

@@ -231,24 +231,7 @@ package enum PersonalDataStore {
 
     /// What the account did, and what was done to it.
     static func audit(of account: String, after: [SQLValue]?, in transaction: any Transaction) throws -> Page {
-        if let after, after.count == 3 { return try bundled(of: account, after: after, in: transaction) }
-        let (items, next) = try page(
-            audit,
-            [.text(account)] + (after ?? [.integer(.min), .text("")]),
-            in: transaction,
-            entry
-        )
-        return (items, next ?? bundles + [.integer(.min), .text("")])
-    }
-
-    /// What a mark in the bundles begins with, which come behind the entries with rows of their own.
-    private static let bundles: [SQLValue] = [.text("bundles")]
-
-    private static func bundled(of account: String, after: [SQLValue], in transaction: any Transaction) throws -> Page {
-        guard case .integer(let at) = after[1], case .text(let id) = after[2] else { return ([], nil) }
-        let mark = (Instant(milliseconds: at), id)
-        let (entries, next) = try AuditStore.bundled(of: account, after: mark, in: transaction)
-        return (entries.map(json), next.map { bundles + [.instant($0.0), .text($0.1)] })
+        try page(audit, [.text(account)] + (after ?? [.integer(.min), .text("")]), in: transaction, entry)
     }
 
     /// What others did to something that is the account's: a device, an order.
@@ -263,15 +246,12 @@ package enum PersonalDataStore {
     }
 
     private static func entry(_ row: Row) throws -> (JSON, [SQLValue]) {
-        (json(try AuditStore.entry(row)), [.integer(try row.integer(1)), .text(try row.text(0))])
-    }
-
-    private static func json(_ entry: Audit.Entry) -> JSON {
-        [
-            "at": .init(entry.at), "actor": .string(entry.actor), "action": .string(entry.action),
-            "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),
-            "requestId": .string(entry.requestID),
+        let item: JSON = [
+            "at": .init(try row.instant(1)), "actor": .string(try row.text(2)), "action": .string(try row.text(3)),
+            "subject": .string(try row.text(4)), "outcome": .string(try row.text(5)), "reason": .string(try row.text(6)),
+            "requestId": .string(try row.text(7)),
         ]
+        return (item, [.integer(try row.integer(1)), .text(try row.text(0))])
     }
 
     private static func page(

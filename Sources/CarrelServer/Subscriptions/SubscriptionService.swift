@@ -101,7 +101,7 @@ struct SubscriptionService: Sendable {
         switch decision {
         case .granted(let rule, let tag, let life, _, let headers):
             let actor = Actor(tag, requestID: caller.requestID)
-            try await audit.record(actor.entry(AuditBundle.action, on: productID, at: now, reason: rule, entryID: ""))
+            try await audit.record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
             activity.count(.credentials)
             let life = min(life ?? credentialLife, credentialLife)
             let pair = issuer.issue(product: productID, account: tag, life: life)
@@ -109,14 +109,7 @@ struct SubscriptionService: Sendable {
         case .refused(let status, _, let tag):
             // Whoever looks for an account's entries finds its refusals, too.
             let actor = tag.map { Actor($0, requestID: caller.requestID) } ?? caller
-            let entry = actor.entry(
-                AuditBundle.action,
-                on: productID,
-                at: now,
-                outcome: .refused,
-                reason: status ?? "error",
-                entryID: ""
-            )
+            let entry = actor.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
             try await audit.record(entry)
             activity.refuse(status ?? "error")
             return answer(decision)
