@@ -2,6 +2,8 @@ import CarrelTesting
 import Testing
 
 struct `scripts/test-report` {
+    private let directory = TemporaryDirectory()
+
     /// An event stream as `swift test` writes it, made from lines such as `start A.s/f()/x.swift:1:2`.
     private func stream(_ events: [String]) -> String {
         var lines: [String] = []
@@ -57,7 +59,6 @@ struct `scripts/test-report` {
         allowed: String? = nil,
         options: [String] = []
     ) async throws -> (succeeded: Bool, lines: [String]) {
-        let directory = TemporaryDirectory()
         let streams = [events, again].enumerated().filter { $0.offset == 0 || !$0.element.isEmpty }
         let files = streams.map { directory.write("events\($0.offset).jsonl", stream($0.element)) }
         let rules = allowed.map { ["--allowed", directory.write("allowed.txt", $0)] } ?? []
@@ -92,12 +93,17 @@ struct `scripts/test-report` {
 
     private static let bad = ["start T.`S`/`b (x) \"y\"`()/x.swift:3:2", "issue T.`S`/`b (x) \"y\"`()/x.swift:3:2|late"]
 
-    @Test func `names what failed as a pattern for another run`() async throws {
+    @Test func `names what failed as a pattern for another run, where that is allowed and little`() async throws {
         let events = Self.good + Self.bad + ["fail T.`S`/`b (x) \"y\"`()/x.swift:3:2", "start T.c()/x.swift:9:2"]
-        let (succeeded, lines) = try await report(events, options: ["--failed"])
-        #expect(succeeded)
-        #expect(lines == [#"^T\.`S`/`b \(x\) "y"`\(\)"#, #"^T\.c\(\)"#])
-        #expect(try await report(Self.good, options: ["--failed"]).lines == [])
+        func again(_ events: [String], _ allowed: String) async throws -> [String] {
+            let (succeeded, lines) = try await report(events, options: ["--again", directory.write("again.txt", allowed)])
+            #expect(succeeded)
+            return lines
+        }
+        #expect(try await again(events, "T.S/*\nT.c*  # late\n") == [#"^T\.`S`/`b \(x\) "y"`\(\)"#, #"^T\.c\(\)"#])
+        #expect(try await again(events, "T.S/*\n") == [], "one may not")
+        #expect(try await again(Self.good, "*\n") == [])
+        #expect(try await again((1...4).map { "start T.c\($0)()/x.swift:9:2" }, "*\n") == [], "too many")
     }
 
     @Test func `what passes when it runs again is unsteady, and what fails again failed`() async throws {
