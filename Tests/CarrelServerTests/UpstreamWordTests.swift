@@ -332,6 +332,15 @@ struct `What a system upstream may say` {
         #expect(try await verify(test, "T").contains("active") == isKept)
     }
 
+    @Test func `is not kept where it could not be read again`() async throws {
+        let words = String(repeating: "Gold ", count: 20_000)
+        let upstream = ToldUpstream(["verify_subscription": "{\"state\": \"active\", \"message\": \"\(words)\"}"])
+        let test = try await service([upstream], .lastKnownGood(.seconds(3600)))
+        #expect(try await verify(test, "T").contains("Gold"))
+        upstream.fail()
+        #expect(try await verify(test, "T") == "503")
+    }
+
     @Test func `holds for the successor of a token, too`() async throws {
         let upstream = ToldUpstream([
             "sign_in": giving("A"), "renew_token": giving("B"), "verify_subscription": active,

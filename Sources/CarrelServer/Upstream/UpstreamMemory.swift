@@ -82,7 +82,8 @@ final class UpstreamMemory: Sendable {
         var kept: [UInt8]?
         if isGood, !isSuspended, case .lastKnownGood = policy {
             let bytes = answer.write()
-            if bytes.count <= Self.maxAnswerBytes { kept = bytes }
+            // what could not be read again, such as a message of a hundred thousand letters, is good now and not kept
+            if bytes.count <= Self.maxAnswerBytes, (try? SubscriptionAnswer.parse(bytes)) != nil { kept = bytes }
         }
         let now = clock.now
         let isKept = kept == nil ? known?.answer == nil : known?.answer.map { $0.bytes == kept && isFresh($0.at, now) } ?? false
