@@ -355,6 +355,8 @@ struct WebReaderTests {
             }
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 for key in ["t", "s", "/", "+", "?"] {
+                    try await browser.script("document.getElementById('page').focus()")
+                    #expect(try await page.inDocument("return document.hasFocus()") == true)
                     try await browser.inFrame("#page") { try await browser.press(key) }
                     try await browser.script("document.getElementById('open-contents').focus()")
                     try await browser.press(key)
