@@ -48,9 +48,17 @@ struct ReaderRightsTests {
                 try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page \(number) of')")
             }
             // a frame that is printed by itself shows nothing on paper, nor where the page outside is shown there
-            try await browser.script("document.documentElement.classList.add('may-print')")
+            try await browser.script(
+                """
+                const stage = document.getElementById('stage'), { clientWidth, clientHeight } = stage;
+                Object.assign(stage.style, { width: `${clientWidth}px`, height: `${clientHeight}px` });
+                document.documentElement.classList.add('may-print');
+                """
+            )
             #expect(try await paper(browser).isEmpty)
-            try await browser.script("document.documentElement.classList.remove('may-print')")
+            try await browser.script(
+                "document.documentElement.classList.remove('may-print'); document.getElementById('stage').removeAttribute('style')"
+            )
             let seen = try await page.seen().text
             let notice = "Pages are printed with the reader’s own button."
             #expect(try await paper(browser) == notice)
