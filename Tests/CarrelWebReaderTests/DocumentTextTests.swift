@@ -62,6 +62,7 @@ struct RootTagTests {
         #expect(
             String(decoding: whole, as: UTF8.self)
                 == "<!DOCTYPE html><html><script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-words.js\"></script>"
+                + "<script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-styles.js\"></script>"
                 + "<script xmlns=\"http://www.w3.org/1999/xhtml\" src=\"/assets/read-frame.js\"></script><body>text</body></html>"
         )
         for first in 0..<length {

@@ -147,12 +147,12 @@ struct HostilePublicationTests {
                 #expect(!datagrams.haveCome)
                 #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
                 // it leaves by itself: the page outside does not let it
+                try await browser.script("document.getElementById('page').dataset.isFirst = ''")
                 _ = try await page.inDocument(
                     "setTimeout(() => { location.href = arguments[0]; }, 0)",
                     .string(address + "/leave")
                 )
-                try await Task.sleep(for: .milliseconds(500))
-                try await browser.wait(until: ReaderPage.isReady)
+                try await browser.wait(until: "document.querySelector('#page:not([data-is-first])') && \(ReaderPage.isReady)")
                 #expect(try await page.inDocument("return document.body.innerText.startsWith('Chapter 1')") == true)
                 #expect(try await browser.url == page.address)
             }

@@ -157,8 +157,11 @@ struct MediaTests {
                     try await Task.sleep(for: .milliseconds(100))
                 }
                 #expect(isShown)
+                try await browser.script(
+                    "document.addEventListener('load', ({ target }) => { if (/b[.]pdf/.test(target.src)) window.hasLoaded = true; }, true)"
+                )
                 try await browser.click("#later")
-                try await Task.sleep(for: .milliseconds(500))
+                try await browser.wait(until: "window.hasLoaded")
                 #expect(try await browser.title != "reached")
                 let policy = try await browser.asyncScript(
                     "fetch(arguments[0]).then((answer) => arguments[1](answer.headers.get('content-security-policy')))",
@@ -176,6 +179,7 @@ struct MediaTests {
     @Test func `PDF at the page that was asked for last`() async throws {
         let document = try Fixtures.bytes("readium/lcp/daisy.pdf")
         try await withBrowser { browser in
+            try await ReaderPage.notePlaces(browser)
             let publication = try await package("pdf", [("a.pdf", "application/pdf", document)]) { manifest in
                 manifest["toc"] = [["href": "a.pdf", "title": "One"], ["href": "a.pdf#page=3", "title": "Three"]]
             }
@@ -183,12 +187,15 @@ struct MediaTests {
                 try await browser.click("#open-contents")
                 try await browser.click("#contents-list li:nth-child(2) button")
                 try await page.waitForPlace { $0["locations"]?["fragments"]?.array?.first == "page=3" }
+                #expect(try await page.sentPlaces().last?["locations"]?["fragments"]?.array?.first == "page=3")
             }
             let again = try await Streamer(onAskCredentials: nil)
                 .open(asset: PublicationAsset(path: directory.file("a.webpub")), allowUserInteraction: false)
             try await ReaderPage.with(again, browser, folder: folder) { page in
                 #expect(try await browser.script("return document.getElementById('page').src.endsWith('#page=3')") == true)
-                try await browser.open("about:blank")
+                // shown once more, it is no new place
+                let sent = try await page.sentPlaces()
+                #expect(sent.isEmpty)
                 #expect(try await page.record()["place"]?["locations"]?["fragments"]?.array?.first == "page=3")
             }
         }

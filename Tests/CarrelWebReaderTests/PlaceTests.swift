@@ -258,12 +258,110 @@ struct PlaceTests {
         }
     }
 
+    @Test func `is in the next chapter after presses too many at the end of one`() async throws {
+        try await withBrowser { browser in
+            let book = TestBook.sentences(chapters: 3, paragraphs: 12)
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                try await browser.inFrame("#page") { try await browser.press(BrowserKey.end) }
+                try await browser.wait(
+                    until: "/^Page ([2-9]) of \\1 /.test(document.getElementById('progress').textContent)"
+                )
+                try await browser.script(
+                    """
+                    const later = document.getElementById('later');
+                    new MutationObserver(() => { if (document.documentElement.dataset.state === 'opening') later.click(); })
+                      .observe(document.documentElement, { attributeFilter: ['data-state'] });
+                    later.click();
+                    later.click();
+                    """
+                )
+                try await browser.wait(
+                    until: "\(ReaderPage.isReady) && document.getElementById('chapter').textContent !== 'Chapter 1'"
+                )
+                try await page.select("Sentence 2 of paragraph 1")
+                #expect(try await browser.text("#chapter") == "Chapter 2")
+                #expect(try await browser.text("#progress").hasPrefix("Page 1 of"))
+            }
+        }
+    }
+
+    @Test func `while scrolling has a number among the pages, and stays when something is put before it`() async throws {
+        try await withBrowser { browser in
+            let book = TestBook.sentences(chapters: 1, paragraphs: 40)
+            var number = ""
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                try await browser.click("#open-look")
+                try await browser.script(
+                    "document.querySelector('input[name=mode][value=scroll]').click(); document.getElementById('look-sheet').close()"
+                )
+                try await page.waitInDocument(until: "getComputedStyle(document.documentElement).overflowY !== 'hidden'")
+                try await turn(to: 5, browser)
+                number = try await browser.text("#progress")
+                let text = try await page.firstText()
+                try await page.waitForPlace { $0["text"]?["highlight"]?.string?.contains(text.suffix(10)) == true }
+                let stood = try await page.inDocument(
+                    """
+                    document.documentElement.style.overflowAnchor = 'none';
+                    const add = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
+                    add.style.height = '3000px';
+                    const stood = document.getElementById('p20').getBoundingClientRect().top;
+                    document.body.prepend(add);
+                    return stood;
+                    """
+                )
+                try await browser.wait(
+                    until: "!document.getElementById('progress').textContent.startsWith('\(number.prefix(9))')"
+                )
+                let stands = try await page.inDocument("return document.getElementById('p20').getBoundingClientRect().top")
+                let moved = abs(try #require(stands.double) - (try #require(stood.double)))
+                #expect(moved <= 2)
+            }
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page')")
+                let again = try await browser.text("#progress")
+                let numbers = [number, again].map { $0.split(separator: " ").compactMap { Int($0) } }
+                try #require(numbers[0].count > 1 && numbers[1].count > 1)
+                #expect(abs(numbers[0][0] - numbers[1][0]) <= 1 && numbers[0][1] == numbers[1][1], "\(number), \(again)")
+            }
+        }
+    }
+
+    @Test func `of an empty mark is where its words are, and a chapter in another direction turns no book around`() async throws {
+        var book = TestBook.sentences(chapters: 2, paragraphs: 8)
+        book.attributes = "dir=\"rtl\""
+        book.chapters[0].body +=
+            "<p><a href=\"#m\" id=\"go\">Go</a></p>\(TestBook.sentences(chapters: 1, paragraphs: 20).chapters[0].body.replacing("id=\"p", with: "id=\"q"))"
+            + "<span id=\"m\"></span><h2 style=\"break-before: column\">Here is the mark</h2><p>And words.</p>"
+        book.chapters[1].body = "<style>body { direction: ltr !important }</style>" + book.chapters[1].body
+        try await withBrowser { browser in
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                _ = try await page.inDocument("document.getElementById('go').focus()")
+                try await browser.inFrame("#page") { try await browser.press(BrowserKey.enter) }
+                try await browser.wait(until: "!document.getElementById('progress').textContent.startsWith('Page 1 of')")
+                try await page.select("And words")
+                #expect(try await page.seen().text.hasPrefix("Here is the mark"))
+                try await browser.click("#open-contents")
+                try await browser.click("#contents-list li:nth-child(2) button")
+                try await browser.wait(
+                    until: "\(ReaderPage.isReady) && document.getElementById('chapter').textContent === 'Chapter 2'"
+                )
+                #expect(try await page.inDocument("return getComputedStyle(document.body).direction").string == "ltr")
+                #expect(try await browser.script("return document.documentElement.dataset.progression").string == "rtl")
+            }
+        }
+    }
+
     @Test func `is kept when the reader went there, and not when the window changed`() async throws {
         try await withBrowser { browser in
+            try await ReaderPage.notePlaces(browser)
             let book = TestBook.sentences(chapters: 2, paragraphs: 30)
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 try await turn(to: 3, browser)
-                try await page.waitForPlace { $0["text"]?["highlight"] != nil }
+                // page 2 may have been kept before
+                let text = try await page.firstText()
+                try await page.waitForPlace { $0["text"]?["highlight"]?.string?.hasPrefix(text) == true }
+                let sent = try await page.sentPlaces()
+                #expect(sent.last?["text"]?["highlight"]?.string?.hasPrefix(text) == true)
                 // another window goes on
                 let other: JSON = [
                     "href": "EPUB/chapter2.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5],
@@ -281,8 +379,9 @@ struct PlaceTests {
                 try await browser.wait(until: "innerWidth === 500")
                 try await page.waitForLayout()
                 try await browser.wait(until: "document.getElementById('progress').textContent !== '\(before)'")
-                // what waits to be kept is sent when the page goes
-                try await browser.open("about:blank")
+                // what the document says of a selection comes after what it says of the places before
+                try await page.select("Sentence 1 of paragraph 1")
+                #expect(try await page.sentPlaces() == sent)
                 #expect(try await page.record()["place"]?["href"]?.string == "EPUB/chapter2.xhtml")
             }
         }

@@ -157,6 +157,25 @@ final class ReaderPage: Sendable {
         return try #require(try JSON.parse(bytes.rawSpan)["preferences"])
     }
 
+    /// Notes, from the start of each page on, which places are sent to the server.
+    static func notePlaces(_ browser: Browser) async throws {
+        try await browser.addStartScript(
+            """
+            if (self === top) {
+              const send = window.fetch;
+              window.sentPlaces = [];
+              window.fetch = (path, options) => { if (path === 'place') window.sentPlaces.push(JSON.parse(options.body)); return send(path, options); };
+            }
+            """
+        )
+    }
+
+    /// The places that were sent so far, with the one that would be when the page goes.
+    func sentPlaces() async throws -> [JSON] {
+        let sent = try await browser.script("dispatchEvent(new Event('pagehide')); return window.sentPlaces")
+        return try #require(sent.array)
+    }
+
     /// Waits until the server keeps a place that fits.
     func waitForPlace(_ fits: (JSON) -> Bool) async throws {
         let deadline = ContinuousClock.now + .seconds(20)

@@ -40,7 +40,7 @@ struct `Web assets` {
 
     @Test func `are all reached from a page`() {
         // used by scripts, for people who write clients, and put into the documents of publications
-        var reached: Set<String> = ["icons.svg", "openapi.json", "read-frame.js", "read-words.js"]
+        var reached: Set<String> = ["icons.svg", "openapi.json", "read-frame.js", "read-styles.js", "read-words.js"]
         for page in assets(".html") + assets(".part") {
             reached.insert(page.name)
             for match in text(page).matches(of: /\/assets\/([a-z0-9.-]+)/) { reached.insert(String(match.1)) }

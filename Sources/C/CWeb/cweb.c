@@ -222,6 +222,9 @@ static const unsigned char read_rights_js[] = {
 static const unsigned char read_search_js[] = {
 #embed "assets/read-search.js"
 };
+static const unsigned char read_styles_js[] = {
+#embed "assets/read-styles.js"
+};
 static const unsigned char read_words_js[] = {
 #embed "assets/read-words.js"
 };
@@ -381,6 +384,7 @@ static const struct cweb_asset table[] = {
     ASSET(read_pages_js, "read-pages.js", JAVASCRIPT),
     ASSET(read_rights_js, "read-rights.js", JAVASCRIPT),
     ASSET(read_search_js, "read-search.js", JAVASCRIPT),
+    ASSET(read_styles_js, "read-styles.js", JAVASCRIPT),
     ASSET(read_words_js, "read-words.js", JAVASCRIPT),
     ASSET(read_css, "read.css", CSS),
     ASSET(read_html, "read.html", HTML),

@@ -9,7 +9,7 @@ final class ScriptedDocument: Resource {
 
     /// With a namespace of their own, so that they are scripts whatever the document calls its elements.
     private static let script = Array(
-        ["read-words.js", "read-frame.js"]
+        ["read-words.js", "read-styles.js", "read-frame.js"]
             .map { #"<script xmlns="http://www.w3.org/1999/xhtml" src="/assets/\#($0)"></script>"# }.joined().utf8
     )
     /// Bytes in which the root element must begin.

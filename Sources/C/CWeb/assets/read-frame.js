@@ -3,8 +3,9 @@
 (() => {
   'use strict';
   // only the frame that the reader's page itself made; not a document's own frames, and not a window
-  const words = self.carrelWords;
+  const words = self.carrelWords, stylesOf = self.carrelStyles;
   delete self.carrelWords;
+  delete self.carrelStyles;
   if (self === top || parent !== top || !(document.currentScript instanceof HTMLScriptElement)) return;
   // no policy that Chromium obeys keeps these from talking to the world
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection']) delete self[name];
@@ -15,6 +16,9 @@
   let port = null;
   let look = { mode: 'pages', size: 100, spacing: 0, theme: 'light', paper: '#fff', ink: '#000', link: '#00e', columns: 1, margin: 24 };
   const sheet = new CSSStyleSheet();
+  /** What browsers print of a frame that has the focus is not counted: there is something on paper for the reader's own button only. */
+  const paper = new CSSStyleSheet();
+  const noPaper = '@media print { :root:root { display: none !important; } }';
   const colors = ['yellow', 'green', 'blue', 'pink'];
 
   const tell = (type, values = {}) => port?.postMessage({ type, ...values });
@@ -71,42 +75,7 @@
   const begins = (box) => (isAcross() ? (from() > 0 ? box.left : innerWidth - box.right) : from() > 0 ? box.top : innerHeight - box.bottom);
   const ends = (box) => begins(box) + (isAcross() ? box.width : box.height);
 
-  function styles() {
-    const marks = colors.map((name) => `::highlight(carrel-${name}) { background-color: ${look.marks?.[name] ?? 'Mark'}; color: inherit; }`);
-    const rules = [...marks, `::highlight(carrel-hit) { background-color: ${look.link}; color: ${look.paper}; }`];
-    if (isFixed) return rules.join('\n');
-    const pad = look.margin;
-    rules.push(`
-      :root:root { background: ${look.paper} !important; color: ${look.ink}; margin: 0 !important; box-sizing: border-box !important; -webkit-text-size-adjust: 100%;
-        min-width: 0 !important; max-width: none !important; writing-mode: ${flow.writingMode} !important; direction: ${flow.direction} !important; }
-      :where(html) { line-height: 1.5; font-family: "Iowan Old Style", Palatino, "Palatino Linotype", P052, "Noto Serif", Georgia, serif; }
-      body { background: transparent; overflow-wrap: break-word; }
-      a:link, a:visited { color: ${look.link}; }
-      img, svg, video, object, canvas { max-width: ${flow.isVertical ? `calc(100vw - ${2 * pad}px)` : '100%'} !important; max-height: calc(100vh - ${2 * pad}px) !important; object-fit: contain; box-sizing: border-box; break-inside: avoid; }
-      pre { white-space: pre-wrap; }
-      h1, h2, h3, h4 { break-after: avoid; }
-      p { orphans: 2; widows: 2; }`);
-    if (look.size !== 100) rules.push(`:root:root { font-size: ${look.size}% !important; } body { font-size: 1rem !important; }`);
-    if (look.spacing) rules.push(`body, p, li, div, blockquote { line-height: ${look.spacing} !important; }`);
-    if (look.theme !== 'light') {
-      rules.push(`body, body * { color: ${look.ink} !important; background-color: transparent !important; border-color: currentColor !important; }
-        body a:link, body a:visited, body a:link * { color: ${look.link} !important; }`);
-    }
-    const box = `block-size: auto !important; margin-block: 0 !important; margin-inline: auto !important; box-sizing: border-box !important; position: static !important;
-      padding-block: 0 !important; padding-inline: ${pad}px !important; max-inline-size: 44rem !important;`;
-    const around = `padding-block: ${pad}px !important; padding-inline: 0 !important;`;
-    if (paged()) {
-      rules.push(`
-        :root:root { width: 100vw !important; height: 100vh !important; max-height: 100vh !important; ${around} overflow: hidden !important;
-          column-width: auto !important; column-count: ${columns()} !important; column-gap: 0 !important; column-fill: auto !important; }
-        body { ${box} min-block-size: 0 !important; }
-        .carrel-filler { break-before: column; block-size: 1px; visibility: hidden; }`);
-    } else {
-      rules.push(`:root:root { width: auto !important; height: auto !important; overflow: auto !important; ${around} }
-        body { ${box} }`);
-    }
-    return rules.join('\n');
-  }
+  const styles = () => stylesOf({ look, flow, isFixed, isPaged: paged(), columns: columns() });
 
   /** Pixels from one page to the next. */
   const step = () => (paged() ? view() : Math.max(1, view() - 48));
@@ -132,6 +101,12 @@
     isStale = true;
     count();
     if (fraction === null) toOffset(place(), false); else toFraction(fraction, false);
+  }
+
+  /** The page that is on the screen where pages scroll; those of fixed layout are one. */
+  function scrolledPage() {
+    if (isFixed) return 0;
+    return position() + view() >= extent() - 1 ? pages - 1 : Math.max(0, Math.min(pages - 1, Math.floor(position() / step())));
   }
 
   /** The page on which a rectangle begins. */
@@ -172,7 +147,7 @@
     const found = text.length ? box(Math.min(offset, text.length - 1)) : null;
     if (!found) show(0);
     else if (paged()) show(pageOf(found));
-    else { moveTo(begins(found) + position() - look.margin); page = pageOf(found); }
+    else { moveTo(begins(found) + position() - look.margin); page = scrolledPage(); }
     told = position();
     report(isMoved);
   }
@@ -180,7 +155,7 @@
   function toFraction(wanted, isMoved) {
     fraction = wanted;
     if (paged()) show(Math.round(wanted * pages));
-    else { moveTo(wanted * extent()); page = Math.floor(position() / step()); }
+    else { moveTo(wanted * extent()); page = scrolledPage(); }
     told = position();
     report(isMoved);
   }
@@ -208,6 +183,9 @@
     return low;
   }
 
+  /** Where the first character of the place stands in the window while scrolling. */
+  let stands = 0;
+
   /** @param {boolean} isMoved whether the reader wanted to be there: only such a place is kept */
   function report(isMoved) {
     const { text } = words;
@@ -218,10 +196,12 @@
     const quote = { before: words.reading(Math.max(0, anchor - 50), anchor), highlight: words.reading(anchor, Math.min(text.length, anchor + 90)) };
     const progression = anchor / text.length;
     held = { ...words.point(anchor), quote, progression };
+    if (!paged() && !isFixed) { const found = box(anchor); stands = found ? begins(found) : 0; }
     tell('place', { page, pages, isMoved, progression, text: quote });
   }
 
   function turn(by) {
+    if (!isReady) return;
     const isOver = paged() ? page + by < 0 || page + by >= pages : by < 0 ? position() <= 0 : position() + view() >= extent() - 1;
     if (isFixed || isOver) return tell('edge', { by });
     if (paged()) show(page + by);
@@ -231,7 +211,7 @@
 
   /** Takes what is seen now for the place. */
   function settle(isMoved) {
-    if (!paged()) page = Math.floor(position() / step());
+    if (!paged()) page = scrolledPage();
     told = position();
     isStale = false;
     anchor = firstSeen();
@@ -239,6 +219,15 @@
     const isSeen = found && (paged() ? pageOf(found) === page : begins(found) < view() && ends(found) >= 0);
     fraction = isSeen ? null : paged() ? page / pages : position() / extent();
     report(isMoved);
+  }
+
+  /** The first rectangle of an element, or of a picture in it, that has an area. */
+  function shownBox(element) {
+    for (const one of [element, ...element.querySelectorAll('img, svg, video, audio, object, canvas, iframe')]) {
+      const found = [...one.getClientRects()].find(({ width, height }) => width && height);
+      if (found) return found;
+    }
+    return null;
   }
 
   function go(to) {
@@ -250,9 +239,10 @@
       let id = to.fragment;
       try { id = decodeURIComponent(id); } catch { /* as it is */ }
       const element = document.getElementById(id) ?? document.getElementsByName(id)[0];
-      const seen = element?.getClientRects()[0];
       const offset = element && text ? Math.min(words.offsetOf(element, 0), last) : 0;
       const found = element && text ? box(offset) : null;
+      // a mark without any area may be left at the end of the page before its words
+      const seen = element && (shownBox(element) ?? (found ? null : element.getClientRects()[0]));
       // words may stand far behind a picture that is meant
       if (found && (!seen || pageOf(seen) === pageOf(found))) return toOffset(offset, isMoved);
       if (seen && !isFixed) {
@@ -354,7 +344,7 @@
       turn(event.shiftKey && event.key === ' ' ? -1 : by);
     } else if (event.key === 'Home' || event.key === 'End') {
       event.preventDefault();
-      go(event.key === 'Home' ? {} : { end: true });
+      if (isReady) go(event.key === 'Home' ? {} : { end: true });
     } else if (event.key.length === 1 || event.key === 'Escape') {
       tell('key', { key: event.key, isControl: false });
     }
@@ -376,16 +366,27 @@
     wheeled = event.timeStamp;
     turn(Math.sign(event.deltaY));
   }, { passive: true });
+  /** When the reader did something last that may scroll; what a script or a late picture scrolls by itself is not kept. */
+  let acted = -Infinity;
+  for (const name of ['wheel', 'keydown', 'touchstart', 'touchmove', 'pointerdown', 'pointermove', 'focusin']) {
+    addEventListener(name, (event) => {
+      if (event.isTrusted && (name !== 'pointermove' || event.buttons)) acted = event.timeStamp;
+    }, { passive: true, capture: true });
+  }
   let scrolled = 0;
-  addEventListener('scroll', () => {
+  addEventListener('scroll', (event) => {
+    const isMeant = event.timeStamp - acted < 1500;
+    // what was set going goes on
+    if (isMeant) acted = event.timeStamp;
     clearTimeout(scrolled);
     scrolled = setTimeout(() => {
+      scrolled = 0;
       // the window has another size, and the pages have not: what is seen now is no place that the reader chose
       if (laidOut !== windowSize()) return;
       // the focus, or a search of the browser's own, went to another page
       if (paged()) { const seen = Math.round(position() / step()); if (seen === page) return; show(seen); }
       else if (Math.abs(position() - told) < 2) return;
-      if (!isFixed) settle(true);
+      if (!isFixed) settle(isMeant);
     }, 100);
   });
   addEventListener('resize', () => { if (isReady) layOut(); });
@@ -395,6 +396,8 @@
   let isReady = false;
   let changed = 0;
   let rest = 100;
+  /** Whether lines may run another way now. */
+  let isTurned = false;
   const isOwn = ({ type, addedNodes, removedNodes }) => type === 'childList' && [...addedNodes, ...removedNodes].every((node) => node === filler);
 
   /** A script of the document put other words there: they are counted anew, and the place stays where it was. */
@@ -402,10 +405,21 @@
     changed = 0;
     if (isFixed) return;
     const begun = performance.now();
+    if (isTurned) {
+      isTurned = false;
+      sheet.replaceSync('');
+      flow = readFlow();
+      sheet.replaceSync(styles());
+    }
     count();
     mark();
     const found = fraction === null && words.text ? box(place()) : null;
     if (paged()) show(found ? pageOf(found) : fraction === null ? page : Math.round(fraction * pages));
+    else {
+      // who scrolls just now has another place in a moment
+      if (found && !scrolled && Math.abs(begins(found) - stands) >= 1) moveTo(position() + begins(found) - stands);
+      page = scrolledPage();
+    }
     told = position();
     report(false);
     // documents that never rest get a small part of the time
@@ -414,10 +428,16 @@
 
   const observer = new MutationObserver((records) => {
     if (records.every(isOwn)) return;
+    isTurned ||= records.some(({ attributeName, target }) => attributeName === 'dir' && (target === root || target === document.body));
     words.reset();
     isStale = true;
     changed ||= setTimeout(renew, rest);
   });
+
+  // fonts and pictures may come late: the words are the same, and stand elsewhere
+  const later = () => { if (isReady) changed ||= setTimeout(renew, rest); };
+  document.fonts.addEventListener('loadingdone', later);
+  document.addEventListener('load', later, true);
 
   // MARK: the page outside
 
@@ -431,12 +451,16 @@
 
   const actions = {
     look(message) { look = { ...look, ...message.look }; if (isReady) layOut(); },
-    go(message) { go(message.to); },
+    go(message) { if (isReady) go(message.to); else first = message.to; },
     turn(message) { turn(message.by); },
-    marks(message) { mark(message.annotations); },
+    marks(message) { if (isReady) mark(message.annotations); else annotations = message.annotations; },
+    paper(message) { paper.replaceSync(message.isOn ? '' : noPaper); tell('paper'); },
     clear() { CSS.highlights.delete('carrel-hit'); getSelection()?.removeAllRanges(); },
-    seen() { const start = firstSeen(); tell('seen', { characters: Math.max(1, lastSeen(start) - start) }); },
+    seen() { if (!isReady) return; const start = firstSeen(); tell('seen', { characters: Math.max(1, words.reading(start, lastSeen(start)).length) }); },
   };
+
+  /** Where to go at first. */
+  let first = {};
 
   function begin(event) {
     if (event.source !== parent || event.data?.type !== 'begin' || port) return;
@@ -444,17 +468,22 @@
     port = event.ports[0];
     look = { ...look, ...event.data.look };
     isFixed = event.data.isFixed;
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    first = event.data.to;
+    annotations = event.data.annotations;
+    if (event.data.isCounted) paper.replaceSync(noPaper);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet, paper];
     port.onmessage = (message) => actions[message.data?.type]?.(message.data);
     const ready = async () => {
       flow = readFlow();
       sheet.replaceSync(styles());
       await Promise.race([document.fonts.ready, new Promise((resolve) => setTimeout(resolve, 3000))]);
+      // the look may be another one by now
+      sheet.replaceSync(styles());
       words.reset();
       isReady = true;
       if (!isFixed) count();
-      go(event.data.to);
-      mark(event.data.annotations);
+      go(first);
+      mark();
       observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class', 'style', 'hidden', 'open', 'dir'] });
       tell('ready', { ...(isFixed ? viewport() : {}), isBackward: (flow.isVertical ? flow.block : flow.inline) < 0 });
     };

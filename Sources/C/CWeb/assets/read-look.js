@@ -33,6 +33,8 @@ export class Look {
     });
     byId('smaller').addEventListener('click', () => this.resize(-1));
     byId('larger').addEventListener('click', () => this.resize(1));
+    this.saving = 0;
+    addEventListener('pagehide', () => this.save(true));
     this.apply(false);
   }
 
@@ -42,13 +44,24 @@ export class Look {
   }
 
   resize(by) {
-    this.size = sizes[Math.max(0, Math.min(sizes.length - 1, sizes.indexOf(this.size) + by))];
+    const size = sizes[sizes.indexOf(this.size) + by];
+    if (!size) return;
+    this.size = size;
     this.keep();
   }
 
   keep() {
     this.apply();
-    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode, keys: this.hasKeys }).catch(() => {});
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.save(), 300);
+  }
+
+  /** @param {boolean} [isLast] the page is about to go */
+  save(isLast = false) {
+    if (!this.saving) return;
+    clearTimeout(this.saving);
+    this.saving = 0;
+    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode, keys: this.hasKeys }, isLast).catch(() => {});
   }
 
   columns() { return byId('stage').clientWidth >= 1100 ? 2 : 1; }

@@ -40,12 +40,14 @@ export class PagesView {
     let loads = 0;
     // a document that went elsewhere by itself is sent back, unless it does nothing else
     frame.addEventListener('load', () => {
-      if (++loads < 2 || frame !== this.frame) return;
+      if (frame !== this.frame) return;
+      // a document that the server put no script in says nothing
+      if (++loads < 2) return setTimeout(() => { if (frame === this.frame && this.start) this.heard.loaded({}); }, 1000);
       this.strays = href === this.strayed ? this.strays + 1 : 1;
       this.strayed = href;
       this.port?.close();
       this.port = null;
-      if (this.strays <= 3) this.heard.strayed({});
+      if (this.strays <= 3) this.heard.strayed({}); else this.heard.loaded({});
     });
     this.holder.append(frame);
   }
@@ -63,7 +65,8 @@ export class PagesView {
     if (!this.start) return;
     const { port1, port2 } = new MessageChannel();
     this.port = port1;
-    port1.onmessage = (message) => this.receive(message.data);
+    // what was said before another document was opened is past
+    port1.onmessage = (message) => { if (this.port === port1) this.receive(message.data); };
     // a document without an origin can be named by no other target; the window is that of our own frame
     this.frame.contentWindow?.postMessage({ type: 'begin', ...this.start }, '*', [port2]);
     this.start = null;
@@ -104,7 +107,11 @@ export class PagesView {
   }
 
   /** @param {string} type @param {any} [values] */
-  send(type, values = {}) { this.port?.postMessage({ type, ...values }); }
+  send(type, values = {}) {
+    // what is to be shown at first may change before the document asks for it
+    if (this.start && ['look', 'go', 'marks'].includes(type)) Object.assign(this.start, values);
+    this.port?.postMessage({ type, ...values });
+  }
 
   /** Keys go to the document. A frame whose document came after it got the focus has to get it again. */
   focus() {

@@ -39,18 +39,24 @@ export async function copy(book, text, say) {
   }
 }
 
-/** Prints what is on the screen. @param {import('./read-book.js').Book} book @param {number} pageCount */
-export async function print(book, pageCount, say) {
+/**
+ * Prints what is on the screen.
+ * @param {import('./read-book.js').Book} book
+ * @param {number} pageCount
+ * @param {(isOn: boolean) => Promise<void>} show lets the document show itself on paper
+ */
+export async function print(book, pageCount, say, show) {
+  // on paper of the stage's own size as it was counted: frames are laid out anew for other paper, and their pages begin elsewhere then
+  const { clientWidth: width, clientHeight: height } = byId('stage');
   try {
     if (!(await consume(book.protection, 'print', { pageCount, requestId: crypto.randomUUID() }))) return say('This page may not be printed: the publisher’s limit is reached, or there is none to use.');
   } catch (error) {
     return say(`Not printed: ${error instanceof Error ? error.message : error}`);
   }
-  // on paper of the stage's own size: frames are laid out anew for other paper, and their pages begin elsewhere then
-  const { clientWidth: width, clientHeight: height } = byId('stage');
+  await show(true);
   paper.replaceSync(`@page { size: ${width}px ${height}px; margin: 0; } @media print { .stage { width: ${width}px !important; height: ${height}px !important; } }`);
   if (!document.adoptedStyleSheets.includes(paper)) document.adoptedStyleSheets.push(paper);
   document.documentElement.classList.add('may-print');
-  addEventListener('afterprint', () => document.documentElement.classList.remove('may-print'), { once: true });
+  addEventListener('afterprint', () => { document.documentElement.classList.remove('may-print'); show(false); }, { once: true });
   window.print();
 }

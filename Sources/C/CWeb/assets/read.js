@@ -20,11 +20,14 @@ const book = new Book(answer);
 const stated = answer.manifest.metadata.readingProgression;
 /** Whether the next page is on the left: of the buttons, arrows, presses and swipes alike. What the publisher says, or else how its documents run. */
 let isBackward = false;
+let isDecided = false;
 function progress(isLeft) {
+  isDecided = true;
   isBackward = isLeft;
   document.documentElement.dataset.progression = isLeft ? 'rtl' : 'ltr';
 }
 progress(stated === 'rtl');
+isDecided = stated === 'rtl' || stated === 'ltr';
 const sheets = ['contents', 'search', 'notes', 'look', 'note', 'print', 'copy', 'help', 'link'];
 const dialog = (name) => /** @type {HTMLDialogElement} */ (byId(`${name}-sheet`));
 
@@ -39,8 +42,10 @@ let toPrint = 1;
 let silence = 0;
 function say(text) {
   clearTimeout(silence);
-  setText(byId('said'), text);
-  silence = setTimeout(() => setText(byId('said'), ''), 6000);
+  // beside an open sheet nothing is read out
+  const places = [byId('said'), ...(dialog('notes').open ? [byId('notes-said')] : [])];
+  for (const place of places) setText(place, text);
+  silence = setTimeout(() => { for (const place of places) setText(place, ''); }, 6000);
 }
 
 // MARK: the place
@@ -80,20 +85,33 @@ addEventListener('pagehide', () => save(true));
 document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'hidden') save(true); });
 
 /** Whether the reader does something now, and not a script of the publication by itself. What the reader did in the frame is known a little later than what the frame says. */
-async function isActing() {
-  const { userActivation } = navigator;
-  for (let tries = 0; userActivation && !userActivation.isActive && tries < 10; tries++) await new Promise((resolve) => setTimeout(resolve, 20));
-  return userActivation?.isActive ?? true;
+function isActing() {
+  if (navigator.userActivation?.isActive ?? true) return Promise.resolve(true);
+  // one wait for all that is asked meanwhile
+  acting ??= waitForAct().finally(() => { acting = null; });
+  return acting;
+}
+/** @type {Promise<boolean>|null} */
+let acting = null;
+async function waitForAct() {
+  for (let tries = 0; !navigator.userActivation.isActive && tries < 50; tries++) await new Promise((resolve) => setTimeout(resolve, 20));
+  return navigator.userActivation.isActive;
 }
 
 /** Whether what the reader did last has been good for a copy. */
 let isSpent = false;
+let looking = 0;
+let copied = -Infinity;
 /** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
 async function copyFrom(text) {
-  if (!(await isActing()) || dialog('copy').open) return;
-  if (isSpent && book.isCounted) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
+  if (!(await isActing())) return say('Not copied: the browser saw no key or press of yours. The button “Copy” beside the selected words does it.');
+  if (dialog('copy').open) return;
+  const now = performance.now();
+  if (book.isCounted ? isSpent : now - copied < 1000) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
+  copied = now;
   isSpent = true;
-  const looking = setInterval(() => {
+  clearInterval(looking);
+  looking = setInterval(() => {
     if (navigator.userActivation?.isActive) return;
     clearInterval(looking);
     isSpent = false;
@@ -101,6 +119,8 @@ async function copyFrom(text) {
   take(text);
 }
 
+/** Characters that a highlight holds in a protected publication: highlights are exported, and nobody counts that. */
+const muchToMark = 1000;
 /** Characters that are copied without a question. */
 const muchToCopy = 2000;
 let toCopy = '';
@@ -110,7 +130,6 @@ function take(text) {
   if (!book.isCounted || letters.length <= muchToCopy) return copyNow(text);
   toCopy = text;
   setText(byId('copy-count'), `${letters.length.toLocaleString('en')} characters. They count against what the publisher lets you copy.`);
-  setText(byId('copy-quote'), `${letters.slice(0, 300).join('')}…`);
   openSheet(dialog('copy'));
 }
 const copyNow = (text) => copy(book, text, say).finally(() => pages.focus());
@@ -119,16 +138,24 @@ const copyNow = (text) => copy(book, text, say).finally(() => pages.focus());
 
 const pages = new PagesView(book.pages, {
   place: (message) => moved({ ...message, text: message.quote }),
-  ready: (message) => { if (!aside && stated !== 'rtl' && stated !== 'ltr') progress(message.isBackward); document.documentElement.dataset.state = 'ready'; byId('opening').hidden = true; if (!document.querySelector('dialog[open]')) pages.focus(); },
+  ready: (message) => {
+    // of the first document that is shown: a chapter in another script turns no book around
+    if (!aside && !isDecided) progress(message.isBackward);
+    opened();
+    if (!document.querySelector('dialog[open]')) pages.focus();
+  },
+  loaded: () => opened(),
+  paper: () => hasPaper(),
   edge: (message) => step(message.by),
   side: (message) => toSide(message.by),
   press: (message) => { if (message.at < 0.15) toSide(-1); else if (message.at > 0.85) toSide(1); },
   strayed: () => open(index, place?.href === book.order[index].href ? kept() : {}),
-  selection: (message) => select(message.exact ? message : null),
+  selection: (message) => select(message.exact ? { ...message, exact: message.exact.slice(0, book.isCounted ? muchToMark : undefined) } : null),
   copy: (message) => copyFrom(message.content),
   link: (message) => follow(message.href),
-  mark: (message) => notes.edit(message.id),
-  key: (message) => press(message.key, message.isControl),
+  mark: async (message) => { if (await isActing()) notes.edit(message.id); },
+  // Escape alone is no sign that the reader does something
+  key: async (message) => { if (message.key === 'Escape' || await isActing()) press(message.key, message.isControl); },
   seen: (message) => { if (isPrintWanted) askToPrint(message.characters); },
 });
 const media = new MediaView(book, moved, () => step(1));
@@ -171,16 +198,20 @@ function open(at, to = {}, besides = '') {
   if (kind === 'document') {
     media.close();
     pages.open(current(), heading || book.title, {
-      look: look.values, to, annotations: notes.marksOf(current()), isFixed: !aside && book.isFixed(link),
+      look: look.values, to, annotations: notes.marksOf(current()), isFixed: !aside && book.isFixed(link), isCounted: book.isCounted,
     });
     pages.focus();
   } else {
     pages.close();
     media.open(link, kind, heading, to);
-    document.documentElement.dataset.state = 'ready';
-    byId('opening').hidden = true;
+    opened();
   }
 }
+function opened() {
+  document.documentElement.dataset.state = 'ready';
+  byId('opening').hidden = true;
+}
+const isOpening = () => document.documentElement.dataset.state === 'opening';
 
 /** @param {{href: string, text?: any, progression?: number, isHit?: boolean, fragment?: string}} target */
 function goTo(target) {
@@ -205,6 +236,8 @@ function step(by) {
 const toSide = (by) => turn(isBackward ? -by : by);
 
 function turn(by) {
+  // a press too many would skip what is about to be shown
+  if (isOpening()) return;
   if (pages.port) pages.send('turn', { by });
   else step(by);
 }
@@ -252,18 +285,47 @@ let isPrintWanted = false;
 function askToPrint(characters) {
   isPrintWanted = false;
   // as licenses count: a page that its publisher laid out, or 1,024 characters
-  toPrint = book.isFixed(book.order[index]) ? 1 : Math.max(1, Math.ceil(characters / 1024));
+  // no screen shows more characters than this; what there are is the word of a document
+  const { clientWidth, clientHeight } = byId('stage');
+  const shown = Math.min(characters, (clientWidth * clientHeight) / 24);
+  toPrint = book.isFixed(book.order[index]) ? 1 : Math.max(1, Math.ceil(shown / 1024));
   setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
   openSheet(dialog('print'));
 }
 function wantPrint() {
   if (!book.rights.canPrint) return say('This publication may not be printed.');
+  if (isOpening()) return;
   isPrintWanted = Boolean(pages.port);
   if (pages.port) pages.send('seen');
   else say('Printing is for pages: this is none, or the viewer has a button of its own.');
 }
+// words of the publication stand in this page too: in results, notes and headings
+if (book.isCounted) {
+  const isOwn = ({ target }) => target instanceof Element && Boolean(target.closest('input, textarea'));
+  for (const name of ['copy', 'cut']) {
+    document.addEventListener(name, (event) => {
+      if (isOwn(event)) return;
+      event.preventDefault();
+      const text = getSelection()?.toString() ?? '';
+      if (text) take(text);
+    }, true);
+  }
+  document.addEventListener('dragstart', (event) => { if (!isOwn(event)) event.preventDefault(); }, true);
+}
 byId('copy-form').addEventListener('submit', () => copyNow(toCopy));
-byId('print-form').addEventListener('submit', () => print(book, toPrint, say));
+/** The document answers when it shows itself on paper, or shows nothing there again. */
+let hasPaper = () => {};
+async function showPaper(isOn) {
+  if (!book.isCounted) return;
+  await new Promise((resolve) => {
+    hasPaper = () => resolve(true);
+    setTimeout(resolve, 2000);
+    pages.send('paper', { isOn });
+  });
+}
+byId('print-form').addEventListener('submit', () => print(book, toPrint, say, showPaper));
+// what was counted is not what would be printed
+addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('The window has another size: not printed.'); } });
 
 // MARK: sheets and keys
 
