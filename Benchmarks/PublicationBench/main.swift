@@ -184,6 +184,13 @@ case ("learn", let rest) where rest.count == 1:
     let book = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
     precondition(!book.isRestricted, book.protectionError?.message ?? "")
 case ("open", let rest) where rest.count == 2:
+    // what is not opened whole is no figure
+    forgetPeak()
+    let publication = try await opened(rest[0], rest[1])
+    if publication.isRestricted { exit(1) }
+    print("\(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters")
+    exit(0)
+case ("attempt", let rest) where rest.count == 2:
     forgetPeak()
     do {
         let publication = try await opened(rest[0], rest[1])
@@ -200,5 +207,8 @@ case ("first", let rest) where rest.count == 2:
     precondition(bytes == ProtectedPublication.content(0..<65_536))
     print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
-default: print("usage: PublicationBench make FOLDER | learn FOLDER | open FILE FOLDER | first URL FOLDER | ranges FILE FOLDER")
+default:
+    print(
+        "usage: PublicationBench make FOLDER | learn FOLDER | open FILE FOLDER | attempt FILE FOLDER | first URL FOLDER | ranges FILE FOLDER"
+    )
 }

@@ -13,6 +13,9 @@ public struct RevocationList: Sendable, Equatable {
     /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: somebody else than the issuer
     /// may have made it.
     public let hasWeakDigest: Bool
+    /// Whether it says of itself that a certificate which is not in it may be revoked all the same: it holds only what changed, or only
+    /// certificates or reasons of some kind, or has a critical extension (RFC 5280 §5.2).
+    public let isPartial: Bool
 
     /// The longest list that is read, in bytes.
     public static let maxByteCount = 8 << 20
@@ -26,11 +29,12 @@ public struct RevocationList: Sendable, Equatable {
         guard bytes.count <= Self.maxByteCount else { throw unreadable }
         guard let der = bytes.first == 0x30 ? bytes : PEM.objects("X509 CRL", in: bytes)?.first else { throw unreadable }
         var (start, end): (Int64, Int64) = (0, 0)
-        var (isDated, hasNext, isWeak) = (false, false, true)
+        var (isDated, hasNext, isWeak, isPartial) = (false, false, true, true)
         let isRead = unsafe Self.withList(der) { list in
             isDated = unsafe copenssl_seconds(X509_CRL_get0_lastUpdate(list), &start) == 1
             hasNext = unsafe copenssl_seconds(X509_CRL_get0_nextUpdate(list), &end) == 1
             isWeak = !SignatureDigest.holds(unsafe copenssl_list_digest(list))
+            isPartial = unsafe copenssl_list_is_partial(list) != 0
             return true
         }
         guard isRead, isDated else { throw unreadable }
@@ -38,6 +42,7 @@ public struct RevocationList: Sendable, Equatable {
         thisUpdate = Instant(milliseconds: start * 1000)
         nextUpdate = hasNext ? Instant(milliseconds: end * 1000) : nil
         hasWeakDigest = isWeak
+        self.isPartial = isPartial
     }
 
     /// Whether it was signed with a key.
@@ -50,7 +55,15 @@ public struct RevocationList: Sendable, Equatable {
         }
     }
 
-    /// Whether a certificate is in it, by its serial number. Whose list it is must be known by ``isSigned(by:)``.
+    /// Whether it says that it is by the issuer of a certificate. One of another name says nothing about that certificate, whatever
+    /// key signed it.
+    public func isByIssuer(of certificate: Certificate) -> Bool {
+        unsafe Self.withList(der) { list in
+            unsafe X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_issuer_name(certificate.certificate)) == 0
+        }
+    }
+
+    /// Whether a certificate is in it, by its issuer's name and its serial number. Whose list it is must be known by ``isSigned(by:)``.
     public func revokes(_ certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in
             var entry: OpaquePointer?

@@ -48,6 +48,20 @@ extension LCPStore {
             AND provider IS NOT DISTINCT FROM $3 AND user_id IS NOT DISTINCT FROM $4
             """
         )
+        /// The same, where it is among the last that opened a license.
+        static let recentPassphrase = SQL(
+            """
+            SELECT digest FROM lcp_passphrase WHERE digest = $1 AND license IS NOT DISTINCT FROM $2
+            AND provider IS NOT DISTINCT FROM $3 AND user_id IS NOT DISTINCT FROM $4
+            AND rowid IN (SELECT rowid FROM lcp_passphrase WHERE license IS NOT NULL ORDER BY rowid DESC LIMIT $5)
+            """
+        )
+        static let removePassphrase = SQL(
+            """
+            DELETE FROM lcp_passphrase WHERE digest = $1 AND license IS NOT DISTINCT FROM $2
+            AND provider IS NOT DISTINCT FROM $3 AND user_id IS NOT DISTINCT FROM $4
+            """
+        )
         static let addPassphrase = SQL(
             "INSERT INTO lcp_passphrase (digest, license, provider, user_id) VALUES ($1, $2, $3, $4)"
         )

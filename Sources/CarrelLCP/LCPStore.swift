@@ -12,9 +12,11 @@ import Glibc
 /// reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
 /// left readable of its user, where it did.
 public final class LCPStore: PassphraseStore {
+    typealias Opening = @Sendable () async throws -> any Database
+
     private enum Place {
-        case closed(path: String)
-        case opening(Task<any Database, any Error>, path: String)
+        case closed(Opening)
+        case opening(Task<any Database, any Error>, Opening)
         case open(any Database)
     }
 
@@ -29,7 +31,12 @@ public final class LCPStore: PassphraseStore {
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
     public init(path: String) {
-        place = Locked(.closed(path: path))
+        place = Locked(.closed { try await Self.open(path) })
+    }
+
+    /// One whose database is opened so when it is first needed.
+    init(opening: @escaping Opening) {
+        place = Locked(.closed(opening))
     }
 
     /// Counts what was copied and printed, in the same database.
@@ -58,9 +65,9 @@ public final class LCPStore: PassphraseStore {
             switch place {
             case .open: return nil
             case .opening(let task, _): return task
-            case .closed(let path):
-                let task = Task<any Database, any Error> { try await Self.open(path) }
-                place = .opening(task, path: path)
+            case .closed(let opening):
+                let task = Task<any Database, any Error> { try await opening() }
+                place = .opening(task, opening)
                 return task
             }
         }
@@ -72,7 +79,7 @@ public final class LCPStore: PassphraseStore {
                 failure = error
                 // the next one tries again
                 place.withLock { place in
-                    if case .opening(let current, let path) = place, current == task { place = .closed(path: path) }
+                    if case .opening(let current, let opening) = place, current == task { place = .closed(opening) }
                 }
             }
         }
@@ -82,7 +89,7 @@ public final class LCPStore: PassphraseStore {
         return database
     }
 
-    private static func open(_ path: String) async throws -> any Database {
+    static func open(_ path: String) async throws -> any Database {
         try await threads.run {
             makeFolders(of: path)
             return try SQLiteDatabase(path: path, migrations: migrations)
@@ -119,9 +126,17 @@ public final class LCPStore: PassphraseStore {
         }
         try await write { transaction in
             // mostly all are known, and nothing has to reach the disk
-            let new = try rows.filter { try transaction.row(Statement.knownPassphrase, $0) == nil }
+            let new = try rows.filter { row in
+                // what opens a license again becomes the newest, and is forgotten last
+                owner.license == nil
+                    ? try transaction.row(Statement.knownPassphrase, row) == nil
+                    : try transaction.row(Statement.recentPassphrase, row + [.integer(Int64(rows.count))]) == nil
+            }
             if new.isEmpty { return }
-            for row in new { try transaction.run(Statement.addPassphrase, row) }
+            for row in new {
+                try transaction.run(Statement.removePassphrase, row)
+                try transaction.run(Statement.addPassphrase, row)
+            }
             try transaction.run(Statement.pruneCatalogPassphrases, [.integer(Int64(PassphraseOrder.limit))])
             try transaction.run(Statement.pruneUsedPassphrases, [.integer(Int64(PassphraseOrder.usedLimit))])
         }

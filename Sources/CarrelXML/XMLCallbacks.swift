@@ -7,6 +7,7 @@ enum XMLCallbacks {
         var handler = unsafe xmlSAXHandler()
         unsafe handler.initialized = UInt32(XML_SAX2_MAGIC)
         unsafe handler.internalSubset = meetDocumentType
+        unsafe handler.attributeDecl = declareAttribute
         unsafe handler.reference = addEntity
         unsafe handler.startElementNs = startElement
         unsafe handler.endElementNs = endElement
@@ -35,6 +36,21 @@ private func meetDocumentType(
     unsafe collector(context)?.meetDocumentType()
 }
 
+/// A default of an attribute, which the library adds to every element of its name.
+private func declareAttribute(
+    _ context: UnsafeMutableRawPointer?,
+    _ element: UnsafePointer<xmlChar>?,
+    _ name: UnsafePointer<xmlChar>?,
+    _ type: CInt,
+    _ kind: CInt,
+    _ value: UnsafePointer<xmlChar>?,
+    _ values: UnsafeMutablePointer<xmlEnumeration>?
+) {
+    unsafe xmlFreeEnumeration(values)
+    guard let collector = unsafe collector(context), let name = unsafe name else { return }
+    collector.declareAttribute(isNamespace: unsafe xmlStrncmp(name, "xmlns", 5) == 0)
+}
+
 /// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
 private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
     guard let collector = unsafe collector(context), let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
@@ -55,7 +71,8 @@ private func startElement(
     _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
 ) {
     guard let collector = unsafe collector(context),
-        collector.allows(attributes: Int(attributeCount) + Int(namespaceCount))
+        collector.allows(attributes: Int(attributeCount) + Int(namespaceCount)),
+        collector.declare(namespaces: Int(namespaceCount))
     else { return }
     if let namespaces = unsafe namespaces {
         // two pointers each: prefix and URI

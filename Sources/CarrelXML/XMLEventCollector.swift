@@ -8,6 +8,8 @@ final class XMLEventCollector {
     private(set) var failure: (what: String, offset: Int)?
     /// Gets the elements in place of events.
     var visitor: (any XMLVisitor)?
+    /// Whether an element has begun.
+    var hasElements: Bool { elements > 0 }
     var hasVisitor: Bool { visitor != nil }
     private let tag = XMLTag()
     private let limits: XMLLimits
@@ -19,6 +21,11 @@ final class XMLEventCollector {
     private var depth = 0
     private var elements = 0
     private var attributes = 0
+    /// Declarations of name spaces that each open element made, and all of them.
+    private var declarations: [Int] = []
+    private var declared = 0
+    /// Attributes that the DOCTYPE declares, and those of them that are declarations of name spaces.
+    private var defaults = (all: 0, namespaces: 0)
     /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
     private var names: [UInt: String] = [:]
     /// The last of them by a few bits of their address: a document repeats few names.
@@ -26,6 +33,10 @@ final class XMLEventCollector {
 
     /// Names that are kept at most; documents of ours have some dozens.
     private static let nameLimit = 1000
+    /// Declarations of name spaces in scope, at most: for every name with a prefix the library looks through them.
+    private static let scopeLimit = 256
+    /// Attributes that a DOCTYPE may declare, and name spaces among them: for every element the library looks through them.
+    private static let defaultLimit = (all: 256, namespaces: 4)
     /// Bytes of a name space's URI, at most.
     private static let uriLimit = 2048
 
@@ -36,6 +47,29 @@ final class XMLEventCollector {
 
     func meetDocumentType() {
         if documentType == .refused { fail("the XML has a DOCTYPE, which is not taken") }
+    }
+
+    func declareAttribute(isNamespace: Bool) {
+        defaults.all += 1
+        if isNamespace { defaults.namespaces += 1 }
+        guard defaults.all <= Self.defaultLimit.all, defaults.namespaces <= Self.defaultLimit.namespaces else {
+            return fail("the XML's DOCTYPE declares more attributes than are taken")
+        }
+    }
+
+    /// Takes an element's declarations of name spaces, which hold to its end.
+    ///
+    /// - Returns: whether there may be so many.
+    func declare(namespaces count: Int) -> Bool {
+        declarations.append(count)
+        declared += count
+        if declared > Self.scopeLimit { fail("the XML has more than \(Self.scopeLimit) name spaces in scope") }
+        return failure == nil
+    }
+
+    private func endScope() {
+        depth -= 1
+        declared -= declarations.popLast() ?? 0
     }
 
     func take() -> [XMLEvent] {
@@ -70,7 +104,7 @@ final class XMLEventCollector {
     /// The end of one for the visitor.
     func end() {
         endText()
-        depth -= 1
+        endScope()
         if failure == nil { visitor?.end() }
     }
 
@@ -117,7 +151,7 @@ final class XMLEventCollector {
 
     func end(_ name: XMLName) {
         endText()
-        depth -= 1
+        endScope()
         if failure == nil { events.append(.end(name)) }
     }
 

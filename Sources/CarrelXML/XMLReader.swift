@@ -1,6 +1,5 @@
 import CXML
 public import CarrelBytes
-import Glibc
 
 /// Reads XML 1.0 in UTF-8, event by event, from bytes as they come.
 ///
@@ -18,13 +17,18 @@ public struct XMLReader: ~Copyable {
     private var head: [UInt8] = []
     private var hasBegun = false
     private var hasByteOrderMark = false
-    /// What looks like attributes in the pieces since the last that had a `<`.
-    private var attributesInTag = 0
+    /// Bytes that the library has, without the mark.
+    private var parsed = 0
+    /// The start tag that goes on behind them.
+    private var openTag: XMLOpenTag?
 
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
-    private static let attributeLimit = 5000
-    /// The library counts in 32 bits.
+    /// The library counts in 32 bits. Of one piece's attributes it makes short work, however many they are.
     private static let pieceSize = 65_536
+    /// Before the first element there may be a DOCTYPE, which is taken at once.
+    private static let firstPieceSize = 4096
+    /// Bytes of what a DOCTYPE declares: the library compares the values of an enumeration with each other.
+    private static let documentTypeLimit = 32_768
     private static let isReady: Bool = {
         xmlInitParser()
         return true
@@ -127,40 +131,50 @@ public struct XMLReader: ~Copyable {
     private mutating func parse(_ bytes: RawSpan) throws(Malformed) {
         var offset = 0
         while offset < bytes.byteCount {
-            let end = min(offset + Self.pieceSize, bytes.byteCount)
+            let size = collector.hasElements ? Self.pieceSize : Self.firstPieceSize
+            let end = min(offset + size, bytes.byteCount)
             let piece = bytes.extracting(offset..<end)
-            try checkTag(piece)
+            unsafe piece.withUnsafeBytes { piece in unsafe openTag?.take(piece) }
+            try checkTag()
             unsafe piece.withUnsafeBytes { piece in
                 let start = unsafe piece.baseAddress?.assumingMemoryBound(to: CChar.self)
                 _ = unsafe xmlParseChunk(context, start, CInt(piece.count), 0)
             }
             try check()
+            parsed += piece.byteCount
+            try checkWaiting()
             offset = end
         }
     }
 
-    /// Refuses a tag with attributes by the ten thousand before the library compares each of them with all others: only such a tag, or a text
-    /// that looks like one, goes on so long without a `<`.
-    private mutating func checkTag(_ piece: RawSpan) throws(Malformed) {
-        let isLong = unsafe piece.withUnsafeBytes { piece in
-            unsafe piece.baseAddress.map { unsafe memchr($0, CInt(UInt8(ascii: "<")), piece.count) == nil } ?? false
-        }
-        guard isLong else { return attributesInTag = 0 }
-        var isValue = false
-        for offset in 0..<piece.byteCount {
-            switch piece.u8(at: offset) {
-            case UInt8(ascii: "="): isValue = true
-            case 0x20, 0x9, 0xa, 0xd: continue
-            case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                if isValue { attributesInTag += 1 }
-                isValue = false
-            default: isValue = false
+    /// Looks at what the library keeps until it is whole, and then takes at once.
+    private mutating func checkWaiting() throws(Malformed) {
+        let state = unsafe context.pointee.instate
+        guard let input = unsafe context.pointee.input, let start = unsafe input.pointee.cur, let end = unsafe input.pointee.end
+        else { return }
+        let count = unsafe end - start
+        if !collector.hasElements, count > Self.documentTypeLimit {
+            let isDeclaration =
+                unsafe start[0] == UInt8(ascii: "<") && start[1] == UInt8(ascii: "!") && start[2] == UInt8(ascii: "D")
+            if state == XML_PARSER_DTD || isDeclaration {
+                throw Malformed("the XML's DOCTYPE is longer than \(Self.documentTypeLimit) bytes", at: offsetOfPiece)
             }
         }
-        guard attributesInTag <= Self.attributeLimit else {
-            throw Malformed("an element of the XML has more than \(limits.attributes) attributes", at: size)
-        }
+        guard state == XML_PARSER_START_TAG else { return openTag = nil }
+        guard openTag?.isOver ?? true else { return }
+        var tag = XMLOpenTag()
+        unsafe tag.take(UnsafeRawBufferPointer(start: start, count: count))
+        openTag = tag
+        try checkTag()
     }
+
+    /// Refuses a tag of too many attributes before the library compares each of them with all others.
+    private func checkTag() throws(Malformed) {
+        guard let openTag, openTag.attributes > limits.attributes else { return }
+        throw Malformed("an element of the XML has more than \(limits.attributes) attributes", at: offsetOfPiece)
+    }
+
+    private var offsetOfPiece: Int { parsed + (hasByteOrderMark ? 3 : 0) }
 
     private func check() throws(Malformed) {
         if let failure = collector.failure { throw Malformed(failure.what, at: failure.offset + (hasByteOrderMark ? 3 : 0)) }

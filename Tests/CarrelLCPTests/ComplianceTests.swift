@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCrypto
 import CarrelHTTPClient
 import CarrelJSON
@@ -149,9 +150,59 @@ struct ComplianceTests {
         checker.isOffline = true
         checker.revocationLists = [try RevocationList(full)]
         #expect(failures(try await check(license, checker)) == [name])
-        // a list of somebody else says nothing
-        checker.revocationLists = [try RevocationList(try await TestProvider().revocationList())]
-        #expect(isSkipped(try await outcome(checker)))
         await server.stop()
+    }
+
+    @Test func `believes that a certificate was not revoked only of a list of today, complete, by its issuer`() async throws {
+        let provider = try await TestProvider()
+        let license = try await provider.license(["user": ["id": "1"]])
+        let certificates = provider.certificates
+        certificates.directory.write("other.key", try #require(certificates.directory.read("root.key")))
+        let other = [
+            "req", "-x509", "-new", "-key", certificates.directory.file("other.key"), "-subj", "/CN=other", "-days", "9",
+        ]
+        certificates.directory.write("other.pem", try await certificates.run(other, input: []))
+        let partial = ["2.5.29.27=critical,ASN1:INTEGER:1", "2.5.29.28=critical,DER:30038201FF", "1.2.3.4=critical,ASN1:NULL"]
+        let now = Instant.now()
+        let hour = Duration.seconds(3600)
+        for (words, clock, list) in [
+            (nil, now, try await provider.revocationList()),
+            (nil, now - hour, try await provider.revocationList()),
+            ("has expired", now + hour * 24 * 31, try await provider.revocationList()),
+            ("a day that has not come", now - hour * 25, try await provider.revocationList()),
+            ("a digest that was broken", now, try await provider.revocationList(digest: "sha1")),
+            ("another issuer", now, try await provider.revocationList(signer: "other")),
+            ("another issuer", now, try await provider.revocationList(["provider"], signer: "other")),
+            ("is not complete", now, try await provider.revocationList(extensions: partial[0])),
+            ("is not complete", now, try await provider.revocationList(extensions: partial[1])),
+            ("is not complete", now, try await provider.revocationList(extensions: partial[2])),
+            ("list that was given is not signed", now, try await TestProvider().revocationList()),
+        ] as [(String?, Instant, [UInt8])] {
+            var checker = ComplianceChecker(client: HTTPClient(), clock: ManualClock(clock))
+            checker.profiles = try provider.profiles
+            checker.isOffline = true
+            checker.revocationLists = [try RevocationList(list)]
+            let outcome = try await check(license, checker).first { $0.name == "license.revocation" }?.outcome
+            switch outcome {
+            case .passed: #expect(words == nil)
+            case .skipped(let reason): #expect(words.map { reason.contains($0) } == true, "\(reason)")
+            case .failed, nil: Issue.record("\(String(describing: outcome))")
+            }
+        }
+        // whatever else is wrong with it, what it names was taken back
+        for list in [
+            try await provider.revocationList(["provider"], digest: "sha1"),
+            try await provider.revocationList(["provider"], extensions: partial[0]),
+        ] {
+            var checker = try checker(provider)
+            checker.revocationLists = [try RevocationList(list), try RevocationList(try await provider.revocationList())]
+            #expect(failures(try await check(license, checker)) == ["license.revocation"])
+        }
+        // a good list says nothing of one that was given in vain
+        var checker = try checker(provider)
+        let foreign = try RevocationList(try await TestProvider().revocationList())
+        checker.revocationLists = [try RevocationList(try await provider.revocationList()), foreign]
+        let outcome = try await check(license, checker).first { $0.name == "license.revocation" }?.outcome
+        #expect(outcome == .skipped("the list that was given is not signed by the certificate's root"))
     }
 }

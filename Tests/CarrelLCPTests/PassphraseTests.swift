@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelStore
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -101,12 +102,32 @@ struct PassphraseTests {
         await database.close()
     }
 
+    @Test func `that open a license again are forgotten last`() async throws {
+        let license = try await license()
+        for store in try stores() {
+            let (old, other) = (UserKey(passphrase: "old"), UserKey(passphrase: "other"))
+            for key in [old, other, old] { try await store.add(key, of: PassphraseOwner(license)) }
+            #expect(try await store.userKeys(for: license) == [old, other])
+        }
+        let database = try SQLiteDatabase(path: directory.file("lcp.sqlite"), migrations: LCPStore.migrations)
+        let count = try await database.read { try $0.row(SQL("SELECT count(*) FROM lcp_passphrase"))?.integer(0) }
+        #expect(count == 2)
+        await database.close()
+    }
+
     @Test func `that are asked for at once open one database, and after a failure another time`() async throws {
         let license = try await license()
-        directory.write("file", "")
-        let store = LCPStore(path: directory.file("file/lcp.sqlite"))
+        let path = directory.file("lcp.sqlite")
+        let openings = Locked(0)
+        let store = LCPStore {
+            let number = openings.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { throw LCPError(.store, "the first time it fails") }
+            return try await LCPStore.open(path)
+        }
         await #expect(throws: LCPError(.store, "")) { try await store.userKeys(for: license) }
-        unsafe unlink(directory.file("file"))
         let counts = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<20 {
                 group.addTask {
@@ -117,6 +138,7 @@ struct PassphraseTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(counts.max() == 20)
+        #expect(openings.withLock { $0 } == 2)
         await store.close()
     }
 }

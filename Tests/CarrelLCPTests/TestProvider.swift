@@ -95,6 +95,7 @@ struct TestProvider {
     ///   - signer: whose list it is.
     ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
     ///   - options: further ones of `openssl ca`.
+    ///   - extensions: of the list, as lines of openssl's x509v3_config.
     /// - Returns: the list.
     /// - Throws: what openssl says.
     func revocationList(
@@ -102,7 +103,8 @@ struct TestProvider {
         digest: String = "sha256",
         signer: String = "root",
         from start: String? = nil,
-        options: [String] = []
+        options: [String] = [],
+        extensions: String = ""
     ) async throws -> [UInt8] {
         let file = { certificates.directory.file($0) }
         certificates.directory.write("list.db", "")
@@ -110,6 +112,7 @@ struct TestProvider {
         certificates.directory.write(
             "list.cnf",
             "[ca]\ndefault_ca = own\n[own]\ndatabase = \(file("list.db"))\ndefault_md = \(digest)\n"
+                + (extensions.isEmpty ? "" : "crl_extensions = extensions\n[extensions]\n\(extensions)\n")
         )
         let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
         for name in revoked { _ = try await certificates.run(base + ["-revoke", file("\(name).pem")], input: []) }

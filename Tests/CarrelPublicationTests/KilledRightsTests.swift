@@ -19,7 +19,7 @@ struct KilledRightsTests {
         var granted = 0
         for time in 0..<Self.times {
             let publication = "license-\(time)"
-            // from the moment when the tables are made until all is counted
+            // microseconds from when the database is open
             let delay = Int.random(in: 1000...(time.isMultiple(of: 3) ? 30_000 : 200_000))
             let program = try OpenedElsewhere.program()
             let result = try await runProcess([program, "--count", file, publication, "\(delay)"])

@@ -187,6 +187,14 @@ struct OtherFormatsTests {
         #expect(publication.metadata.authors.map(\.name) == ["A. Author"])
         #expect(publication.readingOrder.map(\.href) == ["index.html"])
         #expect(publication.readingOrder.first?.mediaType?.isHTML == true)
+        // of the body the titles are those of drawings
+        let drawn = "<link rel=publication href=#m></head><body><svg><title>No</title></svg>"
+        let script = "<script id=m type='application/ld+json'>{}</script>"
+        for (words, title) in [
+            ("<title>R&amp;D &lt;1&#62; &#x41;&copy; &</title>", "R&D <1> A&copy; &"), ("", nil),
+        ] as [(String, String?)] {
+            #expect(EntryPage("<html><head>\(words)\(drawn)\(script)").title == title)
+        }
         for link in ["", "<link rel=publication href='#m'>", "<link rel=publication href=none.json>", "<link rel=publication>"] {
             let bytes = MadeArchive([MadeArchive.Entry("index.html", "<html>\(link)</html>")]).bytes
             await #expect(throws: Publication.OpeningError(.parsingFailed, ""), "\(link)") {

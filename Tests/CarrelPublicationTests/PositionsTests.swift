@@ -116,7 +116,11 @@ struct PositionsTests {
         #expect(wrapped.storedLength(of: Link(href: "a.xhtml#top"))?.byteCount == 13_000)
         #expect(try #require(wrapped.storedLength(of: Link(href: "b.xhtml"))).byteCount < 1000)
         #expect(wrapped.storedLength(of: Link(href: "c.xhtml")) == nil)
-        #expect(FolderFetcher(path: directory.path).storedLength(of: Link(href: "b.xhtml"))?.byteCount == 13_000)
+        let folder = FolderFetcher(path: directory.path)
+        #expect(folder.storedLength(of: Link(href: "b.xhtml"))?.byteCount == 13_000)
+        // what cannot be read has no length either
+        try await checkProcess(["ln", "-s", ".", "linked"], directory: directory.path)
+        #expect(folder.storedLength(of: Link(href: "linked/b.xhtml")) == nil)
     }
 
     // MARK: cover

@@ -122,14 +122,73 @@ struct `An XML reader` {
         }
     }
 
-    @Test func `has no more attributes counted than a tag may have, however many there are`() {
+    /// Where a document is refused, and why.
+    private func refusal(_ text: String, pieces size: Int, skippingDocumentType isSkipping: Bool = false) -> Malformed? {
+        let limits = XMLLimits(bytes: 16 << 20, elements: 200_000, text: 8 << 20)
+        var reader = XMLReader(limits: limits, documentType: isSkipping ? .skipped : .refused)
+        let bytes = Array(text.utf8)
+        do throws(Malformed) {
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                _ = try reader.read(bytes.rawSpan.extracting(start..<min(start + size, bytes.count)))
+            }
+            _ = try reader.finish()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [16 << 20, 100_000, 1000, 7])
+    func `has no more attributes counted than a tag may have, however many there are`(size: Int) throws {
         // the library would compare each with all others before it tells of any
-        let attributes = (0..<400_000).map { "a\($0) = ''" }.joined(separator: " ")
-        let limits = XMLLimits(bytes: 16 << 20, text: 8 << 20)
-        #expect(refusal("<a \(attributes)/>", limits: limits)?.what.contains("more than 32 attributes") == true)
-        // a long text is none
-        let text = String(repeating: "a = b \"c\" ", count: 50_000)
-        #expect(refusal("<a>\(text)</a>", limits: limits) == nil)
+        let attributes = (0..<200_000).map { "a\($0) = ''" }.joined(separator: " ")
+        for tag in ["<a \(attributes)/>", "<b c='>'>\(String(repeating: " ", count: 70_000))<a \(attributes)/></b>"] {
+            let found = try #require(refusal(tag, pieces: size))
+            #expect(found.what == "an element of the XML has more than 32 attributes")
+            #expect(found.offset < 200_000, "\(found)")
+        }
+    }
+
+    @Test(arguments: [16 << 20, 100_000, 7])
+    func `takes no text for attributes`(size: Int) {
+        let text = String(repeating: "a=\"c\" ", count: 50_000)
+        let value = String(repeating: "a=\"c\"> ", count: 50_000)
+        for document in [
+            "<a>\(text)</a>", "<a><![CDATA[\(text)]]></a>", "<a><!--\(text)--></a>", "<a b='\(value)'/>", "<?p \(text)?><a/>",
+        ] {
+            #expect(refusal(document, pieces: size) == nil, "\(document.prefix(20))")
+        }
+    }
+
+    @Test(arguments: [16 << 20, 1000, 7])
+    func `takes no more of a DOCTYPE than the library makes short work of`(size: Int) {
+        func declared(_ count: Int, _ prefix: String) -> String {
+            "<!DOCTYPE a [<!ATTLIST b \((0..<count).map { "\(prefix)\($0) CDATA ''" }.joined(separator: " "))>]><a/>"
+        }
+        let words = "the XML's DOCTYPE declares more attributes than are taken"
+        #expect(refusal(declared(256, "c"), pieces: size, skippingDocumentType: true) == nil)
+        #expect(refusal(declared(257, "c"), pieces: size, skippingDocumentType: true)?.what == words)
+        #expect(refusal(declared(4, "xmlns:c"), pieces: size, skippingDocumentType: true) == nil)
+        #expect(refusal(declared(5, "xmlns:c"), pieces: size, skippingDocumentType: true)?.what == words)
+        let values = (0..<100_000).map { "v\($0)" }.joined(separator: "|")
+        for long in [
+            declared(50_000, "c"), "<!DOCTYPE a [<!ATTLIST a b (\(values)) #IMPLIED>]><a/>",
+            "<!DOCTYPE a [<!--\(values)--><!ATTLIST a b (v) #IMPLIED>]><a/>",
+        ] {
+            let found = refusal(long, pieces: size, skippingDocumentType: true)
+            #expect(found?.what == "the XML's DOCTYPE is longer than 32768 bytes")
+            #expect((32_768...40_000).contains(found?.offset ?? 0))
+        }
+    }
+
+    @Test func `has no more than 256 name spaces in scope`() {
+        func nested(_ depth: Int, _ count: Int) -> String {
+            let names = (0..<count).map { " xmlns:p\($0)='urn:\($0)'" }.joined()
+            return String(repeating: "<a\(names)>", count: depth) + String(repeating: "</a>", count: depth)
+        }
+        #expect(refusal("<r>\(String(repeating: nested(8, 32), count: 3))</r>", pieces: 1 << 20) == nil)
+        let found = refusal("<r xmlns='urn:r'>\(nested(8, 32))</r>", pieces: 1 << 20)
+        #expect(found?.what == "the XML has more than 256 name spaces in scope")
     }
 
     @Test func `reads what comes in any pieces as the same document`() throws {

@@ -42,7 +42,8 @@ struct PublicationProgram {
     }
 
     private static func limitTime(_ seconds: UInt) {
-        var limit = rlimit(rlim_cur: seconds, rlim_max: seconds)
+        // at the first the system sends SIGXCPU, at the second SIGKILL
+        var limit = rlimit(rlim_cur: seconds, rlim_max: seconds + 1)
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit) == 0 else { exit(1) }
     }
 

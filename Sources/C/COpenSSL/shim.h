@@ -125,6 +125,14 @@ static inline int copenssl_list_digest(const X509_CRL *_Nonnull list) {
     return copenssl_signature_digest(algorithm);
 }
 
+/// Whether a list says of itself that it is not all that its issuer took back: it is a delta (RFC 5280 §5.2.4), for some certificates or
+/// reasons only (§5.2.5), or has a critical extension, which are all about that.
+static inline int copenssl_list_is_partial(const X509_CRL *_Nonnull list) {
+    if (X509_CRL_get_ext_by_critical(list, 1, -1) >= 0) return 1;
+    return X509_CRL_get_ext_by_NID(list, NID_delta_crl, -1) >= 0
+        || X509_CRL_get_ext_by_NID(list, NID_issuing_distribution_point, -1) >= 0;
+}
+
 /// The address of a certificate's list of revoked ones with that number, among all of them; 0 where there are fewer.
 static inline int copenssl_list_address(
     X509 *_Nonnull certificate, int index, const unsigned char *_Nullable *_Nonnull start, int *_Nonnull count,

@@ -1,7 +1,10 @@
+import CarrelBytes
 import CarrelCrypto
 
 extension ComplianceChecker {
     /// Whether the provider's certificate was taken back, as far as can be told: a list that cannot be had fails nothing (LCP 1.0 §5.6.2).
+    ///
+    /// Every list that the root signed may take it back. That it was not is said only by one of today, complete, with a digest that holds.
     ///
     /// - Parameters:
     ///   - license: believed but for this; nil where it is not.
@@ -13,24 +16,44 @@ extension ComplianceChecker {
             report.skip(name, "the license is not to be believed")
             return false
         }
-        var lists = revocationLists
-        let addresses = license.certificate.revocationListAddresses + revocationListAddresses
-        if !isOffline {
-            for address in addresses {
-                if let list = await RevocationLists.download(address, client) { lists.append(list) }
+        let certificate = license.certificate
+        let root = license.anchor.subjectPublicKeyInfo
+        var lists = revocationLists.filter { $0.isSigned(by: root) }
+        // whoever gave a list is told when it was not looked at
+        var foreign = lists.count < revocationLists.count ? "the list that was given" : nil
+        let addresses = Set(certificate.revocationListAddresses + revocationListAddresses).sorted()
+        for address in isOffline ? [] : addresses {
+            guard let list = await RevocationLists.download(address, client) else { continue }
+            if list.isSigned(by: root) {
+                lists.append(list)
+            } else if revocationListAddresses.contains(address) {
+                foreign = "the list at the address that was given"
             }
         }
-        lists.removeAll { !$0.isSigned(by: license.anchor.subjectPublicKeyInfo) }
-        if lists.contains(where: { $0.revokes(license.certificate) }) {
+        if lists.contains(where: { $0.revokes(certificate) }) {
             report.add(name, "the provider's certificate was revoked")
             return false
         }
-        if lists.isEmpty {
-            report.skip(name, Self.reason(addresses, isOffline: isOffline))
-        } else {
+        let doubts = lists.map { Self.doubt($0, certificate, clock.now) }
+        if let foreign {
+            report.skip(name, "\(foreign) is not signed by the certificate's root")
+        } else if doubts.contains(nil) {
             report.add(name, nil)
+        } else {
+            report.skip(name, doubts.compactMap(\.self).first ?? Self.reason(addresses, isOffline: isOffline))
         }
         return true
+    }
+
+    /// Why a list that does not name a certificate is no word for it; nil for one that is.
+    private static func doubt(_ list: RevocationList, _ certificate: Certificate, _ now: Instant) -> String? {
+        let subject = "the list of revoked certificates"
+        if list.hasWeakDigest { return "\(subject) is signed with a digest that was broken" }
+        if !list.isByIssuer(of: certificate) { return "\(subject) is by another issuer than the certificate" }
+        if list.isPartial { return "\(subject) is not complete" }
+        if list.thisUpdate > now + RevocationLists.tolerance { return "\(subject) is of a day that has not come" }
+        guard let next = list.nextUpdate else { return "\(subject) does not say until when it holds" }
+        return next < now ? "\(subject) has expired" : nil
     }
 
     private static func reason(_ addresses: [String], isOffline: Bool) -> String {

@@ -1,4 +1,4 @@
-import CarrelBytes
+public import CarrelBytes
 public import CarrelCrypto
 import CarrelJSON
 public import CarrelHTTPClient
@@ -20,9 +20,13 @@ public struct ComplianceChecker: Sendable {
     /// Where further lists are.
     public var revocationListAddresses: [String] = []
     let client: HTTPClient
+    let clock: any WallClock
 
-    /// - Parameter client: for the addresses in licenses; nil for one that reaches nothing but public addresses.
-    public init(client: HTTPClient? = nil) {
+    /// - Parameters:
+    ///   - client: for the addresses in licenses; nil for one that reaches nothing but public addresses.
+    ///   - clock: says whether a list of revoked certificates is of today.
+    public init(client: HTTPClient? = nil, clock: any WallClock = SystemClock()) {
+        self.clock = clock
         self.client = client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
     }
 

@@ -15,7 +15,8 @@ public protocol PassphraseStore: Sendable {
     /// - Throws: `lcp.store`.
     func add(_ key: UserKey, of owner: PassphraseOwner) async throws(LCPError)
 
-    /// Remembers keys of the same owner: all of them or none.
+    /// Remembers keys of the same owner. ``LCPStore`` remembers all of them or none; a store without a way of its own adds one after the
+    /// other, and some are known where it fails between.
     func add(_ keys: [UserKey], of owner: PassphraseOwner) async throws(LCPError)
 }
 

@@ -22,7 +22,7 @@ struct RevocationLists: Sendable {
     /// So long an address that gave none is left alone.
     static let pause = Duration.seconds(3600)
     /// How far the clocks of authorities may be ahead.
-    private static let tolerance = Duration.seconds(86_400)
+    static let tolerance = Duration.seconds(86_400)
     private static let timeout = Duration.seconds(8)
 
     /// What is known now. Fails to nothing: a list that cannot be had keeps nobody from reading (LCP 1.0 §5.6.2).

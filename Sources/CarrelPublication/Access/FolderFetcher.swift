@@ -41,12 +41,7 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
     }
 
     public func get(_ link: Link) -> any Resource {
-        guard let path = ResourcePath(href: link.href) else { return FailingResource.notFound(link) }
-        var at = root
-        for part in path.string.split(separator: "/") {
-            at += "/\(part)"
-            if Self.kind(of: at) == .other { return FailingResource.notFound(link) }
-        }
+        guard let path = ResourcePath(href: link.href), let at = place(of: path) else { return FailingResource.notFound(link) }
         do throws(ResourceError) {
             return try FileResource(link, path: at)
         } catch {
@@ -56,10 +51,20 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
 
     public func storedLength(of link: Link) -> LengthHint? {
         var status = stat()
-        guard let path = ResourcePath(href: link.href), unsafe lstat("\(root)/\(path)", &status) == 0,
+        guard let path = ResourcePath(href: link.href), let at = place(of: path), unsafe lstat(at, &status) == 0,
             status.st_mode & S_IFMT == S_IFREG
         else { return nil }
         return LengthHint(Int64(status.st_size))
+    }
+
+    /// Where a file is; nil where there is none, or a link on the way.
+    private func place(of path: ResourcePath) -> String? {
+        var at = root
+        for part in path.string.split(separator: "/") {
+            at += "/\(part)"
+            if Self.kind(of: at) == .other { return nil }
+        }
+        return at
     }
 
     private enum Kind { case file, folder, other }

@@ -28,6 +28,7 @@ struct OpenedElsewhere {
         let program = try Self.program()
         let limit = (Self.isSanitized ? nil : seconds).map { ["--seconds", "\($0)"] } ?? []
         let result = try await runProcess([program, path] + (reading ? ["--read"] : []) + limit, timeout: .seconds(120))
+        try #require(result.status != .signaled(SIGXCPU), "it took more than \(seconds ?? 0) s of the processor's time")
         try #require(result.status.isSuccess, "\(result.status) \(result.errorText.suffix(2000))")
         let bytes = Array(result.text.utf8)
         let json = try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 64 << 20))

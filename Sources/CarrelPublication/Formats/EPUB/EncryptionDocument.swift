@@ -30,7 +30,8 @@ struct EncryptionDocument: Sendable {
     static let path: ResourcePath = "META-INF/encryption.xml"
     private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"
     private static let keyAddress = "license.lcpl#/encryption/content_key"
-    static let adept = "http://ns.adobe.com/adept"
+    static let adept = "\(adeptNamespace)"
+    private static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
     /// What publications of 50,000 resources are about: nine elements and seven attributes each. Of all that only the addresses are kept.
     private static let limits = XMLLimits(
@@ -41,7 +42,8 @@ struct EncryptionDocument: Sendable {
         text: 1 << 20,
         totalAttributes: 700_000
     )
-    /// Resources at most, and bytes of their addresses: what keeps the memory below 64 MiB.
+    /// Resources at most, and bytes of their addresses: with a package of few items their publication stays below 64 MiB. One that has
+    /// as many items takes more: 87 MiB with 50,000.
     private static let entryLimit = 90_000
     private static let keptLimit = 8 << 20
 
@@ -92,7 +94,7 @@ struct EncryptionDocument: Sendable {
 
     mutating func start(_ tag: XMLTag) {
         depth += 1
-        if !isADEPT, tag.isIn("http://ns.adobe.com/adept") { isADEPT = true }
+        if !isADEPT, tag.isIn(Self.adeptNamespace) { isADEPT = true }
         guard let dataDepth else {
             if tag.isNamed("EncryptedData") {
                 self.dataDepth = depth
@@ -195,11 +197,15 @@ struct EncryptionDocument: Sendable {
         let visitor = EncryptionVisitor()
         var reader = XMLReader(limits: Self.limits, documentType: .skipped)
         defer { self = visitor.document }
+        let tooMany = Malformed("it names more resources than are read", at: 0)
         try await EPUBDocument.stream(resource) { (piece) throws(Malformed) in
             try reader.read(piece, telling: visitor)
-            if visitor.document.hasTooMany { throw Malformed("it names more resources than are read", at: 0) }
+            if visitor.document.hasTooMany { throw tooMany }
         }
-        do throws(Malformed) { try reader.finish(telling: visitor) } catch { throw EPUBDocument.malformed(Self.path, error) }
+        do throws(Malformed) {
+            try reader.finish(telling: visitor)
+            if visitor.document.hasTooMany { throw tooMany }
+        } catch { throw EPUBDocument.malformed(Self.path, error) }
     }
 }
 

@@ -14,6 +14,7 @@ struct EntryPage {
 
     init(_ text: String) {
         var rest = text[...]
+        var isInBody = false
         while let open = rest.firstIndex(of: "<") {
             rest = rest[open...].dropFirst()
             if rest.hasPrefix("!--") {
@@ -22,7 +23,7 @@ struct EntryPage {
                 continue
             }
             let name = rest.prefix { $0.isLetter }.lowercased()
-            guard ["link", "script", "title"].contains(name), manifest == nil || name != "link" else { continue }
+            guard ["link", "script", "title", "body"].contains(name), manifest == nil || name != "link" else { continue }
             rest = rest.dropFirst(name.count)
             let attributes = Self.attributes(&rest)
             switch name {
@@ -32,8 +33,12 @@ struct EntryPage {
             case "script":
                 let content = Self.content(&rest, upTo: "</script")
                 if let id = attributes["id"], attributes["type"]?.lowercased() == "application/ld+json" { scripts[id] = content }
+            case "body": isInBody = true
             default:
-                let words = Self.content(&rest, upTo: "</title").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                // in the body it is that of a drawing
+                if isInBody { continue }
+                let content = Self.decoded(Self.content(&rest, upTo: "</title"))
+                let words = content.split(whereSeparator: \.isWhitespace).joined(separator: " ")
                 if title == nil, !words.isEmpty { title = words }
             }
         }
@@ -56,6 +61,29 @@ struct EntryPage {
         }
         defer { rest = rest[rest.endIndex...] }
         return rest
+    }
+
+    /// A text with its character references replaced: those that HTML needs, and numbers.
+    private static func decoded(_ text: Substring) -> String {
+        let named: [Substring: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{a0}"]
+        var (result, rest) = ("", text)
+        while let start = rest.firstIndex(of: "&") {
+            result += rest[..<start]
+            let name = rest[start...].dropFirst().prefix(10).prefix { $0 != ";" }
+            let end = name.endIndex
+            let scalar =
+                name.hasPrefix("#x") || name.hasPrefix("#X")
+                ? UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
+                : name.hasPrefix("#") ? UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init) : named[name]
+            if let scalar, end < rest.endIndex, rest[end] == ";" {
+                result.unicodeScalars.append(scalar)
+                rest = rest[end...].dropFirst()
+            } else {
+                result += "&"
+                rest = rest[start...].dropFirst()
+            }
+        }
+        return result + rest
     }
 
     /// The attributes of a start tag, up to its end.
