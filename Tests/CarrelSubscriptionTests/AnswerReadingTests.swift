@@ -131,9 +131,7 @@ struct `Reading answers` {
 
     @Test func `takes fifty thousand issues, and no more than the limit of bytes`() throws {
         let answer = SubscriptionAnswer(.active, issues: (0..<50_000).map { "com.example.edition\($0)" })
-        let started = ContinuousClock.now
         #expect(try SubscriptionAnswer.parse(answer.write()) == answer)
-        #expect(ContinuousClock.now - started < .seconds(10))
         let long = SubscriptionAnswer(.active, message: String(repeating: "x", count: 9 << 20))
         #expect(throws: Malformed.self) { try SubscriptionAnswer.parse(long.write()) }
     }

@@ -108,7 +108,6 @@ final class ChildProcess: Sendable {
         var running = true
         var drainUntil: ContinuousClock.Instant?
         while running || pipes.isOpen {
-            if let drainUntil, drainUntil <= .now { break }
             var polled = [
                 pollfd(fd: pipes.output, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: pipes.errors, events: Int16(POLLIN), revents: 0),
@@ -116,7 +115,9 @@ final class ChildProcess: Sendable {
                 pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: pipes.input, events: Int16(POLLOUT), revents: 0),
             ]
-            unsafe poll(&polled, nfds_t(polled.count), pollTimeout(drainUntil))
+            let ready = unsafe poll(&polled, nfds_t(polled.count), pollTimeout(drainUntil))
+            // what is written already is read, however late this thread comes to it; nothing is waited for without end
+            if let drainUntil, drainUntil <= .now, ready == 0 || drainUntil + .seconds(10) <= .now { break }
             if polled[0].revents != 0 { receive(pipes.readOutput(), \.output) }
             if polled[1].revents != 0 { receive(pipes.readErrors(), \.errors) }
             if polled[3].revents != 0 { clinux_eventfd_clear(wake) }
