@@ -42,10 +42,8 @@ func benchMP4(_ path: String) throws {
         guard let file, let track = file.mainAudioTrack else { fatalError("not an MP4 file with sound") }
         streams.append(seconds { bytes = (try? file.stream(track) { _, _ in })?.byteCount ?? 0 })
     }
-    usage = rusage()
-    unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     print("MP4, read only     \(show(Double(reader.length) / 1e9 / median(floors))) GB/s")
     print("MP4, to ADTS       \(show(Double(bytes) / 1e9 / median(streams))) GB/s")
     print("MP4, opened in     \(show(median(opens) * 1000)) ms")
-    print("peak memory        \(usage.ru_maxrss / 1024) MiB")
+    showPeak()
 }

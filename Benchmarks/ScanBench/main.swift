@@ -102,6 +102,11 @@ func walk(_ block: [UInt8]) {
 
 func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 func show(_ value: Double) -> String { "\(Double(Int(value * 1000)) / 1000)" }
+func showPeak() {
+    var usage = rusage()
+    unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    print("peak memory        \(usage.ru_maxrss / 1024) MiB")
+}
 let gigabytes = Double(size) / 1e9
 print("read only          \(show(gigabytes / median(floors))) GB/s")
 print(
@@ -112,8 +117,6 @@ print("walk, in memory    \(show(median(walks) * 1e9 / Double(frames))) ns a fra
 print("read and index     \(show(gigabytes / median(indexes))) GB/s")
 print("digest             \(show(gigabytes / median(digests))) GB/s")
 print("index and digest   \(show(gigabytes / median(zip(indexes, digests).map { $0 + $1 }))) GB/s")
-var usage = rusage()
-unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-print("peak memory        \(usage.ru_maxrss / 1024) MiB")
+showPeak()
 
 if let path = CommandLine.arguments.dropFirst().first { try benchMP4(path) }
