@@ -8,11 +8,8 @@ struct AuditChain: Sendable {
     /// How far this home has seen it.
     let head: AuditHead
 
-    /// The number and the seal of an entry: it covers the seal before it, and every field behind its length.
-    ///
-    /// - Parameters:
-    ///   - entry: what is sealed.
-    ///   - last: the end of the chain; nil for the first.
+    /// The number and the seal of an entry behind `last`, nil for the first: it covers the seal before it, and every field behind
+    /// its length.
     func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) -> AuditHead.Mark {
         var bytes = last?.seal ?? []
         bytes.reserveCapacity(512)
