@@ -24,7 +24,7 @@ private func collector(_ context: UnsafeMutableRawPointer?) -> XMLEventCollector
 }
 
 private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ collector: XMLEventCollector) -> XMLName {
-    unsafe XMLName(collector.name(local) ?? "", namespace: collector.name(uri))
+    unsafe XMLName(collector.names[local] ?? "", namespace: collector.names[uri])
 }
 
 private func meetDocumentType(

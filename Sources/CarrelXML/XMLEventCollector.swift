@@ -11,7 +11,8 @@ final class XMLEventCollector {
     /// Whether an element has begun.
     var hasElements: Bool { elements > 0 }
     var hasVisitor: Bool { visitor != nil }
-    private let tag = XMLTag()
+    let names = XMLNames()
+    private let tag: XMLTag
     private let limits: XMLLimits
     private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
@@ -26,13 +27,7 @@ final class XMLEventCollector {
     private var declared = 0
     /// Attributes that the DOCTYPE declares, and those of them that are declarations of name spaces.
     private var defaults = (all: 0, namespaces: 0)
-    /// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
-    private var names: [UInt: String] = [:]
-    /// The last of them by a few bits of their address: a document repeats few names.
-    private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
-    /// Names that are kept at most; documents of ours have some dozens.
-    private static let nameLimit = 1000
     /// Declarations of name spaces in scope, at most: for every name with a prefix the library looks through them.
     private static let scopeLimit = 256
     /// Attributes that a DOCTYPE may declare, and name spaces among them: for every element the library looks through them.
@@ -43,6 +38,7 @@ final class XMLEventCollector {
     init(_ limits: XMLLimits, _ documentType: XMLDocumentType) {
         self.limits = limits
         self.documentType = documentType
+        tag = XMLTag(names)
     }
 
     func meetDocumentType() {
@@ -135,18 +131,6 @@ final class XMLEventCollector {
     func allows(uriBytes: Int) -> Bool {
         if uriBytes > Self.uriLimit { fail("a name space of the XML is longer than \(Self.uriLimit) bytes") }
         return failure == nil
-    }
-
-    /// The name or URI at an address of libxml2's dictionary, where it stays as long as the parser.
-    func name(_ text: UnsafePointer<xmlChar>?) -> String? {
-        guard let text = unsafe text else { return nil }
-        let place = UInt(bitPattern: text)
-        let slot = Int(place >> 3 & 63)
-        if recent[slot].place == place { return recent[slot].name }
-        let name = names[place] ?? (unsafe String(decodingCString: text, as: UTF8.self))
-        if names.count < Self.nameLimit { names[place] = name }
-        recent[slot] = (place, name)
-        return name
     }
 
     func end(_ name: XMLName) {

@@ -10,10 +10,9 @@ public final class XMLTag {
     /// Five pointers for each attribute: local name, prefix, name space, the value's first byte and the one behind its last.
     private var attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
     private var attributeCount = 0
-    /// Names and the URIs of name spaces by where the parser keeps them: of a document's many elements few are called differently.
-    private var names: [UInt: String] = [:]
+    private let names: XMLNames
 
-    private static let nameLimit = 1000
+    init(_ names: XMLNames) { self.names = names }
 
     /// Lends the tag to a visitor.
     func lend(
@@ -35,7 +34,7 @@ public final class XMLTag {
     }
 
     /// The name without its prefix.
-    public var local: String { unsafe text(localName) ?? "" }
+    public var local: String { unsafe names[localName] ?? "" }
 
     /// Whether that is its name without its prefix.
     public func isNamed(_ name: StaticString) -> Bool { unsafe Self.isEqual(localName, name) }
@@ -66,12 +65,12 @@ public final class XMLTag {
 
     /// The element as it is before its content.
     public var element: XMLElement {
-        var element = XMLElement(XMLName(local, namespace: unsafe text(uri)))
+        var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
         guard let attributes = unsafe attributes else { return element }
         element.attributes.reserveCapacity(attributeCount)
         for index in 0..<attributeCount {
-            guard let name = unsafe text(attributes[index * 5]), let value = unsafe value(at: index) else { continue }
-            let namespace = unsafe text(attributes[index * 5 + 2])
+            guard let name = unsafe names[attributes[index * 5]], let value = unsafe value(at: index) else { continue }
+            let namespace = unsafe names[attributes[index * 5 + 2]]
             let content = unsafe String(decoding: value, as: UTF8.self)
             element.attributes.append(XMLAttribute(XMLName(name, namespace: namespace), content))
         }
@@ -92,15 +91,6 @@ public final class XMLTag {
             let end = unsafe attributes[index * 5 + 4]
         else { return nil }
         return unsafe UnsafeBufferPointer(start: start, count: end - start)
-    }
-
-    private func text(_ text: UnsafePointer<xmlChar>?) -> String? {
-        guard let text = unsafe text else { return nil }
-        let place = UInt(bitPattern: text)
-        if let known = names[place] { return known }
-        let name = unsafe String(decodingCString: text, as: UTF8.self)
-        if names.count < Self.nameLimit { names[place] = name }
-        return name
     }
 
     /// Compares up to the NUL, wherever that is.

@@ -1,0 +1,24 @@
+import CXML
+
+/// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
+@safe
+final class XMLNames {
+    private var known: [UInt: String] = [:]
+    /// The last of them by a few bits of their address: a document repeats few names.
+    private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
+
+    /// Names that are kept at most; documents of ours have some dozens.
+    private static let limit = 1000
+
+    /// The name or URI at an address of libxml2's dictionary, where it stays as long as the parser.
+    subscript(text: UnsafePointer<xmlChar>?) -> String? {
+        guard let text = unsafe text else { return nil }
+        let place = UInt(bitPattern: text)
+        let slot = Int(place >> 3 & 63)
+        if recent[slot].place == place { return recent[slot].name }
+        let name = known[place] ?? (unsafe String(decodingCString: text, as: UTF8.self))
+        if known.count < Self.limit { known[place] = name }
+        recent[slot] = (place, name)
+        return name
+    }
+}
