@@ -50,6 +50,15 @@ struct ReaderServerTests {
     }
 
     private func put(_ address: String, _ number: Int, quote: String) async throws -> HTTPStatus {
+        try await answer(address, number, quote: quote).status
+    }
+
+    /// What comes of keeping an annotation: the status, and of a problem (RFC 9457) its code and its sentence.
+    private func answer(
+        _ address: String,
+        _ number: Int,
+        quote: String
+    ) async throws -> (status: HTTPStatus, code: String?, detail: String?) {
         let annotation: JSON = [
             "type": "Annotation", "id": .string("urn:test:\(number)"),
             "target": [
@@ -62,7 +71,11 @@ struct ReaderServerTests {
             headers: ["Content-Type": "application/json"],
             body: .bytes(annotation.write())
         )
-        return try await client.send(request).status
+        let response = try await client.send(request)
+        guard response.headers["Content-Type"] == "application/problem+json" else { return (response.status, nil, nil) }
+        let bytes = response.body
+        let problem = try JSON.parse(bytes.rawSpan)
+        return (response.status, problem["code"]?.string, problem["detail"]?.string)
     }
 
     @Test func `gives documents to its own frames, and to no window`() async throws {
@@ -141,8 +154,9 @@ struct ReaderServerTests {
             // one character to a reader
             let tall = "e" + String(repeating: "\u{301}", count: 50_000)
             #expect(tall.count == 1)
-            let status6 = try await put(address, 1, quote: tall)
-            #expect(status6 == .badRequest)
+            let refused = try await answer(address, 1, quote: tall)
+            #expect(refused.status == .badRequest && refused.code == "reader.annotations")
+            #expect(refused.detail?.contains("more than 64000 bytes") == true)
             let status7 = try await put(address, 2, quote: String(repeating: "\u{20ac}", count: 20_000))
             #expect(status7 == .noContent)
         }
@@ -154,6 +168,8 @@ struct ReaderServerTests {
             var statuses: [HTTPStatus] = []
             for number in 0..<4 { statuses.append(try await put(address, number, quote: String(repeating: "x", count: 1000))) }
             #expect(statuses == [.noContent, .noContent, .contentTooLarge, .contentTooLarge])
+            let refused = try await answer(address, 5, quote: String(repeating: "x", count: 1000))
+            #expect(refused.code == "reader.annotations" && refused.detail?.contains("are not kept") == true)
             let place: JSON = ["href": "EPUB/chapter1.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5]]
             let request = ClientRequest(
                 .put,
