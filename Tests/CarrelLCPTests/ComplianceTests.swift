@@ -140,6 +140,15 @@ struct ComplianceTests {
         let empty = try await provider.revocationList()
         server.state.withLock { $0.list = empty }
         #expect(try await outcome(checker) == .passed)
+        let foreign = try await TestProvider().revocationList()
+        server.state.withLock { $0.list = foreign }
+        #expect(isSkipped(try await outcome(checker)), "by another root it says nothing")
+        checker.revocationListAddresses = ["\(server.base)/list.crl"]
+        #expect(
+            try await outcome(checker)
+                == .skipped("the list at the address that was given is not signed by the certificate's root")
+        )
+        checker.revocationListAddresses = []
         let full = try await provider.revocationList(["provider"])
         server.state.withLock { $0.list = full }
         let before = server.asked("status").count

@@ -59,18 +59,24 @@ struct ReaderServerTests {
         _ number: Int,
         quote: String
     ) async throws -> (status: HTTPStatus, code: String?, detail: String?) {
-        let annotation: JSON = [
+        try await answer(.put, "\(address)annotations/urn:test:\(number)", annotation(number, quote))
+    }
+
+    private func annotation(_ number: Int, _ quote: String) -> JSON {
+        [
             "type": "Annotation", "id": .string("urn:test:\(number)"),
             "target": [
                 "source": "EPUB/chapter1.xhtml", "selector": ["type": "TextQuoteSelector", "exact": .string(quote)],
             ],
         ]
-        let request = ClientRequest(
-            .put,
-            "\(address)annotations/urn:test:\(number)",
-            headers: ["Content-Type": "application/json"],
-            body: .bytes(annotation.write())
-        )
+    }
+
+    private func answer(
+        _ method: HTTPMethod,
+        _ url: String,
+        _ json: JSON
+    ) async throws -> (status: HTTPStatus, code: String?, detail: String?) {
+        let request = ClientRequest(method, url, headers: ["Content-Type": "application/json"], body: .bytes(json.write()))
         let response = try await client.send(request)
         guard response.headers["Content-Type"] == "application/problem+json" else { return (response.status, nil, nil) }
         let bytes = response.body
@@ -170,6 +176,10 @@ struct ReaderServerTests {
             #expect(statuses == [.noContent, .noContent, .contentTooLarge, .contentTooLarge])
             let refused = try await answer(address, 5, quote: String(repeating: "x", count: 1000))
             #expect(refused.code == "reader.annotations" && refused.detail?.contains("are not kept") == true)
+            // of what somebody takes in, all is kept or nothing
+            let many = JSON.array((10..<14).map { annotation($0, String(repeating: "y", count: 300)) })
+            let imported = try await answer(.post, "\(address)annotations", many)
+            #expect(imported.status == .contentTooLarge && imported.code == "reader.annotations")
             let place: JSON = ["href": "EPUB/chapter1.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5]]
             let request = ClientRequest(
                 .put,
