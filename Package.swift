@@ -317,7 +317,8 @@ let package = Package(
             "CarrelPlayerTests",
             [
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelHTTPServer", "CarrelServer", "CarrelTesting", "CarrelThreads", "ReaderProgram", "carrel",
+                "CarrelHTTPServer", "CarrelServer", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
+                "carrel",
             ]
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
