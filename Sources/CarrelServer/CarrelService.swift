@@ -103,10 +103,10 @@ package final class CarrelService: Sendable {
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         let subjects = UpstreamSubjects(secret: try secret(.upstream))
-        let export = PersonalExport(database: database, clock: clock, upstream: subjects)
+        audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
+        let export = PersonalExport(database: database, clock: clock, upstream: subjects, audit: audit.group)
         erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
         housekeeping = Housekeeping(database: database, clock: clock)
-        audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         credentials = try await CredentialKeyring(
             database: database,
             master: master,
@@ -288,6 +288,7 @@ package final class CarrelService: Sendable {
             version: settings.version,
             startedAt: clock.now,
             sources: sources,
+            audit: audit.group,
             isDraining: { draining.withLock { $0 } },
             callers: callers
         ).add(to: &router)

@@ -87,6 +87,7 @@ struct ServeCommand: Command {
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
+        await Self.settle(service.audit, console)
         sweeping.cancel()
         tidying.cancel()
         await tidying.value
@@ -95,6 +96,22 @@ struct ServeCommand: Command {
         sealing.cancel()
         await sealing.value
         await service.database.close()
+    }
+
+    /// Writes what the audit log has not got yet; what cannot be written within some seconds is told instead.
+    private static func settle(_ audit: Audit, _ console: Console) async {
+        for _ in 1...5 {
+            if (try? await audit.settle()) != nil { return }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        let entries = audit.unwritten
+        console.warning("\(entries.count) entries of the audit log could not be written, and are told here instead")
+        for entry in entries {
+            console.note(
+                "audit: \(entry.at) \(entry.actor) \(entry.action) \(entry.subject) \(entry.outcome.rawValue) \(entry.reason) "
+                    + entry.requestID
+            )
+        }
     }
 
     /// Seals the audit log once a second, and once more at the end. A failure is told once until it passes.

@@ -64,32 +64,40 @@ package struct Audit: Sendable {
     ///
     /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
     package func seal() async throws {
-        try await group.settle()
+        var unwritten: (any Error)?
+        do { try await group.settle() } catch { unwritten = error }
         while true {
-            let known = try chain.head.read()
             // Most of the time there is nothing to seal, and nothing is written.
-            let (end, isWhole) = try await database.read { transaction in
-                (try chain.end(in: transaction, known), try AuditStore.unsealed(limit: 1, in: transaction).isEmpty)
+            let (end, isWhole) = try await database.read { [chain] transaction in
+                (try chain.end(in: transaction), try AuditStore.unsealed(limit: 1, in: transaction).isEmpty)
             }
-            if isWhole {
-                if let end, end != known { try chain.head.write(end) }
-                return
-            }
-            try await database.write { transaction in
-                var end = try chain.end(in: transaction, known)
-                for entry in try AuditStore.unsealed(limit: 1000, in: transaction) {
-                    let next = chain.mark(of: entry, after: end)
+            if let end { chain.saw(end) }
+            try chain.keep()
+            if isWhole { break }
+            let (last, count) = try await database.write { [chain] transaction in
+                var end = try chain.end(in: transaction)
+                let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
+                for entry in entries {
+                    let next = try chain.mark(of: entry, after: end)
                     try AuditStore.setSeal(next, of: entry.id, in: transaction)
                     end = next
                 }
+                return (end, entries.count)
             }
+            if let last { chain.saw(last) }
+            try chain.keep()
+            if count < 1000 { break }
         }
+        if let unwritten { throw unwritten }
     }
 
     /// Returns once all that was recorded is durable.
     ///
     /// - Throws: the database's error when it is not yet.
     package func settle() async throws { try await group.settle() }
+
+    /// What was recorded and could not be written.
+    package var unwritten: [Entry] { group.unwritten }
 
     /// What a walk along the chain found.
     package enum Verification: Sendable, Equatable {
@@ -100,12 +108,12 @@ package struct Audit: Sendable {
 
     /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
     package func verify() async throws -> Verification {
-        let known = try chain.head.read()
-        return try await database.read { transaction in
+        let known = try chain.known()
+        return try await database.read { [chain] transaction in
             var (last, broken): (AuditHead.Mark?, Int64?) = (nil, nil)
             try AuditStore.eachSealed(in: transaction) { entry, mark in
                 guard broken == nil else { return }
-                let expected = chain.mark(of: entry, after: last)
+                let expected = try chain.mark(of: entry, after: last)
                 if mark != expected || (mark.number == known?.number && mark != known) { broken = expected.number }
                 last = expected
             }

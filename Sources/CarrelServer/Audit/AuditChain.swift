@@ -1,16 +1,27 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelStore
+import CarrelThreads
 
-/// How the seals of the audit log follow from one another.
-struct AuditChain: Sendable {
-    let key: HMACSHA256
-    /// How far this home has seen it.
-    let head: AuditHead
+/// How the seals of the audit log follow from one another, and how far this home has seen them.
+final class AuditChain: Sendable {
+    private let key: HMACSHA256
+    private let head: AuditHead
+    /// The last that this process has seen; the file follows within a second.
+    private let last = Locked<AuditHead.Mark?>(nil)
+
+    init(key: HMACSHA256, head: AuditHead) {
+        self.key = key
+        self.head = head
+    }
 
     /// The number and the seal of an entry behind `last`, nil for the first: it covers the seal before it, and every field behind
     /// its length.
-    func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) -> AuditHead.Mark {
+    ///
+    /// - Throws: ``ServerError`` `conflict` when there is no number any more, which only a made-up entry can have taken.
+    func mark(of entry: Audit.Entry, after last: AuditHead.Mark?) throws(ServerError) -> AuditHead.Mark {
+        let (number, isTooLarge) = (last?.number ?? 0).addingReportingOverflow(1)
+        if isTooLarge { throw head.isMissing }
         var bytes = last?.seal ?? []
         bytes.reserveCapacity(512)
         let fields = [
@@ -22,14 +33,37 @@ struct AuditChain: Sendable {
             bytes.append(UInt8(ascii: ":"))
             bytes += field.utf8
         }
-        return AuditHead.Mark(number: (last?.number ?? 0) + 1, seal: key.authenticate(bytes.rawSpan))
+        return AuditHead.Mark(number: number, seal: key.authenticate(bytes.rawSpan))
+    }
+
+    /// The number and the seal of the last entry that this home has seen sealed; nil before any was.
+    ///
+    /// - Throws: ``ServerError`` `home` when the file does not say.
+    func known() throws(ServerError) -> AuditHead.Mark? {
+        let kept = try head.read()
+        return last.withLock { last in
+            if let last, last.number >= kept?.number ?? 0 { return last }
+            return kept
+        }
     }
 
     /// The number and the seal of the last sealed entry; nil before anything was sealed.
     ///
-    /// - Throws: ``ServerError`` `conflict` when what this home has seen, `known`, is gone or is another.
-    func end(in transaction: any Transaction, _ known: AuditHead.Mark?) throws -> AuditHead.Mark? {
-        if let known, try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
+    /// - Throws: ``ServerError`` `conflict` when what this home has seen is gone or is another, `home` when the file does not say.
+    func end(in transaction: any Transaction) throws -> AuditHead.Mark? {
+        if let known = try known(), try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
         return try AuditStore.head(in: transaction)
+    }
+
+    /// What was committed.
+    func saw(_ mark: AuditHead.Mark) {
+        last.withLock { last in
+            if mark.number > last?.number ?? 0 { last = mark }
+        }
+    }
+
+    /// Takes what was seen to the file.
+    func keep() throws(ServerError) {
+        if let mark = last.withLock({ $0 }) { try head.write(mark) }
     }
 }

@@ -3,9 +3,9 @@ import CarrelThreads
 
 /// Records entries that no change of state goes with, in groups: whoever is answered does not wait for the disk.
 ///
-/// An entry is durable a moment after it was recorded, ``interval`` and a commit later, and in order. While the log cannot be
-/// written, or as many entries wait as may, recording waits for the disk, and throws when the entry cannot be kept: then nobody
-/// is handed what no log would tell of. What was recorded before is kept until it can be written.
+/// An entry is written ``interval`` after it was recorded. Where the disk is slow, or many entries wait, recording waits for it.
+/// Where the log cannot be written, recording throws: nobody is handed what no log would tell of. What was recorded before is
+/// kept and tried again.
 final class AuditGroup: Sendable {
     private struct Item {
         /// Nil for somebody who only waits for those before.
@@ -16,17 +16,27 @@ final class AuditGroup: Sendable {
 
     private struct State {
         var items: [Item] = []
+        /// How many are being written.
+        var inFlight = 0
         var isWriting = false
-        /// Whether the last group could not be written.
-        var hasFailed = false
+        /// When the first that is not written yet was recorded.
+        var since: ContinuousClock.Instant?
+        /// Why the last group could not be written, and when that is tried again.
+        var failure: (error: any Error, until: ContinuousClock.Instant)?
+
+        var waiting: Int { items.count + inFlight }
     }
 
     /// How long entries wait for company.
     private static let interval = Duration.milliseconds(20)
+    /// How long callers go on while nothing gets written.
+    private static let patience = Duration.milliseconds(250)
     /// How long until what could not be written is tried again.
     private static let pause = Duration.seconds(1)
-    /// Entries that may wait whose callers have gone on.
+    /// Entries not written yet whose callers may have gone on.
     private static let limit = 8192
+    /// Entries of one commit, at most.
+    private static let groupLimit = 512
 
     private let database: any Database
     private let chain: AuditChain
@@ -37,14 +47,24 @@ final class AuditGroup: Sendable {
         self.chain = chain
     }
 
+    /// How many entries are not written yet.
+    var waiting: Int { state.withLock(\.waiting) }
+
+    /// Entries that are not written yet, but for those that are being written.
+    var unwritten: [Audit.Entry] { state.withLock { $0.items.compactMap(\.entry) } }
+
     /// Takes an entry to the log.
     ///
     /// - Parameter entry: what happened.
     /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
     func record(_ entry: Audit.Entry) async throws {
-        let (mustWait, mustStart) = state.withLock { state -> (Bool, Bool) in
-            guard !state.hasFailed, state.items.count < Self.limit else { return (true, false) }
+        let now = ContinuousClock.now
+        let (mustWait, mustStart) = try state.withLock { state -> (Bool, Bool) in
+            if let failure = state.failure { throw failure.error }
+            let isSlow = state.since.map { now - $0 > Self.patience } ?? false
+            guard !isSlow, state.waiting < Self.limit else { return (true, false) }
             state.items.append(Item(entry: entry, continuation: nil))
+            if state.since == nil { state.since = now }
             defer { state.isWriting = true }
             return (false, !state.isWriting)
         }
@@ -54,10 +74,13 @@ final class AuditGroup: Sendable {
 
     /// Returns once all that was recorded before is durable.
     ///
-    /// - Throws: the database's error when it is not yet.
+    /// - Throws: the database's error when it cannot be made so now.
     func settle() async throws {
-        guard state.withLock(\.isWriting) else { return }
-        try await wait(with: nil)
+        let isThere = try state.withLock { state in
+            if let failure = state.failure { throw failure.error }
+            return state.isWriting
+        }
+        if isThere { try await wait(with: nil) }
     }
 
     private func wait(with entry: Audit.Entry?) async throws {
@@ -79,46 +102,68 @@ final class AuditGroup: Sendable {
 
     /// Writes what has come; false when there is nothing any more.
     private func writeGroup() async -> Bool {
-        let (hasFailed, isAwaited) = state.withLock { state in
-            (state.hasFailed, state.items.contains { $0.continuation != nil })
+        let (failure, isAwaited) = state.withLock { state in
+            (state.failure, state.items.count >= Self.groupLimit || state.items.contains { $0.continuation != nil })
         }
-        if !isAwaited { try? await Task.sleep(for: hasFailed ? Self.pause : Self.interval) }
+        if let failure {
+            try? await Task.sleep(until: failure.until)
+        } else if !isAwaited {
+            try? await Task.sleep(for: Self.interval)
+        }
         let group = state.withLock { state -> [Item] in
-            defer { state.items = [] }
-            state.isWriting = !state.items.isEmpty
-            return state.items
+            let group = Array(state.items.prefix(Self.groupLimit))
+            state.items.removeFirst(group.count)
+            state.inFlight = group.count
+            state.isWriting = !group.isEmpty
+            return group
         }
         guard !group.isEmpty else { return false }
         do {
-            try await write(group.compactMap(\.entry))
-            state.withLock { $0.hasFailed = false }
+            // After a failure nobody knows what became of a commit.
+            try await write(group.compactMap(\.entry), again: failure != nil)
+            state.withLock { state in
+                state.failure = nil
+                state.inFlight = 0
+                state.since = state.items.isEmpty ? nil : .now
+            }
             for item in group { item.continuation?.resume() }
         } catch {
-            state.withLock { state in
-                state.hasFailed = true
+            let failed = state.withLock { state in
+                let kept = group.filter { $0.continuation == nil }
+                let others = state.items.filter { $0.continuation != nil }
+                // Nothing can be written any more.
                 let isOver = (error as? StoreError)?.code == .closed
-                if !isOver { state.items.insert(contentsOf: group.filter { $0.continuation == nil }, at: 0) }
+                state.items = isOver ? [] : kept + state.items.filter { $0.continuation == nil }
+                state.inFlight = 0
+                state.failure = (error, .now + Self.pause)
+                return group.filter { $0.continuation != nil } + others
             }
-            for item in group { item.continuation?.resume(throwing: error) }
+            for item in failed { item.continuation?.resume(throwing: error) }
         }
         return true
     }
 
-    /// Writes entries and seals them; where there is nothing to seal them behind, they wait for ``Audit/seal()``, which says so.
-    private func write(_ entries: [Audit.Entry]) async throws {
+    /// Writes entries, and seals them where that disturbs nobody.
+    ///
+    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, they wait for
+    /// ``Audit/seal()``, which says what is wrong.
+    private func write(_ entries: [Audit.Entry], again: Bool) async throws {
         guard !entries.isEmpty else { return }
-        let known = try chain.head.read()
-        try await database.write { [chain] transaction in
+        let (chain, isAlone) = (chain, database.engine == .sqlite)
+        let last = try await database.write { transaction -> AuditHead.Mark? in
+            var (end, seals) = (AuditHead.Mark?.none, isAlone)
             do {
-                var end = try chain.end(in: transaction, known)
-                for entry in entries {
-                    let mark = chain.mark(of: entry, after: end)
-                    try AuditStore.append(entry, mark, in: transaction)
-                    end = mark
-                }
-            } catch let error as ServerError where error.code == .conflict {
-                for entry in entries { try AuditStore.append(entry, in: transaction) }
+                if isAlone { end = try chain.end(in: transaction) }
+            } catch is ServerError {
+                seals = false
             }
+            for entry in entries where try !again || !AuditStore.isThere(entry.id, in: transaction) {
+                let mark = seals ? try chain.mark(of: entry, after: end) : nil
+                try AuditStore.append(entry, mark, in: transaction)
+                end = mark
+            }
+            return seals ? end : nil
         }
+        if let last { chain.saw(last) }
     }
 }

@@ -69,10 +69,12 @@ package enum AuditStore {
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
+    static let isThere = SQL("SELECT 1 FROM audit WHERE id = $1")
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
     package static let statements = [
-        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, unsealedCount,
+        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
+        unsealedCount,
     ]
 
     /// Writes an entry; one without a mark is to be sealed yet.
@@ -83,6 +85,11 @@ package enum AuditStore {
             mark.map { .integer($0.number) } ?? .null, mark.map { .blob($0.seal) } ?? .null,
         ]
         _ = try transaction.run(insert, values)
+    }
+
+    /// Whether an entry has been written.
+    static func isThere(_ id: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(isThere, [.text(id)]) != nil
     }
 
     static func unsealed(limit: Int, in transaction: any Transaction) throws -> [Audit.Entry] {

@@ -16,6 +16,7 @@ struct HealthRoutes {
     let version: String
     let startedAt: Instant
     let sources: EntitlementSources
+    let audit: AuditGroup
     let isDraining: @Sendable () -> Bool
     let callers: Callers
 
@@ -55,6 +56,7 @@ struct HealthRoutes {
             ],
             "queues": [
                 "passwords": .integer(passwords.waiting), "auditUnsealed": unsealed.map { .integer($0) } ?? .null,
+                "auditUnwritten": .integer(audit.waiting),
             ],
             "listeners": .integer(leases.count(at: clock.now)),
             "sources": .array(sources.inOrder.map { .object(Self.json($0)) }),

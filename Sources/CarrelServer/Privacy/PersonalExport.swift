@@ -8,6 +8,7 @@ package struct PersonalExport: Sendable {
     let database: any Database
     let clock: any WallClock
     let upstream: UpstreamSubjects
+    let audit: AuditGroup
 
     /// Names the form of the document.
     static let format = "carrel.person/1"
@@ -21,6 +22,7 @@ package struct PersonalExport: Sendable {
     /// - Throws: ``ServerError`` `notFound` when there is no such account, or it has been erased.
     package func response(of account: Account, by actor: Actor) async throws -> HTTPResponse {
         let entry = actor.entry("account.export", on: account.id, at: clock.now)
+        try? await audit.settle()
         let head = try await database.write { transaction -> JSON in
             guard let head = try PersonalDataStore.account(account.id, in: transaction) else { throw AccountDesk.unknown }
             try AuditStore.append(entry, in: transaction)

@@ -55,6 +55,7 @@ export async function healthView() {
       ['It answers', database.answers ? `in ${database.milliseconds} ms` : mark('no', 'bad')],
       ['Disk', disk ? `${size(disk.freeBytes)} of ${size(disk.totalBytes)} free` : '–'],
       ['Passwords being checked', String(queues.passwords)],
+      ['Audit entries to write', String(queues.auditUnwritten ?? '–')],
       ['Audit entries to seal', String(queues.auditUnsealed ?? '–')],
       ...health.sources.filter((/** @type {any} */ source) => source.state).map(upstream),
     ])),
