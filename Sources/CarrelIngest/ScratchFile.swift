@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A temporary file while it is written.
@@ -24,17 +25,7 @@ package struct ScratchFile: ~Copyable {
 
     /// Adds bytes at the end. Waits for the disk when much is written.
     package func append(_ bytes: RawSpan) throws(IngestError) {
-        let isWhole = unsafe bytes.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-                // A disk that has room for a part takes it without an error; only the next call says why it took no more.
-                let count = unsafe write(descriptor, rest.baseAddress, rest.count)
-                if count > 0 { written += count }
-                if count < 0, errno != EINTR { return false }
-            }
-            return true
-        }
-        guard isWhole else { throw IngestError(scratch: name) }
+        let result = unsafe bytes.withUnsafeBytes { unsafe clinux_write(descriptor, $0.baseAddress, $0.count) }
+        guard result == 0 else { throw IngestError(scratch: name) }
     }
 }

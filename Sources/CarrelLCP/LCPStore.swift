@@ -14,41 +14,39 @@ import Glibc
 public final class LCPStore: PassphraseStore {
     typealias Opening = @Sendable () async throws -> any Database
 
-    private enum Place {
-        case closed(Opening)
-        case opening(Task<any Database, any Error>, Opening)
-        case open(any Database)
-    }
-
-    private let place: Locked<Place>
+    private let opening: Opening
+    /// The opening that is under way or done.
+    private let database: Locked<Task<any Database, any Error>?>
     /// Opening a database waits for the disk, and for other processes that have it open.
     private static let threads = BlockingThreads(name: "carrel-licenses", count: 1)
 
     /// - Parameter database: with the tables of ``migrations``; closed with this one.
     public init(_ database: any Database) {
-        place = Locked(.open(database))
+        opening = { database }
+        self.database = Locked(Task { database })
     }
 
     /// A database in a file that is opened, or made, when it is first needed: when a publication is opened that LCP protects.
-    public init(path: String) {
-        place = Locked(.closed { try await Self.open(path) })
+    public convenience init(path: String) {
+        self.init { try await Self.open(path) }
     }
 
     /// One whose database is opened so when it is first needed.
     init(opening: @escaping Opening) {
-        place = Locked(.closed(opening))
+        self.opening = opening
+        database = Locked(nil)
     }
 
     /// Counts what was copied and printed, in the same database.
     ///
     /// - Returns: a store that is closed with this one.
     /// - Throws: `lcp.store`.
-    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try await database()) }
+    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try await opened()) }
 
     public func close() async {
         // one that nobody needed is not made for this
-        if case .closed = place.withLock({ $0 }) { return }
-        if let database = try? await database() { await database.close() }
+        guard let task = database.withLock({ $0 }) else { return }
+        if let database = try? await task.value { await database.close() }
     }
 
     /// Makes the folders that are missing on the way to a file, for this user alone.
@@ -60,33 +58,17 @@ public final class LCPStore: PassphraseStore {
         }
     }
 
-    private func database() async throws(LCPError) -> any Database {
-        let task: Task<any Database, any Error>? = place.withLock { place in
-            switch place {
-            case .open: return nil
-            case .opening(let task, _): return task
-            case .closed(let opening):
-                let task = Task<any Database, any Error> { try await opening() }
-                place = .opening(task, opening)
-                return task
-            }
+    private func opened() async throws(LCPError) -> any Database {
+        let task = database.withLock { task in
+            let current = task ?? Task { [opening] in try await opening() }
+            task = current
+            return current
         }
-        var failure: (any Error)?
-        if let task {
-            switch await task.result {
-            case .success(let database): place.withLock { $0 = .open(database) }
-            case .failure(let error):
-                failure = error
-                // the next one tries again
-                place.withLock { place in
-                    if case .opening(let current, let opening) = place, current == task { place = .closed(opening) }
-                }
-            }
+        do { return try await task.value } catch {
+            // the next one tries again
+            database.withLock { if $0 == task { $0 = nil } }
+            throw Self.failure(error)
         }
-        guard case .open(let database) = place.withLock({ $0 }) else {
-            throw failure.map(Self.failure) ?? LCPError(.store, "the database of licenses is being opened")
-        }
-        return database
     }
 
     static func open(_ path: String) async throws -> any Database {
@@ -260,7 +242,7 @@ public final class LCPStore: PassphraseStore {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await database()
+        let database = try await opened()
         do { return try await database.read(body) } catch { throw Self.failure(error) }
     }
 
@@ -268,7 +250,7 @@ public final class LCPStore: PassphraseStore {
     private func write<Value: Sendable>(
         _ body: @escaping @Sendable (any Transaction) throws -> Value
     ) async throws(LCPError) -> Value {
-        let database = try await database()
+        let database = try await opened()
         do { return try await database.write(body) } catch { throw Self.failure(error) }
     }
 

@@ -62,15 +62,7 @@ enum PDFChild {
             object["message"] = .string(error.message)
         }
         let bytes = JSON.object(object).write()
-        _ = unsafe bytes.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let count = unsafe write(pipe, rest.baseAddress, rest.count)
-                if count < 0, errno != EINTR { _exit(1) }
-                written += max(0, count)
-            }
-        }
+        if unsafe bytes.withUnsafeBytes({ unsafe clinux_write(pipe, $0.baseAddress, $0.count) }) != 0 { _exit(1) }
     }
 
     /// All that comes; nil when it is too much, or takes too long.

@@ -22,7 +22,8 @@ struct LCPCheck: Command {
     static let name = "check"
     static let abstract = "Check a license, and the publication around it, as the public compliance tests of LCP do."
     static let discussion = """
-        Says of each question whether the answer is right. Ends with 0 when none is wrong, with 65 otherwise. Nothing is changed, and \
+        Says of each question whether the answer is right; license.revocation-kept is about the lists of revoked certificates that were kept \
+        when publications were opened. Ends with 0 when none is wrong, with 65 otherwise. Nothing is changed, and \
         no device is registered unless --register says so. Right answers do not make a product certified.
         """
     static let examples = [
@@ -70,7 +71,9 @@ struct LCPCheck: Command {
                 }
             }
         }
+        checker.store = licenses.kept
         let checks = try await checker.check(PublicationAsset(path: file))
+        await checker.store?.close()
         let failures = checks.count { if case .failed = $0.outcome { true } else { false } }
         if output.json {
             console.print(["isCompliant": .bool(failures == 0), "checks": .array(checks.map(Self.json))])

@@ -55,11 +55,16 @@ struct LicenseOptions: ParameterGroup, Sendable {
         configuration.profiles = try profiles()
         configuration.isOffline = isOffline
         return LCPService(
-            store: LCPStore(path: store ?? Self.defaultStore),
+            store: LCPStore(path: storePath),
             client: client,
             configuration: configuration
         )
     }
+
+    /// What this user's device remembers so far; nil where that is nothing.
+    var kept: LCPStore? { unsafe access(storePath, F_OK) == 0 ? LCPStore(path: storePath) : nil }
+
+    private var storePath: String { store ?? Self.defaultStore }
 
     /// By the XDG base directory specification.
     private static var defaultStore: String {

@@ -192,7 +192,7 @@ struct `ZIP archive` {
     }
 
     @Test func `never traps`() async throws {
-        var random = Numbers(state: 5)
+        var random = SplitMix(seed: 5)
         var builder = ZipBuilder([
             Item("a/", []), Item("a/b", [1, 2, 3, 4]), try await Item("c", [UInt8](repeating: 7, count: 300)).deflated(),
         ])
@@ -249,18 +249,5 @@ struct `ZIP archive` {
         let archive = try Archive(path: directory.file("z.zip"), limits: ArchiveLimits(totalBytes: 1 << 20))
         #expect(archive.entries.map(\.name) == ["one.txt", "two.txt"])
         #expect(try content(archive, 1) == Array(String(repeating: "two ", count: 5000).utf8))
-    }
-}
-
-/// Repeatable random numbers (SplitMix64).
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
     }
 }

@@ -1,5 +1,6 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelTesting
 import Testing
 
 struct `Audio specific config` {

@@ -125,6 +125,18 @@ struct `A table` {
         )
     }
 
+    @Test func `without titles begins with its first row`() {
+        var table = TextTable([.init(""), .init("")])
+        table.add(["title", "A Tale"])
+        table.add(["by", "Nobody"])
+        #expect(
+            table.text(width: nil) == """
+                title  A Tale
+                by     Nobody
+                """
+        )
+    }
+
     @Test func `cuts what may be cut to fit a terminal`() {
         #expect(
             Self.table.text(width: 24) == """

@@ -140,6 +140,15 @@ struct ComplianceTests {
         let empty = try await provider.revocationList()
         server.state.withLock { $0.list = empty }
         #expect(try await outcome(checker) == .passed)
+        let foreign = try await TestProvider().revocationList()
+        server.state.withLock { $0.list = foreign }
+        #expect(isSkipped(try await outcome(checker)), "by another root it says nothing")
+        checker.revocationListAddresses = ["\(server.base)/list.crl"]
+        #expect(
+            try await outcome(checker)
+                == .skipped("the list at the address that was given is not signed by the certificate's root")
+        )
+        checker.revocationListAddresses = []
         let full = try await provider.revocationList(["provider"])
         server.state.withLock { $0.list = full }
         let before = server.asked("status").count
@@ -151,6 +160,41 @@ struct ComplianceTests {
         checker.revocationLists = [try RevocationList(full)]
         #expect(failures(try await check(license, checker)) == [name])
         await server.stop()
+    }
+
+    @Test func `looks into the lists that this device keeps, by which publications are opened`() async throws {
+        let provider = try await TestProvider()
+        let license = try await provider.license(["user": ["id": "1"]])
+        let name = "license.revocation-kept"
+        var checker = try checker(provider)
+        func outcome() async throws -> ComplianceCheck.Outcome? {
+            try await check(license, checker).first { $0.name == name }?.outcome
+        }
+        let none = ComplianceCheck.Outcome.skipped(
+            "no list of revoked certificates that its root signed is kept on this device"
+        )
+        #expect(try await outcome() == none)
+        let store = LCPStore(path: directory.file("lcp.sqlite"))
+        checker.store = store
+        #expect(try await outcome() == none)
+        func keep(_ list: [UInt8], from url: String) async throws {
+            try await store.keep(try RevocationList(list), from: url, at: .now())
+        }
+        try await keep(try await TestProvider().revocationList(["provider"]), from: "https://other.example")
+        #expect(try await outcome() == none, "of another root")
+        try await keep(try await provider.revocationList(digest: "sha1"), from: "https://weak.example")
+        #expect(try await outcome() == .skipped("the list of revoked certificates is signed with a digest that was broken"))
+        try await keep(try await provider.revocationList(), from: "https://good.example")
+        #expect(try await outcome() == .passed)
+        try await keep(try await provider.revocationList(["provider"]), from: "https://later.example")
+        let checks = try await check(license, checker)
+        #expect(failures(checks) == [name])
+        #expect(checks.contains(ComplianceCheck("links", .skipped("the license is not to be believed"))))
+        await store.close()
+        let broken = LCPStore { throw LCPError(.store, "it is broken") }
+        checker.store = broken
+        guard case .skipped(let reason) = try await outcome() else { return #expect(Bool(false), "it cannot be read") }
+        #expect(reason.contains("the database of licenses cannot be used"))
     }
 
     @Test func `believes that a certificate was not revoked only of a list of today, complete, by its issuer`() async throws {
@@ -176,6 +220,7 @@ struct ComplianceTests {
             ("is not complete", now, try await provider.revocationList(extensions: partial[0])),
             ("is not complete", now, try await provider.revocationList(extensions: partial[1])),
             ("is not complete", now, try await provider.revocationList(extensions: partial[2])),
+            ("does not say until when", now, try await provider.endlessList()),
             ("list that was given is not signed", now, try await TestProvider().revocationList()),
         ] as [(String?, Instant, [UInt8])] {
             var checker = ComplianceChecker(client: HTTPClient(), clock: ManualClock(clock))

@@ -102,6 +102,38 @@ struct PassphraseTests {
         await database.close()
     }
 
+    @Test func `that opened something are forgotten after ten thousand, the oldest first`() async throws {
+        let license = try await license()
+        let (own, new) = (UserKey(passphrase: "own"), UserKey(passphrase: "new"))
+        for owner in [PassphraseOwner(license), PassphraseOwner()] {
+            let memory = MemoryPassphraseStore(
+                catalogLimit: owner.license == nil ? 3 : 9,
+                usedLimit: owner.license == nil ? 9 : 3
+            )
+            for key in [own, UserKey(passphrase: "a"), UserKey(passphrase: "b"), new] { try await memory.add(key, of: owner) }
+            let remembered = try await memory.userKeys(for: license)
+            #expect(remembered.first == new && remembered.count == 3 && !remembered.contains(own))
+        }
+
+        let store = LCPStore(path: directory.file("lcp.sqlite"))
+        try await store.add(own, of: PassphraseOwner(license))
+        let database = try SQLiteDatabase(path: directory.file("lcp.sqlite"), migrations: LCPStore.migrations)
+        let others = SQL(
+            """
+            WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < $1)
+            INSERT INTO lcp_passphrase (digest, license, provider) SELECT randomblob(32), 'x', 'y' FROM numbers
+            """
+        )
+        try await database.write { try $0.run(others, [.integer(Int64(PassphraseOrder.usedLimit) - 1)]) }
+        #expect(try await store.userKeys(for: license).first == own)
+        try await store.add(new, of: PassphraseOwner(license: "z"))
+        let count = try await database.read { try $0.row(SQL("SELECT count(*) FROM lcp_passphrase"))?.integer(0) }
+        #expect(count == Int64(PassphraseOrder.usedLimit))
+        #expect(try await !store.userKeys(for: license).contains(own))
+        await database.close()
+        await store.close()
+    }
+
     @Test func `that open a license again are forgotten last`() async throws {
         let license = try await license()
         for store in try stores() {

@@ -48,9 +48,15 @@ struct RevocationTests {
         #expect(throws: LCPError(.certificateRevoked, "")) {
             try license.verified(by: provider.profiles, revocationLists: [empty, list])
         }
-        // the same name, another key
-        let other = try await TestProvider()
-        let foreign = try RevocationList(try await other.revocationList(["provider"]))
+        // the same name and the same certificate, but another key
+        let certificates = provider.certificates
+        try await certificates.makeKey("other", .rsa(bits: 2048))
+        let request = [
+            "req", "-x509", "-new", "-key", certificates.directory.file("other.key"), "-subj", "/CN=root", "-days", "9",
+        ]
+        certificates.directory.write("other.pem", try await certificates.run(request, input: []))
+        let foreign = try RevocationList(try await provider.revocationList(["provider"], signer: "other"))
+        #expect(foreign.revokes(try license.certificate()))
         _ = try license.verified(by: provider.profiles, revocationLists: [foreign])
     }
 
@@ -155,6 +161,7 @@ struct RevocationTests {
         clock.set(.now())
         let strong = try await provider.revocationList(["provider"])
         let weak = try await provider.revocationList(digest: "sha1")
+        let older = try await provider.revocationList(from: "20260601000000Z")
         let other = try await TestProvider().revocationList()
         let answer = Locked<(HTTPStatus, [UInt8])>((.ok, strong))
         try await withServer({ answer.withLock { $0 } }) { url, asked in
@@ -162,11 +169,12 @@ struct RevocationTests {
             service.lists.refresh(for: certificate)
             await service.finishBackgroundWork()
             #expect(asked.withLock { $0 } == 1)
+            clock.advance(by: .seconds(7 * 86_400 - 1))
             service.lists.refresh(for: certificate)
             await service.finishBackgroundWork()
             #expect(asked.withLock { $0 } == 1, "a week has not passed")
             let bad: [(HTTPStatus, [UInt8])] = [
-                (.ok, Array("<html>Log in</html>".utf8)), (.ok, other), (.ok, weak), (.notFound, old), (.ok, []),
+                (.ok, Array("<html>Log in</html>".utf8)), (.ok, other), (.ok, weak), (.ok, older), (.notFound, old), (.ok, []),
             ]
             for (place, response) in bad.enumerated() {
                 clock.advance(by: .seconds(8 * 86_400))

@@ -87,17 +87,7 @@ struct TestProvider {
         return JSON.object(object).write()
     }
 
-    /// A list of revoked certificates by the root, in DER.
-    ///
-    /// - Parameters:
-    ///   - revoked: names of certificates.
-    ///   - digest: that is signed with.
-    ///   - signer: whose list it is.
-    ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
-    ///   - options: further ones of `openssl ca`.
-    ///   - extensions: of the list, as lines of openssl's x509v3_config.
-    /// - Returns: the list.
-    /// - Throws: what openssl says.
+    /// A list of revoked certificates by the root, in DER (`TestCertificates.revocationList`).
     func revocationList(
         _ revoked: [String] = [],
         digest: String = "sha256",
@@ -106,19 +96,29 @@ struct TestProvider {
         options: [String] = [],
         extensions: String = ""
     ) async throws -> [UInt8] {
-        let file = { certificates.directory.file($0) }
-        certificates.directory.write("list.db", "")
-        certificates.directory.write("list.db.attr", "")
-        certificates.directory.write(
-            "list.cnf",
-            "[ca]\ndefault_ca = own\n[own]\ndatabase = \(file("list.db"))\ndefault_md = \(digest)\n"
-                + (extensions.isEmpty ? "" : "crl_extensions = extensions\n[extensions]\n\(extensions)\n")
+        try await certificates.revocationList(
+            revoked,
+            by: signer,
+            digest: digest,
+            from: start,
+            options: options,
+            extensions: extensions
         )
-        let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
-        for name in revoked { _ = try await certificates.run(base + ["-revoke", file("\(name).pem")], input: []) }
-        let dates = start.map { ["-crl_lastupdate", $0] } ?? []
-        let list = try await certificates.run(base + ["-gencrl", "-crldays", "30"] + dates + options, input: [])
-        return try await certificates.run(["crl", "-outform", "DER"], input: list)
+    }
+
+    /// The root's list of nothing in version 1 of X.509, which does not say when the next one is due (RFC 5280 §5.1.2.5).
+    func endlessList() async throws -> [UInt8] {
+        func der(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+            let length: [UInt8] =
+                content.count < 0x80
+                ? [UInt8(content.count)] : [0x82, UInt8(content.count >> 8), UInt8(truncatingIfNeeded: content.count)]
+            return [tag] + length + content
+        }
+        let algorithm = der(0x30, [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 11, 0x05, 0])
+        let issuer = der(0x30, der(0x31, der(0x30, [0x06, 3, 0x55, 4, 3] + der(0x0c, Array("root".utf8)))))
+        let body = der(0x30, algorithm + issuer + der(0x17, Array("260601000000Z".utf8)))
+        let signature = try await certificates.sign(body, with: "root")
+        return der(0x30, body + algorithm + der(0x03, [0] + signature))
     }
 
     static func encrypt(_ bytes: [UInt8], _ key: Secret) throws -> String { try encrypt(bytes.rawSpan, key) }

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelMP4
+import CarrelTesting
 import Testing
 
 private typealias B = MP4Builder
@@ -119,7 +120,7 @@ struct `Damaged MP4 files` {
     }
 
     @Test func `never trap`() {
-        var random = Numbers(seed: 11)
+        var random = SplitMix(seed: 11)
         var builder = MP4Builder()
         builder.edits = B.words(0, 1, 2000, 1105, 0x10000)
         builder.userData =
@@ -146,22 +147,5 @@ struct `Damaged MP4 files` {
             readAll(bad, allowsTruncation: Bool.random(using: &random))
         }
         for length in 0..<good.count { readAll(Array(good.prefix(length)), allowsTruncation: length % 2 == 0) }
-    }
-}
-
-/// Repeatable random numbers (SplitMix64).
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
     }
 }

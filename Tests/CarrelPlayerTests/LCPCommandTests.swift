@@ -1,6 +1,8 @@
 import CarrelBytes
 import CarrelJSON
 import CarrelTesting
+import CarrelThreads
+import ProtectedPublications
 import Testing
 
 /// Publications that Readium LCP protects, at the command line.
@@ -46,5 +48,89 @@ struct `Readium LCP at the command line` {
         let old = try Fixtures.path("readium/lcp/legacy-2015-links-object-profile-1.0.lcpl")
         #expect(try await carrel("lcp", "check", old).status == .exited(65))
         #expect(try await carrel("lcp", "check", directory.file("none.lcpl")).status == .exited(66))
+    }
+
+    // MARK: lists of revoked certificates
+
+    /// A provider whose certificate leads to a list on this machine, its root in a file, and a book of its.
+    private struct Stand {
+        let certificates: TestCertificates
+        let book: String
+        let root: String
+        /// What the server says of the list; nil for 404.
+        let list: Locked<[UInt8]?>
+        let address: String
+        let server: LoopbackServer
+
+        init(in directory: TemporaryDirectory) async throws {
+            let list = Locked<[UInt8]?>(nil)
+            server = LoopbackServer { connection in
+                while connection.readRequest() != nil {
+                    let bytes = list.withLock { $0 }
+                    connection.respond(bytes == nil ? 404 : 200, body: bytes ?? [])
+                }
+            }
+            (self.list, address) = (list, "http://127.0.0.1:\(server.port)/list.crl")
+            certificates = try TestCertificates()
+            try await certificates.make("root", extensions: TestCertificates.authority, key: .rsa(bits: 2048))
+            let extensions = "\(TestCertificates.signer)\ncrlDistributionPoints = URI:\(address)"
+            let made = try await certificates.make("provider", by: "root", extensions: extensions, key: .rsa(bits: 2048))
+            root = certificates.directory.file("root.pem")
+            let signer = certificates
+            let provider = LicenseProvider(certificate: made) { try await signer.sign($0, with: "provider") }
+            let path = directory.file("book.epub")
+            book = try await ProtectedPublication.epub(at: path, chapters: 1, .lcp(provider, LicenseProvider.Terms())).path
+        }
+    }
+
+    /// What `carrel lcp check` says of the certificate, and how it ends.
+    private func checked(
+        _ stand: Stand,
+        _ options: String...
+    ) async throws -> (given: JSON?, kept: JSON?, why: String?, result: ProcessResult) {
+        let base = ["lcp", "check", stand.book, "--json", "--trust", stand.root, "--licenses", directory.file("licenses.sqlite")]
+        let result = try await runProcess([DemoServer.program] + base + options, timeout: .seconds(60))
+        let checks = result.output.isEmpty ? [] : try JSON.parse(result.output.rawSpan)["checks"]?.array ?? []
+        func check(_ name: String) -> JSON? { checks.first { $0["name"]?.string == name } }
+        let (given, kept) = (check("license.revocation"), check("license.revocation-kept"))
+        return (given?["result"], kept?["result"], given?["reason"]?.string, result)
+    }
+
+    @Test func `looks a certificate up in a list that is given as a file or an address`() async throws {
+        let stand = try await Stand(in: directory)
+        let without = try await checked(stand, "--offline")
+        #expect(without.given == "skipped" && without.why == "no server is asked" && without.result.status == .exited(0))
+        let empty = directory.write("empty.crl", try await stand.certificates.revocationList())
+        let good = try await checked(stand, "--offline", "--crl", empty)
+        #expect(good.given == "passed" && good.result.status == .exited(0))
+        let full = try await stand.certificates.revocationList(["provider"])
+        let revoked = try await checked(stand, "--offline", "--crl", directory.write("full.crl", full))
+        #expect(revoked.given == "failed" && revoked.result.status == .exited(65))
+        // only that address is asked: of those in such a license nothing is
+        stand.list.withLock { $0 = full }
+        let fetched = try await checked(stand, "--allow-private-networks", "--crl", "\(stand.address)?again")
+        #expect(fetched.given == "failed" && fetched.result.status == .exited(65))
+        #expect(directory.read("licenses.sqlite") == nil, "a check keeps nothing")
+        let bad = try await checked(stand, "--offline", "--crl", directory.write("bad.crl", "<html>Log in</html>"))
+        #expect(bad.result.status == .exited(65) && bad.result.errorText.contains("is no list of revoked certificates"))
+        let none = try await checked(stand, "--offline", "--crl", directory.file("none.crl"))
+        #expect(none.result.status == .exited(66))
+    }
+
+    @Test func `looks a certificate up in the lists that were kept when a publication was opened`() async throws {
+        let stand = try await Stand(in: directory)
+        let full = try await stand.certificates.revocationList(["provider"])
+        stand.list.withLock { $0 = full }
+        let options = ["--json", "--trust", stand.root, "--licenses", directory.file("licenses.sqlite")]
+        func open(_ option: String) async throws -> JSON {
+            let command = [DemoServer.program, "open", stand.book, option] + options
+            let output = try await runProcess(command, timeout: .seconds(60)).output
+            return try JSON.parse(output.rawSpan)
+        }
+        // the list comes behind the reader's back, and counts from then on
+        _ = try await open("--allow-private-networks")
+        #expect(try await open("--offline")["error"]?.string?.contains("revoked") == true)
+        let checked = try await checked(stand, "--offline")
+        #expect(checked.given == "skipped" && checked.kept == "failed" && checked.result.status == .exited(65))
     }
 }

@@ -4,19 +4,6 @@ import Testing
 
 @testable import CarrelPublication
 
-/// Repeatable random numbers (SplitMix64).
-struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
-    }
-}
-
 @Suite("The resources of a container")
 struct AccessTests {
     private let directory = TemporaryDirectory()
@@ -24,7 +11,7 @@ struct AccessTests {
 
     /// Bytes that deflate makes somewhat smaller.
     private func data(_ count: Int) -> [UInt8] {
-        var numbers = Numbers(state: 7)
+        var numbers = SplitMix(seed: 7)
         return (0..<count).map { $0 % 3 == 0 ? UInt8.random(in: 0...63, using: &numbers) : UInt8(truncatingIfNeeded: $0 / 50) }
     }
 
@@ -36,7 +23,7 @@ struct AccessTests {
             0..<0, 0..<1, end - 1..<end, end - 1..<end + 10, end..<end + 5, end + 3..<end + 9, 0..<end + 1, 5..<5,
             end / 2..<end / 2 + 1,
         ]
-        var numbers = Numbers(state: 3)
+        var numbers = SplitMix(seed: 3)
         let others = (0..<40).map { _ in
             let start = Int64.random(in: 0..<end, using: &numbers)
             return start..<start + Int64.random(in: 0...100_000, using: &numbers)

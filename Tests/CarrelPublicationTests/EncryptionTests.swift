@@ -41,7 +41,7 @@ struct EncryptionTests {
     }
 
     private func data(_ count: Int) -> [UInt8] {
-        var numbers = Numbers(state: 7)
+        var numbers = SplitMix(seed: 7)
         return (0..<count).map { $0 % 3 == 0 ? UInt8.random(in: 0...63, using: &numbers) : UInt8(truncatingIfNeeded: $0 / 50) }
     }
 
@@ -52,7 +52,7 @@ struct EncryptionTests {
 
     private func check(_ resource: any Resource, has plain: [UInt8]) async throws {
         let end = Int64(plain.count)
-        var numbers = Numbers(state: 5)
+        var numbers = SplitMix(seed: 5)
         let random = (0..<60).map { _ in
             let start = Int64.random(in: 0...max(1, end), using: &numbers)
             return start..<start + Int64.random(in: 0...80_000, using: &numbers)

@@ -175,6 +175,17 @@ struct OtherFormatsTests {
         #expect(try await publication.get(publication.readingOrder[1]).read(0..<9) == Array("2".utf8))
     }
 
+    @Test func `with a page that leads to no manifest are of no format, unless the page is all there is`() async throws {
+        let page = MadeArchive.Entry("index.html", "<!DOCTYPE html><html><head><title>x</title></head><body>x</body></html>")
+        for (entries, code) in [
+            ([page], Publication.OpeningError.Code.parsingFailed),
+            ([page, MadeArchive.Entry("other.txt", "y")], .unsupportedFormat),
+        ] {
+            let path = directory.write("page.unknown", MadeArchive(entries).bytes)
+            await #expect(throws: Publication.OpeningError(code, "")) { try await open(path) }
+        }
+    }
+
     @Test func `of the W3C whose page holds the manifest are read from it, and begin with it`() async throws {
         let page = """
             <html><head><title> A

@@ -146,6 +146,31 @@ struct PositionsTests {
         #expect(try await epub.cover()?.mediaType.isBitmap == true)
     }
 
+    @Test func `a cover that is not encrypted is the only resource of a restricted publication that is read`() async throws {
+        for isEncrypted in [false, true] {
+            var link = Link(href: "cover.png", mediaType: MediaType(known: "image/png"), relations: ["cover"])
+            if isEncrypted { link.properties.encryption = Encryption(algorithm: Encryption.aes256CBC) }
+            let manifest = Manifest(metadata: Metadata(title: "A"), readingOrder: [chapter("a.xhtml")], resources: [link])
+            var builder = Publication.Builder(
+                manifest: manifest,
+                format: .epub,
+                fetcher: SingleResourceFetcher(BytesResource(link, Self.png))
+            )
+            let error = Publication.OpeningError(.forbidden, "the loan is over")
+            builder.services.set((any ContentProtectionService).self) { _ in
+                RestrictedProtectionService(name: LocalizedString("A protection"), error: error)
+            }
+            let publication = builder.build()
+            if isEncrypted {
+                await #expect(throws: ResourceError(.forbidden, "")) { try await publication.get(link).read(upTo: 100) }
+            } else {
+                #expect(try await publication.get(link).read(upTo: 100) == Self.png)
+                #expect(try await publication.cover()?.bytes == Self.png)
+            }
+            await #expect(throws: ResourceError(.forbidden, "")) { try await publication.get("a.xhtml").read(upTo: 100) }
+        }
+    }
+
     @Test func `a cover that is encrypted or no picture is none (swift 208)`() async throws {
         var link = Link(href: "cover.png", mediaType: MediaType(known: "image/png"))
         link.relations = ["cover"]

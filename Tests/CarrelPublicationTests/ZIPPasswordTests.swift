@@ -40,7 +40,7 @@ struct ZIPPasswordTests {
     @Test(arguments: ["AES128", "AES192", "AES256", "ZipCrypto"], ["0", "5"])
     func `made by 7z is read from any place`(method: String, level: String) async throws {
         let tool = try requirePeer("7z")
-        var numbers = Numbers(state: 5)
+        var numbers = SplitMix(seed: 5)
         let bytes = (0..<600_000).map { $0 % 2 == 0 ? UInt8.random(in: 0...255, using: &numbers) : 7 }
         directory.write("data.bin", bytes)
         directory.write("small.txt", "small")

@@ -1,3 +1,4 @@
+import CarrelServer
 import CarrelStore
 import CarrelThreads
 
@@ -49,4 +50,14 @@ final class CountingDatabase: Database {
     func prepareCheck(_ sql: SQL) async throws { try await inner.prepareCheck(sql) }
 
     func close() async { await inner.close() }
+}
+
+extension TestService {
+    /// A service on the same state, and how often it asks the database.
+    func counted(
+        _ settings: CarrelService.Settings = CarrelService.Settings()
+    ) async throws -> (database: CountingDatabase, service: CarrelService) {
+        let database = CountingDatabase(service.database)
+        return (database, try await CarrelService.open(service.home, database: database, settings: settings, clock: clock))
+    }
 }

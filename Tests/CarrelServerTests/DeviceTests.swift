@@ -24,7 +24,7 @@ struct `The slots of an account's devices` {
             #expect(reply.xml.contains("status=\"devicelimit\""), "\(reply.xml)")
             return nil
         }
-        return String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        return reply.token
     }
 
     private func signOut(_ token: String, _ test: TestService) async throws {

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHTTPServer
 import CarrelJSON
 import CarrelServer
 import CarrelStore
@@ -60,6 +61,36 @@ struct `A download of an edition` {
         let expired = try await credentials(test)
         test.clock.advance(by: life)
         #expect(try await test.send(.get, page, headers: expired).status == 403)
+    }
+
+    @Test func `is counted by what came of it`() async throws {
+        let test = try await service()
+        let (held, pair) = (
+            try await credentials(test),
+            try await test.service.credentials.issuer().issue(
+                product: "com.example.7",
+                account: "other",
+                life: .seconds(60)
+            )
+        )
+        func counts() -> [String: String] {
+            let name = "carrel_edition_checks_total{outcome=\""
+            let lines = test.service.metrics.text().split(separator: "\n").filter { $0.hasPrefix(name) }
+            return Dictionary(
+                uniqueKeysWithValues: lines.map { line in
+                    let words = line.dropFirst(name.count).split(separator: "\"} ")
+                    return (String(words[0]), String(words[1]))
+                }
+            )
+        }
+        #expect(counts() == ["passed": "0", "invalid": "0", "expired": "0", "revoked": "0"])
+        for _ in 1...2 { _ = try await test.send(.get, page, headers: held) }
+        for _ in 1...3 { _ = try await test.send(.get, page) }
+        test.clock.advance(by: .seconds(60))
+        _ = try await test.send(.get, page, headers: authorization(pair.userID, pair.password))
+        try await test.service.credentials.revoke(.product("com.example.7"), by: Actor("operator"))
+        for _ in 1...4 { _ = try await test.send(.get, page, headers: held) }
+        #expect(counts() == ["passed": "2", "invalid": "3", "expired": "1", "revoked": "4"])
     }
 
     @Test func `takes no product from the client`() async throws {

@@ -56,7 +56,7 @@ struct `A plan that somebody holds` {
         for plan in plans { try await test.service.subscriptions.createPlan(plan, by: staff) }
         let alice = try await test.service.desk.create("alice", password: password, by: staff)
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"])
-        let token = String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        let token = reply.token
         return Shop(test: test, alice: alice, token: token)
     }
 

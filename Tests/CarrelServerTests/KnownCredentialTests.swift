@@ -24,8 +24,7 @@ struct `What is known of credentials` {
 
     private func stand() async throws -> Stand {
         let test = try await TestService()
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, clock: test.clock)
+        let (counting, service) = try await test.counted()
         return Stand(test: test, counting: counting, service: service)
     }
 
@@ -45,6 +44,22 @@ struct `What is known of credentials` {
         #expect(stand.counting.reads == before + 1)
         #expect(stand.keyring.opens("field", product: "p"))
         #expect(!stand.keyring.opens("field", product: "q") && !stand.keyring.opens("another", product: "p"))
+    }
+
+    @Test func `is counted where it opens something, and only there`() async throws {
+        let stand = try await stand()
+        _ = try await stand.known("field")
+        func accepted() -> String? {
+            let name = "carrel_edition_credentials_total{scheme=\"hmac\",outcome=\"accepted\"} "
+            let line = stand.service.metrics.text().split(separator: "\n").first { $0.hasPrefix(name) }
+            return line.map { String($0.dropFirst(name.count)) }
+        }
+        #expect(accepted() == "1", "as it came first")
+        for _ in 1...2 { #expect(stand.keyring.opens("field", product: "p")) }
+        #expect(accepted() == "3")
+        try await stand.keyring.revoke(.all, by: staff)
+        #expect(!stand.keyring.opens("field", product: "p"))
+        #expect(accepted() == "3")
     }
 
     @Test func `opens nothing from the pair's end on`() async throws {

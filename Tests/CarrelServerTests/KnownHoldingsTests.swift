@@ -40,15 +40,14 @@ struct `What is remembered of an account` {
                 try CarrelService.openDatabase(test.service.home)
             }
         let other = try await CarrelService.open(test.service.home, database: second, clock: test.clock)
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, clock: test.clock)
+        let (counting, service) = try await test.counted()
         try await test.add(product: "issue-1")
         try await service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: staff)
         try await service.subscriptions.createPlan(Plan(name: "silver", scope: .everything), by: staff)
         let alice = try await service.desk.create("alice", password: password, by: staff)
         let plan = try await service.subscriptions.grant(plan: "gold", to: alice, by: staff).id
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"], at: service)
-        let token = String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        let token = reply.token
         let stand = Stand(
             test: test,
             other: other,

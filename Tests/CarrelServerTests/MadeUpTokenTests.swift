@@ -15,8 +15,7 @@ struct `A token that somebody made up` {
 
     @Test func `takes no turn of those who write`() async throws {
         let test = try await TestService()
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, clock: test.clock)
+        let (counting, service) = try await test.counted()
         let before = counting.writes
         for call in ["renew_token", "sign_out", "verify_subscription", "edition_credentials"] {
             let reply = try await test.ask(call, ["token": token(), "product_id": "x"], at: service)
@@ -30,8 +29,7 @@ struct `A token that somebody made up` {
 
     @Test func `is not the only thing that would: a right one is renewed and signed out`() async throws {
         let test = try await TestService()
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, clock: test.clock)
+        let (counting, service) = try await test.counted()
         let account = try await service.accounts.findOrCreate(named: "alice")
         let token = try await service.accounts.issueSession(for: account)
         let before = counting.writes

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
+import CarrelStore
 import CarrelSubscription
 import Testing
 
@@ -18,13 +19,14 @@ struct `Carrel's own accounts as a source` {
         let counting: CountingDatabase
         let service: CarrelService
         let alice: Account
+        let settings: CarrelService.Settings
 
         func ask(_ call: String, _ parameters: [String: String]) async throws -> SubscriptionReply {
             try await test.ask(call, parameters, at: service)
         }
 
-        func signIn(_ device: String, _ password: String) async throws -> String {
-            try await ask("sign_in", ["username": "alice", "password": password, "uuid": device]).xml
+        func signIn(_ device: String, _ password: String) async throws -> SubscriptionReply {
+            try await ask("sign_in", ["username": "alice", "password": password, "uuid": device])
         }
     }
 
@@ -35,10 +37,9 @@ struct `Carrel's own accounts as a source` {
         settings.passwordCost = .init(memory: 64, passes: 1)
         settings.subscription.sources = [.upstream(upstream.settings()), .accounts]
         settings.subscription.devices = devices
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, settings: settings, clock: test.clock)
+        let (counting, service) = try await test.counted(settings)
         let alice = try await service.desk.create("alice", password: password, by: staff)
-        return Stand(test: test, upstream: upstream, counting: counting, service: service, alice: alice)
+        return Stand(test: test, upstream: upstream, counting: counting, service: service, alice: alice, settings: settings)
     }
 
     @Test func `know their tokens by the form, and ask nobody of one that is remembered`() async throws {
@@ -78,9 +79,37 @@ struct `Carrel's own accounts as a source` {
         stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
         // The attempt is counted, refused upstream, and forgiven before the session is opened.
         stand.counting.before(write: 4) { try await desk.setPassword("another horse battery", of: id, by: actor) }
-        #expect(try await stand.signIn("phone", password).contains("notrecognised"))
+        #expect(try await stand.signIn("phone", password).xml.contains("notrecognised"))
         #expect(try await stand.service.accounts.sessions.list(of: stand.alice).isEmpty)
-        #expect(try await stand.signIn("phone", "another horse battery").hasPrefix("<token>"))
+        #expect(try await stand.signIn("phone", "another horse battery").xml.hasPrefix("<token>"))
+    }
+
+    @Test func `keep a password's hash anew when it costs too little, by the way`() async throws {
+        let stand = try await stand()
+        stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
+        func kept() async throws -> String? {
+            try await stand.service.database.read {
+                try $0.row(SQL("SELECT password FROM accounts WHERE name = 'alice'"), [])?.textIfPresent(0)
+            }
+        }
+        let cheap = try await kept()
+        var settings = stand.settings
+        settings.passwordCost = .init(memory: 64, passes: 2)
+        let dearer = try await CarrelService.open(
+            stand.service.home,
+            database: stand.service.database,
+            settings: settings,
+            clock: stand.test.clock
+        )
+        func signIn() async throws -> String {
+            let parameters = ["username": "alice", "password": password, "uuid": "phone"]
+            return try await stand.test.ask("sign_in", parameters, at: dearer).xml
+        }
+        #expect(try await signIn().hasPrefix("<token>"))
+        let dear = try await kept()
+        #expect(cheap?.contains(",t=1,") == true && dear?.contains(",t=2,") == true)
+        #expect(try await signIn().hasPrefix("<token>"), "by the same password")
+        #expect(try await kept() == dear)
     }
 
     @Test func `say whether a device is too much, or too soon`() async throws {
@@ -90,9 +119,8 @@ struct `Carrel's own accounts as a source` {
             let stand = try await stand(policy)
             stand.upstream.answer("sign_in", #"{"error": {"status": "notrecognised", "message": "No"}}"#)
             let reply = try await stand.signIn("phone", password)
-            let token = String(reply.dropFirst("<token>".count).dropLast("</token>".count))
-            if isSignedOut { _ = try await stand.ask("sign_out", ["token": token]) }
-            let second = try await stand.signIn("tablet", password)
+            if isSignedOut { _ = try await stand.ask("sign_out", ["token": reply.token]) }
+            let second = try await stand.signIn("tablet", password).xml
             #expect(second.contains("status=\"devicelimit\""))
             #expect(second.contains("too often today") == isSignedOut && second.contains("as many devices") != isSignedOut)
         }

@@ -41,6 +41,15 @@ struct `Credentials of the old scheme` {
         #expect(counted(test, "invalid"))
     }
 
+    @Test func `have names of at most 4096 bytes, and passwords of 40 digits, and are no others`() async throws {
+        let test = try await service()
+        #expect(await test.opening(pair(String(repeating: "x", count: 4096)), product) == .opens)
+        #expect(await test.opening(pair(String(repeating: "x", count: 4097)), product) == .invalid)
+        let short = EditionCredentials.Pair(userID: "a-salt", password: String(pair().password.dropLast(2)))
+        #expect(await test.opening(short, product) == .invalid)
+        #expect(!counted(test, "invalid"), "they are not counted as what they cannot be")
+    }
+
     @Test func `do not pass for another's by a colon, and never open the product without a name`() async throws {
         let test = try await service()
         #expect(await test.opening(pair("b:c", product: "a"), "a") == .invalid)

@@ -64,9 +64,7 @@ struct `The shelf of audiobooks` {
 
     @Test func `takes as many look-ups with many titles as with few`() async throws {
         let test = try await TestService()
-        let database = CountingDatabase(test.service.database)
-        let home = try Home(at: test.directory.path)
-        let service = try await CarrelService.open(home, database: database, clock: test.clock)
+        let (database, service) = try await test.counted()
         let headers = try await session(test)
         func reads() async throws -> Int {
             let before = database.reads

@@ -32,7 +32,7 @@ struct `A subscriber` {
     private func signIn(_ test: TestService, device: String = "phone") async throws -> String {
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
         #expect(reply.xml.hasPrefix("<token>cs_"), "\(reply.xml)")
-        return String(reply.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        return reply.token
     }
 
     @Test func `is told the same whether the name or the password is wrong`() async throws {
@@ -112,7 +112,7 @@ struct `A subscriber` {
         let first = try await test.ask("renew_token", ["token": token])
         test.clock.advance(by: .seconds(599))
         #expect(try await test.ask("renew_token", ["token": token]).xml == first.xml)
-        let successor = String(first.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        let successor = first.token
         #expect(successor != token)
         #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"active\""))
         #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\""))
@@ -122,7 +122,7 @@ struct `A subscriber` {
         let test = try await service()
         let (account, token) = try await subscriber(test)
         let renewed = try await test.ask("renew_token", ["token": token])
-        let successor = String(renewed.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        let successor = renewed.token
         test.clock.advance(by: .seconds(600))
         #expect(try await test.ask("renew_token", ["token": token]).xml == notRecognised)
         #expect(try await test.ask("verify_subscription", ["token": successor]).xml.contains("state=\"stale\""))
@@ -137,7 +137,7 @@ struct `A subscriber` {
         let test = try await service()
         let (account, token) = try await subscriber(test)
         let renewed = try await test.ask("renew_token", ["token": token])
-        let successor = String(renewed.xml.dropFirst("<token>".count).dropLast("</token>".count))
+        let successor = renewed.token
         func use(_ token: String) async throws {
             if call == "shelf" {
                 _ = try await test.send(.get, "/v1/shelf", headers: ["Authorization": "Bearer \(token)"])
@@ -236,6 +236,24 @@ struct `A subscriber` {
         _ = account
     }
 
+    @Test func `is counted by the reason when refused, and recorded under the account`() async throws {
+        let test = try await service { $0.subscription.devices.limit = 1 }
+        let (account, token) = try await subscriber(test)
+        let tablet = ["username": "alice", "password": password, "uuid": "tablet"]
+        #expect(try await test.ask("sign_in", tablet).xml.contains("status=\"devicelimit\""))
+        for _ in 1...2 { _ = try await test.ask("edition_credentials", ["token": token, "product_id": "none"]) }
+        try await test.service.desk.setSuspended(true, account.id, by: operatorActor)
+        _ = try await test.ask("edition_credentials", ["token": token, "product_id": "none"])
+        let statistics = try await test.call(.get, "/admin/v1/statistics?count=1", peer: .local(userID: 0)).json
+        let slot = try #require(statistics["slots"]?.array?.first)
+        #expect(slot["signIns"] == 1)
+        #expect(slot["refusals"] == ["devicelimit": 1, "notentitled": 2, "suspended": 1])
+        var filter = Audit.Filter()
+        (filter.action, filter.actor) = ("edition.credentials", account.id)
+        let reasons = try await test.service.audit.list(filter).map(\.reason)
+        #expect(reasons.sorted() == ["notentitled", "notentitled", "suspended"])
+    }
+
     @Test func `is explained rule by rule`() async throws {
         let test = try await service()
         let (account, _) = try await subscriber(test)
@@ -249,6 +267,9 @@ struct `A subscriber` {
 }
 
 extension SubscriptionReply {
+    /// The token in it.
+    var token: String { String(xml.dropFirst("<token>".count).dropLast("</token>".count)) }
+
     /// The credentials in it.
     var pair: EditionCredentials.Pair? {
         guard let userID = text(of: "userid"), let password = text(of: "password") else { return nil }

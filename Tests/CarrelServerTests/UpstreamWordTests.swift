@@ -367,8 +367,7 @@ struct `What a system upstream may say` {
         var all = CarrelService.Settings()
         all.subscription.sources = [.upstream(settings)]
         let test = try await TestService()
-        let counting = CountingDatabase(test.service.database)
-        let service = try await CarrelService.open(test.service.home, database: counting, settings: all, clock: test.clock)
+        let (counting, service) = try await test.counted(all)
         #expect(try await test.ask("verify_subscription", ["token": "T"], at: service).xml.contains("Gold"))
         let before = counting.writes
         for _ in 1...3 { _ = try await test.ask("verify_subscription", ["token": "T"], at: service) }

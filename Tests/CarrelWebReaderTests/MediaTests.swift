@@ -11,18 +11,6 @@ struct MediaTests {
     private let directory = TemporaryDirectory()
     private var folder: String { directory.file("reader") }
 
-    private func withBrowser(_ body: (Browser) async throws -> Void) async throws {
-        let browser = try await Browser.start(.chromium)
-        do {
-            try await browser.setWindowSize(width: 1000, height: 760)
-            try await body(browser)
-        } catch {
-            await browser.close()
-            throw error
-        }
-        await browser.close()
-    }
-
     /// A Readium package unpacked into a folder: a manifest over files.
     private func package(
         _ profile: String,
@@ -48,7 +36,7 @@ struct MediaTests {
     }
 
     @Test func `pages that their publisher laid out, as large as there is room`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             var book = TestBook()
             book.isFixed = true
             book.head = "<meta name=\"viewport\" content=\"width=600, height=800\"/>"
@@ -85,7 +73,7 @@ struct MediaTests {
 
     @Test func `documents in their own fonts, obscured ones too`() async throws {
         let path = try Fixtures.path("readium/lcp/wasteland-otf-obf.epub")
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let publication = try await Streamer(onAskCredentials: nil)
                 .open(asset: PublicationAsset(path: path), allowUserInteraction: false)
             try await ReaderPage.with(publication, browser, folder: folder) { page in
@@ -103,7 +91,7 @@ struct MediaTests {
         let file = directory.file("tone.mp3")
         try await checkProcess([ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=220:duration=30", file])
         let tone = try #require(directory.read("tone.mp3"))
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let publication = try await package("audiobook", [("one.mp3", "audio/mpeg", tone), ("two.mp3", "audio/mpeg", tone)])
             try await ReaderPage.with(publication, browser, folder: folder) { page in
                 try await browser.wait(until: "document.getElementById('sound').duration > 29")
@@ -137,7 +125,7 @@ struct MediaTests {
     @Test func `PDF in the viewer of the browser, at an address that sends nothing else`() async throws {
         let document = try Fixtures.bytes("readium/lcp/daisy.pdf")
         let other = Array("<html><script>parent.document.title = 'reached'</script></html>".utf8)
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let publication = try await package(
                 "pdf",
                 [("a.pdf", "application/pdf", document), ("b.pdf", "application/pdf", other)]
@@ -178,7 +166,7 @@ struct MediaTests {
 
     @Test func `PDF at the page that was asked for last`() async throws {
         let document = try Fixtures.bytes("readium/lcp/daisy.pdf")
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             try await ReaderPage.notePlaces(browser)
             let publication = try await package("pdf", [("a.pdf", "application/pdf", document)]) { manifest in
                 manifest["toc"] = [["href": "a.pdf", "title": "One"], ["href": "a.pdf#page=3", "title": "Three"]]
@@ -207,7 +195,7 @@ struct MediaTests {
             ffmpeg, "-v", "error", "-f", "lavfi", "-i", "color=c=red:s=40x60:d=1", "-frames:v", "1", directory.file("red.png"),
         ])
         let red = try #require(directory.read("red.png"))
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let pages = [("1.png", "image/png", red), ("2.png", "image/png", red), ("3.png", "image/png", red)]
             let publication = try await package("divina", pages) { manifest in
                 manifest["metadata"] = ["title": "From the right", "readingProgression": "rtl"]

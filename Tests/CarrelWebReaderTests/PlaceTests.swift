@@ -12,18 +12,6 @@ struct PlaceTests {
     private let directory = TemporaryDirectory()
     private var folder: String { directory.file("reader") }
 
-    private func withBrowser(_ body: (Browser) async throws -> Void) async throws {
-        let browser = try await Browser.start(.chromium)
-        do {
-            try await browser.setWindowSize(width: 1000, height: 760)
-            try await body(browser)
-        } catch {
-            await browser.close()
-            throw error
-        }
-        await browser.close()
-    }
-
     private func waitForPage(_ number: Int, _ browser: Browser) async throws {
         try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page \(number) of')")
     }
@@ -50,7 +38,7 @@ struct PlaceTests {
         var book = TestBook.sentences(chapters: 2, paragraphs: 30)
         book.progression = progression
         book.attributes = attributes
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 #expect(try await browser.script("return document.documentElement.dataset.progression").string == "rtl")
                 let isLeft = try await browser.script(
@@ -95,7 +83,7 @@ struct PlaceTests {
             "<p>" + (1...12).map { "第\(paragraph)段第\($0)文は雨と紙の舟の話。" }.joined(separator: " ") + "</p>"
         }
         book.chapters = [("a.xhtml", paragraphs.joined()), ("b.xhtml", "<p>終わり。</p>")]
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             var wanted = 0
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 let side = mode == "vertical-rl" ? "rtl" : "ltr"
@@ -152,7 +140,7 @@ struct PlaceTests {
             + "<details><summary>More</summary>\(hidden)</details>"
         let seen = book.chapters[0].body
         book.chapters[0].body = parts + seen + parts + seen.replacing("id=\"p", with: "id=\"q") + parts
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             var text = ""
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 try await turn(to: 4, browser)
@@ -184,7 +172,7 @@ struct PlaceTests {
         ]
         let shown =
             "[...document.images].filter((image) => { const box = image.getBoundingClientRect(); return box.left >= 0 && box.right <= innerWidth + 1; }).map((image) => image.id).join()"
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             for chapter in [1, 2] {
                 let folder = "\(folder)\(chapter)"
                 try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
@@ -211,7 +199,7 @@ struct PlaceTests {
     }
 
     @Test func `stays where it is when a script puts words before it, and marks stay on their words`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 1, paragraphs: 30)
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 try await turn(to: 3, browser)
@@ -239,7 +227,7 @@ struct PlaceTests {
         var book = TestBook()
         let sentences = (1...8000).map { "Sentence \($0) of one  paragraph." }
         book.chapters = [("a.xhtml", "<p>\(sentences.joined(separator: " "))</p>")]
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 // every character that is looked at passes through this
                 _ = try await page.inDocument(
@@ -259,7 +247,7 @@ struct PlaceTests {
     }
 
     @Test func `is in the next chapter after presses too many at the end of one`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 3, paragraphs: 12)
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 try await browser.inFrame("#page") { try await browser.press(BrowserKey.end) }
@@ -286,7 +274,7 @@ struct PlaceTests {
     }
 
     @Test func `while scrolling has a number among the pages, and stays when something is put before it`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 1, paragraphs: 40)
             var number = ""
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
@@ -333,7 +321,7 @@ struct PlaceTests {
             "<p><a href=\"#m\" id=\"go\">Go</a></p>\(TestBook.sentences(chapters: 1, paragraphs: 20).chapters[0].body.replacing("id=\"p", with: "id=\"q"))"
             + "<span id=\"m\"></span><h2 style=\"break-before: column\">Here is the mark</h2><p>And words.</p>"
         book.chapters[1].body = "<style>body { direction: ltr !important }</style>" + book.chapters[1].body
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 _ = try await page.inDocument("document.getElementById('go').focus()")
                 try await browser.inFrame("#page") { try await browser.press(BrowserKey.enter) }
@@ -352,7 +340,7 @@ struct PlaceTests {
     }
 
     @Test func `is kept when the reader went there, and not when the window changed`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             try await ReaderPage.notePlaces(browser)
             let book = TestBook.sentences(chapters: 2, paragraphs: 30)
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in

@@ -26,6 +26,23 @@ final class ReaderPage: Sendable {
         address = try reader.start()
     }
 
+    /// Starts Chromium with a window of that size, does something with it and closes it.
+    static func withBrowser(
+        _ options: BrowserOptions = BrowserOptions(),
+        width: Int = 1000,
+        _ body: (Browser) async throws -> Void
+    ) async throws {
+        let browser = try await Browser.start(.chromium, options)
+        do {
+            try await browser.setWindowSize(width: width, height: 760)
+            try await body(browser)
+        } catch {
+            await browser.close()
+            throw error
+        }
+        await browser.close()
+    }
+
     /// Opens the page, and does something with it; closes everything afterwards but the browser.
     static func with(
         _ publication: Publication,

@@ -17,16 +17,10 @@ struct ReaderRightsTests {
     ) async throws {
         var options = BrowserOptions()
         options.keepsFramesInProcess = true
-        let browser = try await Browser.start(.chromium, options)
-        do {
-            try await browser.setWindowSize(width: 900, height: 760)
+        try await ReaderPage.withBrowser(options, width: 900) { browser in
             let publication = try await book.open(StatedProtection.adding(StatedProtection(rights: rights)))
             try await ReaderPage.with(publication, browser, folder: directory.file("reader"), body)
-        } catch {
-            await browser.close()
-            throw error
         }
-        await browser.close()
     }
 
     /// The words on paper, which is narrower than the window.
@@ -188,6 +182,31 @@ struct ReaderRightsTests {
             try await browser.wait(until: "document.getElementById('said').textContent === 'Copied.'")
             let copied = try await browser.script("return navigator.clipboard.readText()")
             #expect(copied == "Sentence 5 of paragraph" && rights.charactersLeft == 995 - 23)
+        }
+    }
+
+    @Test func `copy again for what the reader did later, though the reader never paused`() async throws {
+        let rights = CountedRights(characters: 1000, pages: 1)
+        try await withPage(rights) { page in
+            let browser = page.browser
+            try await browser.grant("clipboard-read")
+            func copy(_ text: String, said start: String) async throws {
+                try await browser.script("document.getElementById('said').textContent = ''")
+                try await page.select(text)
+                try await browser.inFrame("#page") { try await browser.press("c", holding: ["\u{E009}"]) }
+                try await browser.wait(until: "document.getElementById('said').textContent.startsWith('\(start)')")
+            }
+            // as if the reader acted all the time: what was done before the first copy counts on
+            try await browser.script(
+                "Object.defineProperty(navigator, 'userActivation', { value: { isActive: true } })"
+            )
+            try await copy("Sentence 5 of paragraph", said: "Copied.")
+            try await copy("Sentence 6 of paragraph", said: "Not copied a second time")
+            #expect(rights.charactersLeft == 1000 - 23)
+            try await browser.script("const now = performance.now(); performance.now = () => now + 6000;")
+            try await copy("Sentence 6 of paragraph", said: "Copied.")
+            #expect(rights.charactersLeft == 1000 - 46)
+            try await copy("Sentence 7 of paragraph", said: "Not copied a second time")
         }
     }
 }

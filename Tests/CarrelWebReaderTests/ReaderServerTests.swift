@@ -50,19 +50,38 @@ struct ReaderServerTests {
     }
 
     private func put(_ address: String, _ number: Int, quote: String) async throws -> HTTPStatus {
-        let annotation: JSON = [
+        try await answer(address, number, quote: quote).status
+    }
+
+    /// What comes of keeping an annotation: the status, and of a problem (RFC 9457) its code and its sentence.
+    private func answer(
+        _ address: String,
+        _ number: Int,
+        quote: String
+    ) async throws -> (status: HTTPStatus, code: String?, detail: String?) {
+        try await answer(.put, "\(address)annotations/urn:test:\(number)", annotation(number, quote))
+    }
+
+    private func annotation(_ number: Int, _ quote: String) -> JSON {
+        [
             "type": "Annotation", "id": .string("urn:test:\(number)"),
             "target": [
                 "source": "EPUB/chapter1.xhtml", "selector": ["type": "TextQuoteSelector", "exact": .string(quote)],
             ],
         ]
-        let request = ClientRequest(
-            .put,
-            "\(address)annotations/urn:test:\(number)",
-            headers: ["Content-Type": "application/json"],
-            body: .bytes(annotation.write())
-        )
-        return try await client.send(request).status
+    }
+
+    private func answer(
+        _ method: HTTPMethod,
+        _ url: String,
+        _ json: JSON
+    ) async throws -> (status: HTTPStatus, code: String?, detail: String?) {
+        let request = ClientRequest(method, url, headers: ["Content-Type": "application/json"], body: .bytes(json.write()))
+        let response = try await client.send(request)
+        guard response.headers["Content-Type"] == "application/problem+json" else { return (response.status, nil, nil) }
+        let bytes = response.body
+        let problem = try JSON.parse(bytes.rawSpan)
+        return (response.status, problem["code"]?.string, problem["detail"]?.string)
     }
 
     @Test func `gives documents to its own frames, and to no window`() async throws {
@@ -141,8 +160,9 @@ struct ReaderServerTests {
             // one character to a reader
             let tall = "e" + String(repeating: "\u{301}", count: 50_000)
             #expect(tall.count == 1)
-            let status6 = try await put(address, 1, quote: tall)
-            #expect(status6 == .badRequest)
+            let refused = try await answer(address, 1, quote: tall)
+            #expect(refused.status == .badRequest && refused.code == "reader.annotations")
+            #expect(refused.detail?.contains("more than 64000 bytes") == true)
             let status7 = try await put(address, 2, quote: String(repeating: "\u{20ac}", count: 20_000))
             #expect(status7 == .noContent)
         }
@@ -154,6 +174,12 @@ struct ReaderServerTests {
             var statuses: [HTTPStatus] = []
             for number in 0..<4 { statuses.append(try await put(address, number, quote: String(repeating: "x", count: 1000))) }
             #expect(statuses == [.noContent, .noContent, .contentTooLarge, .contentTooLarge])
+            let refused = try await answer(address, 5, quote: String(repeating: "x", count: 1000))
+            #expect(refused.code == "reader.annotations" && refused.detail?.contains("are not kept") == true)
+            // of what somebody takes in, all is kept or nothing
+            let many = JSON.array((10..<14).map { annotation($0, String(repeating: "y", count: 300)) })
+            let imported = try await answer(.post, "\(address)annotations", many)
+            #expect(imported.status == .contentTooLarge && imported.code == "reader.annotations")
             let place: JSON = ["href": "EPUB/chapter1.xhtml", "type": "application/xhtml+xml", "locations": ["progression": 0.5]]
             let request = ClientRequest(
                 .put,

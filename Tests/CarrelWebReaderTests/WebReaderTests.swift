@@ -12,25 +12,10 @@ import Testing
 struct WebReaderTests {
     private let directory = TemporaryDirectory()
 
-    private func withBrowser(
-        _ options: BrowserOptions = BrowserOptions(),
-        _ body: (Browser) async throws -> Void
-    ) async throws {
-        let browser = try await Browser.start(.chromium, options)
-        do {
-            try await browser.setWindowSize(width: 1000, height: 760)
-            try await body(browser)
-        } catch {
-            await browser.close()
-            throw error
-        }
-        await browser.close()
-    }
-
     private var folder: String { directory.file("data/reader") }
 
     @Test func `shows the contents, goes to a chapter and turns pages by buttons and keys`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let publication = try await TestBook.sentences(chapters: 3, paragraphs: 30).open(packed: true)
             try await ReaderPage.with(publication, browser, folder: folder) { page in
                 #expect(try await browser.text("#title") == "The Reader's Companion")
@@ -67,7 +52,7 @@ struct WebReaderTests {
     }
 
     @Test func `has the same sentence on the screen after a new size, another window and a restart`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 3, paragraphs: 40)
             var wanted = 0
             func check(_ page: ReaderPage, _ what: String) async throws {
@@ -119,7 +104,7 @@ struct WebReaderTests {
     }
 
     @Test func `finds words and shows where they stand`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             var book = TestBook.sentences(chapters: 3, paragraphs: 40)
             book.chapters[2].body += "<p>Only here is the “Aurora <b>Borea</b>lis” named &amp; praised.</p>"
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
@@ -154,7 +139,7 @@ struct WebReaderTests {
     }
 
     @Test func `keeps highlights and notes, and exports and imports them as W3C annotations`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 2, paragraphs: 12)
             var exported: [UInt8] = []
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
@@ -236,7 +221,7 @@ struct WebReaderTests {
     }
 
     @Test func `copies only what may be copied, and asks before it prints`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let rights = CountedRights(characters: 45, pages: 1)
             let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12)
                 .open(StatedProtection.adding(StatedProtection(rights: rights)))
@@ -282,7 +267,7 @@ struct WebReaderTests {
     }
 
     @Test func `counts a text once however often the clipboard refuses it`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let rights = CountedRights(characters: 100, pages: 1)
             let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12)
                 .open(StatedProtection.adding(StatedProtection(rights: rights)))
@@ -306,7 +291,7 @@ struct WebReaderTests {
     }
 
     @Test func `hears a script that took the port of its document only when the reader did something`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let rights = CountedRights(characters: 100, pages: 1)
             let publication = try await TestBook.sentences(chapters: 1, paragraphs: 12).open(
                 StatedProtection.adding(StatedProtection(rights: rights))
@@ -338,7 +323,7 @@ struct WebReaderTests {
     }
 
     @Test func `has keys of one letter, which can be switched off for good`() async throws {
-        try await withBrowser { browser in
+        try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 1, paragraphs: 12)
             try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
                 try await browser.inFrame("#page") { try await browser.press("t") }

@@ -1,13 +1,28 @@
 #define _GNU_SOURCE
 #include "clinux_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 ptrdiff_t clinux_read_cached(int descriptor, void *bytes, size_t count, int64_t offset) {
     struct iovec piece = {bytes, count};
     return preadv2(descriptor, &piece, 1, offset, RWF_NOWAIT);
+}
+
+int clinux_write(int descriptor, const void *bytes, size_t count) {
+    const char *rest = bytes;
+    while (count > 0) {
+        // a disk that has room for a part takes it without an error; only the next call says why it took no more
+        ssize_t written = write(descriptor, rest, count);
+        if (written < 0 && errno != EINTR) return -1;
+        if (written <= 0) continue;
+        rest += written;
+        count -= (size_t)written;
+    }
+    return 0;
 }
 
 int clinux_unnamed_file(const char *folder) {

@@ -29,7 +29,7 @@ public struct TextTable: Sendable, Equatable {
         rows.append(cells.map(\.printable))
     }
 
-    /// The lines, without a break after the last.
+    /// The lines, without a break after the last: the titles, if there are any, and the rows.
     ///
     /// - Parameters:
     ///   - width: columns to fit into, by cutting cells that may be; nil leaves them whole.
@@ -40,8 +40,10 @@ public struct TextTable: Sendable, Equatable {
             max(columns[index].title.columns, rows.map { $0[index].columns }.max() ?? 0)
         }
         if let width { shrink(&widths, to: width) }
-        let titles = heading(line(columns.map { $0.title.uppercased() }, widths))
-        return ([titles] + rows.map { line($0, widths) }).joined(separator: "\n")
+        // without titles it begins with its rows
+        let isUntitled = columns.allSatisfy(\.title.isEmpty)
+        let titles = isUntitled ? [] : [heading(line(columns.map { $0.title.uppercased() }, widths))]
+        return (titles + rows.map { line($0, widths) }).joined(separator: "\n")
     }
 
     private func shrink(_ widths: inout [Int], to width: Int) {

@@ -5,15 +5,16 @@ extension ComplianceChecker {
     /// Whether the provider's certificate was taken back, as far as can be told: a list that cannot be had fails nothing (LCP 1.0 §5.6.2).
     ///
     /// Every list that the root signed may take it back. That it was not is said only by one of today, complete, with a digest that holds.
+    /// The lists that this device keeps, by which it opens publications, are a question of their own.
     ///
     /// - Parameters:
     ///   - license: believed but for this; nil where it is not.
-    ///   - report: gets the answer.
+    ///   - report: gets the answers.
     /// - Returns: whether the license is to be believed.
     func checkRevocation(_ license: VerifiedLicense?, _ report: inout ComplianceReport) async -> Bool {
-        let name = "license.revocation"
+        let (name, nameOfKept) = ("license.revocation", "license.revocation-kept")
         guard let license else {
-            report.skip(name, "the license is not to be believed")
+            for name in [name, nameOfKept] { report.skip(name, "the license is not to be believed") }
             return false
         }
         let certificate = license.certificate
@@ -30,17 +31,48 @@ extension ComplianceChecker {
                 foreign = "the list at the address that was given"
             }
         }
+        let doubt = foreign.map { "\($0) is not signed by the certificate's root" }
+        let none = Self.reason(addresses, isOffline: isOffline)
+        let isGood = answer(name, lists, certificate, doubt: doubt, none: none, &report)
+        do throws(LCPError) {
+            let kept = try await store?.revocationLists().filter { $0.isSigned(by: root) } ?? []
+            let none = "no list of revoked certificates that its root signed is kept on this device"
+            return answer(nameOfKept, kept, certificate, none: none, &report) && isGood
+        } catch {
+            report.skip(nameOfKept, error.message)
+            return isGood
+        }
+    }
+
+    /// Answers by lists that the root signed.
+    ///
+    /// - Parameters:
+    ///   - name: of the question.
+    ///   - lists: that may take the certificate back.
+    ///   - certificate: the provider's.
+    ///   - doubt: why the lists are no word for it, if that is known.
+    ///   - none: what there is to say where there are none.
+    ///   - report: gets the answer.
+    /// - Returns: whether it was not taken back.
+    private func answer(
+        _ name: String,
+        _ lists: [RevocationList],
+        _ certificate: Certificate,
+        doubt: String? = nil,
+        none: String,
+        _ report: inout ComplianceReport
+    ) -> Bool {
         if lists.contains(where: { $0.revokes(certificate) }) {
             report.add(name, "the provider's certificate was revoked")
             return false
         }
         let doubts = lists.map { Self.doubt($0, certificate, clock.now) }
-        if let foreign {
-            report.skip(name, "\(foreign) is not signed by the certificate's root")
+        if let doubt {
+            report.skip(name, doubt)
         } else if doubts.contains(nil) {
             report.add(name, nil)
         } else {
-            report.skip(name, doubts.compactMap(\.self).first ?? Self.reason(addresses, isOffline: isOffline))
+            report.skip(name, doubts.compactMap(\.self).first ?? none)
         }
         return true
     }

@@ -19,6 +19,9 @@ public struct ComplianceChecker: Sendable {
     public var revocationLists: [RevocationList] = []
     /// Where further lists are.
     public var revocationListAddresses: [String] = []
+    /// What this device remembers, if it does: the lists of revoked certificates in it are looked at, too, as they are where a publication
+    /// is opened. Nothing in it is changed.
+    public var store: LCPStore?
     let client: HTTPClient
     let clock: any WallClock
 

@@ -4,7 +4,18 @@ import CarrelThreads
 public final class MemoryPassphraseStore: PassphraseStore {
     private let known = Locked<[(key: UserKey, owner: PassphraseOwner)]>([])
 
-    public init() {}
+    private let catalogLimit: Int
+    private let usedLimit: Int
+
+    public convenience init() {
+        self.init(catalogLimit: PassphraseOrder.limit, usedLimit: PassphraseOrder.usedLimit)
+    }
+
+    /// One that forgets earlier.
+    init(catalogLimit: Int, usedLimit: Int) {
+        self.catalogLimit = catalogLimit
+        self.usedLimit = usedLimit
+    }
 
     public func userKeys(for license: LicenseDocument) async throws(LCPError) -> [UserKey] {
         PassphraseOrder.sorted(known.withLock { $0 }, for: license)
@@ -16,7 +27,7 @@ public final class MemoryPassphraseStore: PassphraseStore {
             known.insert((key, owner), at: 0)
             let isOfCatalog = owner.license == nil
             let same = known.indices.filter { (known[$0].owner.license == nil) == isOfCatalog }
-            let limit = isOfCatalog ? PassphraseOrder.limit : PassphraseOrder.usedLimit
+            let limit = isOfCatalog ? catalogLimit : usedLimit
             if same.count > limit, let oldest = same.last { known.remove(at: oldest) }
         }
     }

@@ -33,17 +33,8 @@ final class UnnamedFile: Sendable {
 
     /// Adds bytes at the end. Waits for the disk.
     func append(_ bytes: [UInt8]) throws(ResourceError) {
-        let isWhole = unsafe bytes.withUnsafeBytes { bytes in
-            var written = 0
-            while written < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let count = unsafe write(descriptor, rest.baseAddress, rest.count)
-                if count > 0 { written += count }
-                if count < 0, errno != EINTR { return false }
-            }
-            return true
-        }
-        guard isWhole else { throw ResourceError(.unavailable, "a temporary file cannot be written") }
+        let result = unsafe bytes.withUnsafeBytes { unsafe clinux_write(descriptor, $0.baseAddress, $0.count) }
+        guard result == 0 else { throw ResourceError(.unavailable, "a temporary file cannot be written") }
     }
 
     /// The file as a resource that is only read: nobody can change it any more.

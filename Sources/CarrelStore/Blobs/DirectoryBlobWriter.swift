@@ -1,3 +1,4 @@
+import CLinux
 import CarrelBytes
 import CarrelCrypto
 import Glibc
@@ -70,17 +71,8 @@ final class DirectoryBlobWriter: BlobWriter {
 
     private func write(_ bytes: RawSpan) throws(StoreError) {
         digest?.update(bytes)
-        let failure = unsafe bytes.withUnsafeBytes { bytes -> Int32 in
-            var written = 0
-            while written < bytes.count {
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
-                let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-                if count > 0 { written += count }
-                if count < 0, errno != EINTR { return errno }
-            }
-            return 0
-        }
-        if failure != 0 { throw giveUp(StoreError(errno: failure, "the blob cannot be written")) }
+        let result = unsafe bytes.withUnsafeBytes { unsafe clinux_write(descriptor, $0.baseAddress, $0.count) }
+        if result != 0 { throw giveUp(StoreError(errno: errno, "the blob cannot be written")) }
     }
 
     private func giveUp(_ error: StoreError) -> StoreError {

@@ -21,7 +21,7 @@ struct ReaderAnnotation: Sendable, Equatable {
     enum Color: String, Sendable, CaseIterable { case yellow, green, blue, pink }
 
     /// Bytes of each of its texts at most: of 20,000 characters of any script, as the page takes them.
-    private static let textLimit = 64_000
+    static let textLimit = 64_000
     private static let contextLimit = 2_000
     private static let dateLimit = 64
     private static let idLimit = 200

@@ -63,7 +63,14 @@ struct ReaderRoutes {
         on(&router, .put, "annotations/{id}") { request, parameters in
             guard let annotation = ReaderAnnotation(try await Self.json(request, upTo: Self.annotationLimit)),
                 annotation.id == parameters["id"], publication.link(withHREF: annotation.source) != nil
-            else { throw HTTPError(.badRequest, "reader.annotations", "this is no annotation of the publication") }
+            else {
+                throw HTTPError(
+                    .badRequest,
+                    "reader.annotations",
+                    "this is no annotation of the publication, or its words or its note have more than "
+                        + "\(ReaderAnnotation.textLimit) bytes"
+                )
+            }
             guard try await records.update({ $0.put(annotation) }) else { throw Self.tooMany }
             return .empty()
         }

@@ -74,6 +74,40 @@ public struct TestCertificates: Sendable {
         return directory.read("\(name).der") ?? []
     }
 
+    /// A list of revoked certificates, in DER.
+    ///
+    /// - Parameters:
+    ///   - revoked: names of certificates.
+    ///   - signer: whose list it is.
+    ///   - digest: that is signed with.
+    ///   - start: when it says that it was made, `YYYYMMDDHHMMSSZ`; nil for now.
+    ///   - options: further ones of `openssl ca`.
+    ///   - extensions: of the list, as lines of openssl's x509v3_config.
+    /// - Returns: the list.
+    /// - Throws: what openssl says.
+    public func revocationList(
+        _ revoked: [String] = [],
+        by signer: String = "root",
+        digest: String = "sha256",
+        from start: String? = nil,
+        options: [String] = [],
+        extensions: String = ""
+    ) async throws -> [UInt8] {
+        let file = { directory.file($0) }
+        directory.write("list.db", "")
+        directory.write("list.db.attr", "")
+        directory.write(
+            "list.cnf",
+            "[ca]\ndefault_ca = own\n[own]\ndatabase = \(file("list.db"))\ndefault_md = \(digest)\n"
+                + (extensions.isEmpty ? "" : "crl_extensions = extensions\n[extensions]\n\(extensions)\n")
+        )
+        let base = ["ca", "-config", file("list.cnf"), "-keyfile", file("\(signer).key"), "-cert", file("\(signer).pem")]
+        for name in revoked { _ = try await run(base + ["-revoke", file("\(name).pem")], input: []) }
+        let dates = start.map { ["-crl_lastupdate", $0] } ?? []
+        let list = try await run(base + ["-gencrl", "-crldays", "30"] + dates + options, input: [])
+        return try await run(["crl", "-outform", "DER"], input: list)
+    }
+
     /// Signs with SHA-256.
     ///
     /// - Returns: RSA's signature, or ECDSA's in DER.

@@ -9,6 +9,9 @@
 /// cannot tell.
 ptrdiff_t clinux_read_cached(int descriptor, void *_Nonnull bytes, size_t count, int64_t offset);
 
+/// Writes all of it at the place of a descriptor, in as many calls as that takes. Returns 0, or -1 with errno.
+int clinux_write(int descriptor, const void *_Nullable bytes, size_t count);
+
 /// Makes a file of mode 0600 on the disk of a folder that has no name and can never get one, open for reading and writing.
 /// Returns -1 with errno EOPNOTSUPP where a file system cannot.
 int clinux_unnamed_file(const char *_Nonnull folder);

@@ -102,12 +102,14 @@ async function waitForAct() {
 let isSpent = false;
 let looking = 0;
 let copied = -Infinity;
+/** Milliseconds that no browser lets an act count: what counts so long after a copy is another act, and good for another copy. */
+const longestAct = 6000;
 /** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
 async function copyFrom(text) {
   if (!(await isActing())) return say('Not copied: the browser saw no key or press of yours. The button “Copy” beside the selected words does it.');
   if (dialog('copy').open) return;
   const now = performance.now();
-  if (book.isCounted ? isSpent : now - copied < 1000) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
+  if (book.isCounted ? isSpent && now - copied < longestAct : now - copied < 1000) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
   copied = now;
   isSpent = true;
   clearInterval(looking);

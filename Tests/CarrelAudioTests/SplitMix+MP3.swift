@@ -1,19 +1,6 @@
-/// Repeatable random numbers (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
+import CarrelTesting
 
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
-    }
-
+extension SplitMix {
     /// A file of random MP3 parts, some of them damaged.
     mutating func mp3File(parts: Int) -> [UInt8] {
         var file: [UInt8] = []
