@@ -6,6 +6,8 @@ extension ArchiveName {
     ///   - isUTF8: bit 11 of the entry's flags.
     /// - Returns: the text; bytes that are no UTF-8 although the flag says so are replaced.
     package static func text(_ raw: [UInt8], isUTF8: Bool) -> String {
+        // as most names are
+        if raw.allSatisfy({ $0 < 0x80 }) { return String(decoding: raw, as: UTF8.self) }
         if let text = String(validating: raw, as: UTF8.self) { return text }
         if isUTF8 { return String(decoding: raw, as: UTF8.self) }
         return String(String.UnicodeScalarView(raw.map { $0 < 0x80 ? Unicode.Scalar($0) : codePage437[Int($0) - 0x80] }))

@@ -31,6 +31,38 @@ struct DeclaredEncryptionTests {
         #expect(found["dir/chapter02.xhtml"]?.isDeflated == false)
     }
 
+    @Test func `is of each resource what its own entry says, whatever the one before says`() async throws {
+        let key = #"<KeyInfo><RetrievalMethod URI="license.lcpl#/encryption/content_key"/></KeyInfo>"#
+        func entry(_ name: String, _ cipher: String?, byLCP: Bool, deflated length: Int?) -> String {
+            let method = cipher.map { "<EncryptionMethod Algorithm=\"\($0)\"/>" } ?? "<EncryptionMethod/>"
+            let properties = length.map { "<P><Q><Compression Method=\"8\" OriginalLength=\"\($0)\"/></Q></P>" } ?? ""
+            let data = "<CipherData><CipherReference URI=\"\(name)\"/></CipherData>"
+            return "<EncryptedData>\(method)\(byLCP ? key : "")\(data)\(properties)</EncryptedData>"
+        }
+        let aes = Encryption.aes256CBC
+        let entries = [
+            entry("a", aes, byLCP: true, deflated: 1), entry("b", aes, byLCP: true, deflated: nil),
+            entry("c", "urn:other", byLCP: true, deflated: nil), entry("d", aes, byLCP: false, deflated: 4),
+            entry("e", nil, byLCP: true, deflated: 5), entry("f", aes, byLCP: true, deflated: 6),
+            entry("g", aes, byLCP: true, deflated: 7),
+        ]
+        let found = try await declared("META-INF/encryption.xml", Array("<encryption>\(entries.joined())</encryption>".utf8))
+        func lcp(_ algorithm: String, _ length: Int64?) -> Encryption {
+            Encryption(
+                algorithm: algorithm,
+                compression: length == nil ? nil : "deflate",
+                originalLength: length.map(LengthHint.init),
+                scheme: Encryption.lcpScheme
+            )
+        }
+        let expected: [ResourcePath: Encryption] = [
+            "a": lcp(aes, 1), "b": lcp(aes, nil), "c": lcp("urn:other", nil),
+            "d": Encryption(algorithm: aes, compression: "deflate", originalLength: LengthHint(4)), "f": lcp(aes, 6),
+            "g": lcp(aes, 7),
+        ]
+        #expect(found == expected)
+    }
+
     @Test func `may be named as it is, with characters that an address escapes`() async throws {
         let names = ["C#.xhtml", "C#2.xhtml", "why?.xhtml", "part:1.xhtml", "100%25.xhtml", "here", "mailto:none"]
         for name in names.dropLast() + ["here#part"] { directory.write(name, "text") }
