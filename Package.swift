@@ -26,8 +26,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: byteSettings)
 }
 
-func executable(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+func executable(
+    _ name: String,
+    path: String? = nil,
+    _ dependencies: [Target.Dependency],
+    linking: [LinkerSetting] = []
+) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings, linkerSettings: linking)
 }
 
 /// Fed mutated bytes by `make fuzz`; the folder is `Fuzz/<name>`, its `corpus` the bytes to start from.
@@ -204,7 +209,9 @@ let package = Package(
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
-            ]
+            ],
+            // takes the place of glibc's malloc (docs/decisions/0015)
+            linking: [.linkedLibrary("mimalloc")]
         ),
 
         // tests (CarrelTesting: what they share, not shipped)

@@ -64,23 +64,21 @@ package struct CentralDirectory {
     private static func record(_ cursor: inout ByteCursor) throws(Malformed) -> Record {
         let at = cursor.position
         guard try cursor.u32("entry") == 0x504b_0102 else { throw Malformed("entry has no signature", at: at) }
-        try cursor.skip(1)
-        let system = try cursor.u8()
-        try cursor.skip(2)
-        let flags = try cursor.u16le()
-        let method = try cursor.u16le()
-        let time = try cursor.u16le()
-        try cursor.skip(2)
-        let crc = try cursor.u32le()
-        let packedSize = Int64(try cursor.u32le())
-        let size = Int64(try cursor.u32le())
-        let nameLength = Int(try cursor.u16le())
-        let extraLength = Int(try cursor.u16le())
-        let commentLength = Int(try cursor.u16le())
-        let volume = try cursor.u16le()
-        try cursor.skip(2)
-        let attributes = try cursor.u32le()
-        let offset = Int64(try cursor.u32le())
+        // from the version that made it on (§4.3.12)
+        let header = try cursor.slice(headerLength - 4, "entry")
+        let system = header.u8(at: 1)
+        let flags = header.u16le(at: 4)
+        let method = header.u16le(at: 6)
+        let time = header.u16le(at: 8)
+        let crc = header.u32le(at: 12)
+        let packedSize = Int64(header.u32le(at: 16))
+        let size = Int64(header.u32le(at: 20))
+        let nameLength = Int(header.u16le(at: 24))
+        let extraLength = Int(header.u16le(at: 26))
+        let commentLength = Int(header.u16le(at: 28))
+        let volume = header.u16le(at: 30)
+        let attributes = header.u32le(at: 34)
+        let offset = Int64(header.u32le(at: 38))
         let name = [UInt8](copying: try cursor.slice(nameLength, "name"))
         let extra = try cursor.slice(extraLength, "extra field")
         try cursor.skip(commentLength, "comment")
@@ -113,12 +111,11 @@ package struct CentralDirectory {
         if !isSorted { order.sort { records[$0].offset < records[$1].offset } }
         var end: Int64 = 0
         for index in order {
-            let record = records[index]
-            guard record.offset >= end else {
-                throw ArchiveError(.overlap, "entry \(ArchiveName.printable(record.rawName)) shares bytes with another")
+            guard records[index].offset >= end else {
+                throw ArchiveError(.overlap, "entry \(ArchiveName.printable(records[index].rawName)) shares bytes with another")
             }
             // the header may have an extra field, of which the directory does not tell
-            end = record.offset + 30 + Int64(record.rawName.count) + record.packedSize
+            end = records[index].offset + 30 + Int64(records[index].rawName.count) + records[index].packedSize
         }
         guard end <= start else { throw ArchiveError(.overlap, "entries reach into the directory") }
     }

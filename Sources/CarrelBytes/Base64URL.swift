@@ -13,12 +13,18 @@ public enum Base64URL {
 
     /// The encoding as ASCII bytes.
     public static func encodedBytes(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        // Collections of other modules are slow to walk; an array's storage is not.
+        bytes.withContiguousStorageIfAvailable { unsafe encoded($0.span) } ?? encoded(Array(bytes).span)
+    }
+
+    private static func encoded(_ bytes: Span<UInt8>) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity((bytes.count * 4 + 2) / 3)
+        let alphabet = alphabet
         var bits: UInt32 = 0
         var held = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
+        for i in bytes.indices {
+            bits = bits << 8 | UInt32(bytes[i])
             held += 8
             while held >= 6 {
                 held -= 6

@@ -158,7 +158,7 @@ package final class CarrelService: Sendable {
             sources: sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
-            audit: AuditGroup(database: database),
+            audit: audit.group,
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )
@@ -242,7 +242,7 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers,
             signOnLabel: signOnLabel
         ).add(to: &router)
-        ExplanationRoutes(sources: sources, products: products, callers: callers).add(to: &router)
+        ExplanationRoutes(sources: sources, products: products, audit: audit.group, callers: callers).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(

@@ -18,13 +18,14 @@ enum XMLCallbacks {
     }
 }
 
-private func collector(_ context: UnsafeMutableRawPointer?) -> XMLEventCollector? {
-    guard let context = unsafe context else { return nil }
-    return unsafe Unmanaged<XMLEventCollector>.fromOpaque(context).takeUnretainedValue()
+/// The collector of a reader, which lets the library call it one call at a time.
+private func tell(_ context: UnsafeMutableRawPointer?, _ body: (inout XMLEventCollector) -> Void) {
+    guard let context = unsafe context else { return }
+    unsafe body(&context.assumingMemoryBound(to: XMLEventCollector.self).pointee)
 }
 
-private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ collector: XMLEventCollector) -> XMLName {
-    unsafe XMLName(collector.names[local] ?? "", namespace: collector.names[uri])
+private func name(_ local: UnsafePointer<xmlChar>?, _ uri: UnsafePointer<xmlChar>?, _ names: XMLNames) -> XMLName {
+    unsafe XMLName(names[local] ?? "", namespace: names[uri])
 }
 
 private func meetDocumentType(
@@ -33,7 +34,7 @@ private func meetDocumentType(
     _ externalID: UnsafePointer<xmlChar>?,
     _ systemID: UnsafePointer<xmlChar>?
 ) {
-    unsafe collector(context)?.meetDocumentType()
+    unsafe tell(context) { $0.meetDocumentType() }
 }
 
 /// A default of an attribute, which the library adds to every element of its name.
@@ -47,16 +48,18 @@ private func declareAttribute(
     _ values: UnsafeMutablePointer<xmlEnumeration>?
 ) {
     unsafe xmlFreeEnumeration(values)
-    guard let collector = unsafe collector(context), let name = unsafe name else { return }
-    collector.declareAttribute(isNamespace: unsafe xmlStrncmp(name, "xmlns", 5) == 0)
+    guard let name = unsafe name else { return }
+    let isNamespace = unsafe xmlStrncmp(name, "xmlns", 5) == 0
+    unsafe tell(context) { $0.declareAttribute(isNamespace: isNamespace) }
 }
 
 /// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
 private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
-    guard let collector = unsafe collector(context), let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
+    guard let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
         let scalar = unsafe Unicode.Scalar(entity.pointee.value)
     else { return }
-    unsafe Array(String(Character(scalar)).utf8).withUnsafeBufferPointer { unsafe collector.add($0) }
+    let bytes = Array(String(Character(scalar)).utf8)
+    unsafe tell(context) { collector in unsafe bytes.withUnsafeBufferPointer { unsafe collector.add($0) } }
 }
 
 private func startElement(
@@ -70,39 +73,51 @@ private func startElement(
     _ defaultedCount: CInt,
     _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
 ) {
-    guard let collector = unsafe collector(context),
-        collector.allows(attributes: Int(attributeCount) + Int(namespaceCount)),
-        collector.declare(namespaces: Int(namespaceCount))
+    unsafe tell(context) { collector in
+        unsafe start(
+            &collector,
+            local,
+            uri,
+            UnsafeBufferPointer(start: namespaces, count: namespaces == nil ? 0 : Int(namespaceCount) * 2),
+            UnsafeBufferPointer(start: attributes, count: attributes == nil ? 0 : Int(attributeCount) * 5)
+        )
+    }
+}
+
+/// - Parameters:
+///   - collector: gets the element.
+///   - local: the name without its prefix.
+///   - uri: of its name space.
+///   - namespaces: two pointers for each declaration: prefix and URI.
+///   - attributes: five pointers for each: local name, prefix, name space, the value's first byte and the one behind its last.
+private func start(
+    _ collector: inout XMLEventCollector,
+    _ local: UnsafePointer<xmlChar>?,
+    _ uri: UnsafePointer<xmlChar>?,
+    _ namespaces: UnsafeBufferPointer<UnsafePointer<xmlChar>?>,
+    _ attributes: UnsafeBufferPointer<UnsafePointer<xmlChar>?>
+) {
+    guard collector.allows(attributes: attributes.count / 5 + namespaces.count / 2),
+        collector.declare(namespaces: namespaces.count / 2)
     else { return }
-    if let namespaces = unsafe namespaces {
-        // two pointers each: prefix and URI
-        for index in 0..<Int(namespaceCount) {
-            guard let uri = unsafe namespaces[index * 2 + 1] else { continue }
-            guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
-        }
+    for place in stride(from: 1, to: namespaces.count, by: 2) {
+        guard let uri = unsafe namespaces[place] else { continue }
+        guard unsafe collector.allows(uriBytes: Int(xmlStrlen(uri))) else { return }
     }
-    if collector.hasVisitor {
-        if let attributes = unsafe attributes {
-            for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
-                guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }
-                guard collector.allows(valueBytes: unsafe end - first) else { return }
-            }
-        }
-        return unsafe collector.start(local, uri, attributes, count: Int(attributeCount))
+    for place in stride(from: 0, to: attributes.count, by: 5) {
+        guard let first = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { continue }
+        guard collector.allows(valueBytes: unsafe end - first) else { return }
     }
+    if collector.hasVisitor { return unsafe collector.start(local, uri, attributes) }
     var found: [XMLAttribute] = []
-    if let attributes = unsafe attributes {
-        found.reserveCapacity(Int(attributeCount))
-        // five pointers each: local name, prefix, name space, the value's first byte and the one behind its last
-        for start in stride(from: 0, to: Int(attributeCount) * 5, by: 5) {
-            guard let first = unsafe attributes[start + 3], let end = unsafe attributes[start + 4] else { continue }
-            let value = unsafe UnsafeBufferPointer(start: first, count: end - first)
-            guard collector.allows(valueBytes: value.count) else { return }
-            let name = unsafe name(attributes[start], attributes[start + 2], collector)
-            found.append(XMLAttribute(name, unsafe String(decoding: value, as: UTF8.self)))
-        }
+    found.reserveCapacity(attributes.count / 5)
+    for place in stride(from: 0, to: attributes.count, by: 5) {
+        guard let first = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { continue }
+        let name = unsafe name(attributes[place], attributes[place + 2], collector.names)
+        let value = unsafe String(decoding: UnsafeBufferPointer(start: first, count: end - first), as: UTF8.self)
+        found.append(XMLAttribute(name, value))
     }
-    collector.start(unsafe name(local, uri, collector), attributes: found)
+    collector.start(unsafe name(local, uri, collector.names), attributes: found)
 }
 
 private func endElement(
@@ -111,9 +126,9 @@ private func endElement(
     _ prefix: UnsafePointer<xmlChar>?,
     _ uri: UnsafePointer<xmlChar>?
 ) {
-    guard let collector = unsafe collector(context) else { return }
-    if collector.hasVisitor { return collector.end() }
-    collector.end(unsafe name(local, uri, collector))
+    unsafe tell(context) { collector in
+        if collector.hasVisitor { collector.end() } else { collector.end(unsafe name(local, uri, collector.names)) }
+    }
 }
 
 private func addCharacters(
@@ -121,5 +136,5 @@ private func addCharacters(
     _ characters: UnsafePointer<xmlChar>?,
     _ count: CInt
 ) {
-    unsafe collector(context)?.add(UnsafeBufferPointer(start: characters, count: Int(count)))
+    unsafe tell(context) { unsafe $0.add(UnsafeBufferPointer(start: characters, count: Int(count))) }
 }

@@ -1,8 +1,10 @@
 import CXML
 
 /// What libxml2's callbacks have collected since it was last taken.
+///
+/// It lies where the reader says, and has no references to count: there are ten callbacks for each resource of a protected publication.
 @safe
-final class XMLEventCollector {
+struct XMLEventCollector: ~Copyable {
     /// Set by the owner before anything is parsed; it outlives no call.
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
@@ -11,8 +13,7 @@ final class XMLEventCollector {
     /// Whether an element has begun.
     var hasElements: Bool { elements > 0 }
     var hasVisitor: Bool { visitor != nil }
-    let names = XMLNames()
-    private let tag: XMLTag
+    private var tag = XMLTag()
     private let limits: XMLLimits
     private let documentType: XMLDocumentType
     private var events: [XMLEvent] = []
@@ -22,11 +23,13 @@ final class XMLEventCollector {
     private var depth = 0
     private var elements = 0
     private var attributes = 0
-    /// Declarations of name spaces that each open element made, and all of them.
-    private var declarations: [Int] = []
+    /// Declarations of name spaces in scope: how many each open element made that made any, and all of them.
+    private var declarations: [(depth: Int, count: Int)] = []
     private var declared = 0
     /// Attributes that the DOCTYPE declares, and those of them that are declarations of name spaces.
     private var defaults = (all: 0, namespaces: 0)
+    /// Of events; a tag has its own.
+    let names = XMLNames()
 
     /// Declarations of name spaces in scope, at most: for every name with a prefix the library looks through them.
     private static let scopeLimit = 256
@@ -38,14 +41,13 @@ final class XMLEventCollector {
     init(_ limits: XMLLimits, _ documentType: XMLDocumentType) {
         self.limits = limits
         self.documentType = documentType
-        tag = XMLTag(names)
     }
 
-    func meetDocumentType() {
+    mutating func meetDocumentType() {
         if documentType == .refused { fail("the XML has a DOCTYPE, which is not taken") }
     }
 
-    func declareAttribute(isNamespace: Bool) {
+    mutating func declareAttribute(isNamespace: Bool) {
         defaults.all += 1
         if isNamespace { defaults.namespaces += 1 }
         guard defaults.all <= Self.defaultLimit.all, defaults.namespaces <= Self.defaultLimit.namespaces else {
@@ -56,56 +58,60 @@ final class XMLEventCollector {
     /// Takes an element's declarations of name spaces, which hold to its end.
     ///
     /// - Returns: whether there may be so many.
-    func declare(namespaces count: Int) -> Bool {
-        declarations.append(count)
+    mutating func declare(namespaces count: Int) -> Bool {
+        guard count > 0 else { return failure == nil }
+        declarations.append((depth + 1, count))
         declared += count
         if declared > Self.scopeLimit { fail("the XML has more than \(Self.scopeLimit) name spaces in scope") }
         return failure == nil
     }
 
-    private func endScope() {
+    private mutating func endScope() {
+        if let last = declarations.last, last.depth == depth {
+            declared -= last.count
+            declarations.removeLast()
+        }
         depth -= 1
-        declared -= declarations.popLast() ?? 0
     }
 
-    func take() -> [XMLEvent] {
+    mutating func take() -> [XMLEvent] {
         defer { events = [] }
         return events
     }
 
     /// Ends the parsing: no further callback comes.
-    func fail(_ what: String) {
+    mutating func fail(_ what: String) {
         guard failure == nil, let context = unsafe context else { return }
         failure = (what, max(0, unsafe xmlByteConsumed(context)))
         unsafe xmlStopParser(context)
     }
 
-    func start(_ name: XMLName, attributes: [XMLAttribute]) {
+    mutating func start(_ name: XMLName, attributes: [XMLAttribute]) {
         endText()
         if counts() { events.append(.start(name, attributes: attributes)) }
     }
 
     /// An element for the visitor.
-    func start(
+    mutating func start(
         _ local: UnsafePointer<xmlChar>?,
         _ uri: UnsafePointer<xmlChar>?,
-        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
-        count: Int
+        _ attributes: UnsafeBufferPointer<UnsafePointer<xmlChar>?>
     ) {
         endText()
-        guard let visitor, counts() else { return }
-        unsafe tag.lend(local, uri, attributes, count: count, to: visitor)
+        guard counts() else { return }
+        unsafe tag.point(at: local, uri, attributes)
+        visitor?.start(tag)
     }
 
     /// The end of one for the visitor.
-    func end() {
+    mutating func end() {
         endText()
         endScope()
         if failure == nil { visitor?.end() }
     }
 
     /// Whether there may be one more element, inside those that are open.
-    private func counts() -> Bool {
+    private mutating func counts() -> Bool {
         depth += 1
         elements += 1
         if depth > limits.depth { fail("the XML nests its elements deeper than \(limits.depth)") }
@@ -114,7 +120,7 @@ final class XMLEventCollector {
     }
 
     /// Whether an element may have so many attributes.
-    func allows(attributes: Int) -> Bool {
+    mutating func allows(attributes: Int) -> Bool {
         if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
         self.attributes += attributes
         if self.attributes > limits.totalAttributes { fail("the XML has more than \(limits.totalAttributes) attributes") }
@@ -122,24 +128,24 @@ final class XMLEventCollector {
     }
 
     /// Whether an attribute may have so many bytes.
-    func allows(valueBytes: Int) -> Bool {
+    mutating func allows(valueBytes: Int) -> Bool {
         if valueBytes > limits.text { fail("an attribute of the XML is longer than \(limits.text) bytes") }
         return failure == nil
     }
 
     /// Whether a name space's URI may have so many bytes.
-    func allows(uriBytes: Int) -> Bool {
+    mutating func allows(uriBytes: Int) -> Bool {
         if uriBytes > Self.uriLimit { fail("a name space of the XML is longer than \(Self.uriLimit) bytes") }
         return failure == nil
     }
 
-    func end(_ name: XMLName) {
+    mutating func end(_ name: XMLName) {
         endText()
         endScope()
         if failure == nil { events.append(.end(name)) }
     }
 
-    func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    mutating func add(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard failure == nil else { return }
         textSize += bytes.count
         if textSize > limits.text { return fail("a text of the XML is longer than \(limits.text) bytes") }
@@ -147,7 +153,7 @@ final class XMLEventCollector {
         unsafe text.append(contentsOf: bytes)
     }
 
-    private func endText() {
+    private mutating func endText() {
         textSize = 0
         guard !text.isEmpty else { return }
         if failure == nil {

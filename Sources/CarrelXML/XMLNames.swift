@@ -1,17 +1,18 @@
 import CXML
 
-/// Names and the URIs of name spaces by where libxml2 keeps them, each once: so that one that comes again costs no copy.
+/// Names and the URIs of name spaces by where the parser keeps them, for as long as it lives: of a document's many elements few are called
+/// differently, and one that comes again costs no copy.
 @safe
 final class XMLNames {
     private var known: [UInt: String] = [:]
-    /// The last of them by a few bits of their address: a document repeats few names.
+    /// The last of them by a few bits of their address.
     private var recent = [(place: UInt, name: String)](repeating: (0, ""), count: 64)
 
-    /// Names that are kept at most; documents of ours have some dozens.
+    /// How many are kept at most; documents of ours have some dozens.
     private static let limit = 1000
 
-    /// The name or URI at an address of libxml2's dictionary, where it stays as long as the parser.
-    subscript(text: UnsafePointer<xmlChar>?) -> String? {
+    /// What stands at an address of libxml2's dictionary; nil for no address.
+    subscript(_ text: UnsafePointer<xmlChar>?) -> String? {
         guard let text = unsafe text else { return nil }
         let place = UInt(bitPattern: text)
         let slot = Int(place >> 3 & 63)

@@ -10,7 +10,7 @@ public import CarrelBytes
 public struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
     /// What the callbacks see.
-    private let collector: XMLEventCollector
+    private let collector: UnsafeMutablePointer<XMLEventCollector>
     private let limits: XMLLimits
     private var size = 0
     /// The document's first bytes, while they could be those of a byte order mark.
@@ -39,16 +39,16 @@ public struct XMLReader: ~Copyable {
     ///   - documentType: what happens to a DOCTYPE.
     public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
         precondition(Self.isReady)
-        let collector = XMLEventCollector(limits, documentType)
         self.limits = limits
-        self.collector = collector
-        let user = unsafe Unmanaged.passUnretained(collector).toOpaque()
+        let collector = UnsafeMutablePointer<XMLEventCollector>.allocate(capacity: 1)
+        unsafe collector.initialize(to: XMLEventCollector(limits, documentType))
+        unsafe self.collector = unsafe collector
         var callbacks = unsafe XMLCallbacks.handler
-        guard let context = unsafe xmlCreatePushParserCtxt(&callbacks, user, nil, 0, nil) else {
+        guard let context = unsafe xmlCreatePushParserCtxt(&callbacks, UnsafeMutableRawPointer(collector), nil, 0, nil) else {
             fatalError("libxml2 has no memory for a parser")
         }
         unsafe self.context = context
-        unsafe collector.context = context
+        unsafe collector.pointee.context = unsafe context
         // Without a DOCTYPE there are no entities to substitute but `&amp;`, which would stay `&#38;` in attributes.
         let options = [XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC, XML_PARSE_NOENT]
         _ = unsafe xmlCtxtUseOptions(context, CInt(options.reduce(0) { $0 | $1.rawValue }))
@@ -59,6 +59,8 @@ public struct XMLReader: ~Copyable {
         // made for the entities that a document declares, and not the parser's own
         if let document = unsafe context.pointee.myDoc { unsafe xmlFreeDoc(document) }
         unsafe xmlFreeParserCtxt(context)
+        unsafe collector.deinitialize(count: 1)
+        unsafe collector.deallocate()
     }
 
     /// Takes the next bytes of the document.
@@ -67,7 +69,7 @@ public struct XMLReader: ~Copyable {
     /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
     public mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
         try take(bytes)
-        return collector.take()
+        return unsafe collector.pointee.take()
     }
 
     /// Takes the next bytes of the document, and tells a visitor of the elements in place of events.
@@ -77,8 +79,8 @@ public struct XMLReader: ~Copyable {
     ///   - visitor: the same for the whole document.
     /// - Throws: as ``read(_:)``.
     public mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
-        collector.visitor = visitor
-        defer { collector.visitor = nil }
+        unsafe collector.pointee.visitor = visitor
+        defer { unsafe collector.pointee.visitor = nil }
         try take(bytes)
     }
 
@@ -100,7 +102,7 @@ public struct XMLReader: ~Copyable {
     /// - Throws: when something is missing.
     public mutating func finish() throws(Malformed) -> [XMLEvent] {
         try end()
-        return collector.take()
+        return unsafe collector.pointee.take()
     }
 
     /// The end of the document, of which a visitor is told.
@@ -108,8 +110,8 @@ public struct XMLReader: ~Copyable {
     /// - Parameter visitor: that was told of the rest.
     /// - Throws: when something is missing.
     public mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
-        collector.visitor = visitor
-        defer { collector.visitor = nil }
+        unsafe collector.pointee.visitor = visitor
+        defer { unsafe collector.pointee.visitor = nil }
         try end()
     }
 
@@ -131,7 +133,7 @@ public struct XMLReader: ~Copyable {
     private mutating func parse(_ bytes: RawSpan) throws(Malformed) {
         var offset = 0
         while offset < bytes.byteCount {
-            let size = collector.hasElements ? Self.pieceSize : Self.firstPieceSize
+            let size = unsafe collector.pointee.hasElements ? Self.pieceSize : Self.firstPieceSize
             let end = min(offset + size, bytes.byteCount)
             let piece = bytes.extracting(offset..<end)
             unsafe piece.withUnsafeBytes { piece in unsafe openTag?.take(piece) }
@@ -153,7 +155,7 @@ public struct XMLReader: ~Copyable {
         guard let input = unsafe context.pointee.input, let start = unsafe input.pointee.cur, let end = unsafe input.pointee.end
         else { return }
         let count = unsafe end - start
-        if !collector.hasElements, count > Self.documentTypeLimit {
+        if unsafe !collector.pointee.hasElements, count > Self.documentTypeLimit {
             let isDeclaration =
                 unsafe start[0] == UInt8(ascii: "<") && start[1] == UInt8(ascii: "!") && start[2] == UInt8(ascii: "D")
             if state == XML_PARSER_DTD || isDeclaration {
@@ -177,7 +179,9 @@ public struct XMLReader: ~Copyable {
     private var offsetOfPiece: Int { parsed + (hasByteOrderMark ? 3 : 0) }
 
     private func check() throws(Malformed) {
-        if let failure = collector.failure { throw Malformed(failure.what, at: failure.offset + (hasByteOrderMark ? 3 : 0)) }
+        if let failure = unsafe collector.pointee.failure {
+            throw Malformed(failure.what, at: failure.offset + (hasByteOrderMark ? 3 : 0))
+        }
         guard unsafe context.pointee.wellFormed == 0 || context.pointee.nsWellFormed == 0 else { return }
         let offset = unsafe xmlByteConsumed(context)
         let what = unsafe Self.words(for: context.pointee.lastError.code)

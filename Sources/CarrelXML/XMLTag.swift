@@ -2,35 +2,31 @@ import CXML
 import Glibc
 
 /// The start tag of an element, while it is read: nothing of it is copied but what is asked for.
+///
+/// Nobody can keep it: it cannot be copied, and is only lent.
 @safe
-public final class XMLTag {
-    /// The parser's own texts, which it ends with a NUL. Nil when the tag is over, and for an element in no name space.
+public struct XMLTag: ~Copyable {
+    /// The parser's own texts, which it ends with a NUL. Nil for an element in no name space.
     private var localName: UnsafePointer<xmlChar>?
     private var uri: UnsafePointer<xmlChar>?
     /// Five pointers for each attribute: local name, prefix, name space, the value's first byte and the one behind its last.
-    private var attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
-    private var attributeCount = 0
-    private let names: XMLNames
+    private var attributes = unsafe UnsafeBufferPointer<UnsafePointer<xmlChar>?>(start: nil, count: 0)
+    private let names = XMLNames()
 
-    init(_ names: XMLNames) { self.names = names }
-
-    /// Lends the tag to a visitor.
-    func lend(
-        _ localName: UnsafePointer<xmlChar>?,
+    /// Makes it the tag of an element.
+    ///
+    /// - Parameters:
+    ///   - localName: the name without its prefix.
+    ///   - uri: of its name space.
+    ///   - attributes: five pointers for each. All of it is the parser's, and stays until its callback returns.
+    mutating func point(
+        at localName: UnsafePointer<xmlChar>?,
         _ uri: UnsafePointer<xmlChar>?,
-        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
-        count: Int,
-        to visitor: any XMLVisitor
+        _ attributes: UnsafeBufferPointer<UnsafePointer<xmlChar>?>
     ) {
         unsafe self.localName = unsafe localName
         unsafe self.uri = unsafe uri
         unsafe self.attributes = unsafe attributes
-        attributeCount = unsafe attributes == nil ? 0 : count
-        visitor.start(self)
-        unsafe self.localName = nil
-        unsafe self.uri = nil
-        unsafe self.attributes = nil
-        attributeCount = 0
     }
 
     /// The name without its prefix.
@@ -56,21 +52,29 @@ public final class XMLTag {
     }
 
     /// Whether an attribute has a value, without a copy of it.
-    public func has(_ local: StaticString, _ value: String) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - local: its local name.
+    ///   - value: the value.
+    ///   - isPlain: whether only one that is in no name space counts.
+    /// - Returns: false where there is no such attribute.
+    public func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
+        guard let bytes = unsafe bytes(local, isPlain: isPlain) else { return false }
         let span = value.utf8.span
-        guard let bytes = unsafe bytes(local), bytes.count == span.count else { return false }
-        for index in span.indices where unsafe bytes[index] != span[index] { return false }
-        return true
+        guard bytes.count == span.count else { return false }
+        return unsafe span.withUnsafeBufferPointer { span in
+            guard let known = span.baseAddress, let bytes = bytes.baseAddress else { return true }
+            return unsafe memcmp(known, bytes, span.count) == 0
+        }
     }
 
     /// The element as it is before its content.
     public var element: XMLElement {
         var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
-        guard let attributes = unsafe attributes else { return element }
-        element.attributes.reserveCapacity(attributeCount)
-        for index in 0..<attributeCount {
-            guard let name = unsafe names[attributes[index * 5]], let value = unsafe value(at: index) else { continue }
-            let namespace = unsafe names[attributes[index * 5 + 2]]
+        unsafe element.attributes.reserveCapacity(attributes.count / 5)
+        for place in unsafe stride(from: 0, to: attributes.count, by: 5) {
+            guard let name = unsafe names[attributes[place]], let value = unsafe value(at: place) else { continue }
+            let namespace = unsafe names[attributes[place + 2]]
             let content = unsafe String(decoding: value, as: UTF8.self)
             element.attributes.append(XMLAttribute(XMLName(name, namespace: namespace), content))
         }
@@ -78,24 +82,22 @@ public final class XMLTag {
     }
 
     private func bytes(_ local: StaticString, isPlain: Bool = false) -> UnsafeBufferPointer<UInt8>? {
-        guard let attributes = unsafe attributes else { return nil }
-        for index in 0..<attributeCount where unsafe Self.isEqual(attributes[index * 5], local) {
-            if isPlain, unsafe attributes[index * 5 + 2] != nil { continue }
-            return unsafe value(at: index)
+        for place in unsafe stride(from: 0, to: attributes.count, by: 5) where unsafe Self.isEqual(attributes[place], local) {
+            if isPlain, unsafe attributes[place + 2] != nil { continue }
+            return unsafe value(at: place)
         }
         return nil
     }
 
-    private func value(at index: Int) -> UnsafeBufferPointer<UInt8>? {
-        guard let attributes = unsafe attributes, let start = unsafe attributes[index * 5 + 3],
-            let end = unsafe attributes[index * 5 + 4]
-        else { return nil }
+    private func value(at place: Int) -> UnsafeBufferPointer<UInt8>? {
+        guard let start = unsafe attributes[place + 3], let end = unsafe attributes[place + 4] else { return nil }
         return unsafe UnsafeBufferPointer(start: start, count: end - start)
     }
 
     /// Compares up to the NUL, wherever that is.
     private static func isEqual(_ text: UnsafePointer<xmlChar>?, _ name: StaticString) -> Bool {
-        guard let text = unsafe text else { return false }
+        // most differ in the first byte
+        guard let text = unsafe text, unsafe text[0] == name.utf8Start[0] else { return false }
         let count = name.utf8CodeUnitCount
         return unsafe strncmp(
             UnsafeRawPointer(text).assumingMemoryBound(to: CChar.self),

@@ -3,8 +3,8 @@ public protocol XMLVisitor: AnyObject {
     /// Whether it wants to be told of character data now.
     var takesText: Bool { get }
 
-    /// - Parameter tag: readable until this returns.
-    func start(_ tag: XMLTag)
+    /// - Parameter tag: lent until this returns.
+    func start(_ tag: borrowing XMLTag)
 
     /// - Parameter text: all character data between two tags.
     func take(_ text: String)

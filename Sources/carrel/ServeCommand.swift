@@ -103,7 +103,7 @@ struct ServeCommand: Command {
         while true {
             let isLast = Task.isCancelled
             do {
-                _ = try await Task { try await audit.seal() }.value  // not cancelled with this one
+                try await Task { try await audit.seal() }.value  // not cancelled with this one
                 isFailing = false
             } catch {
                 if !isFailing { console.warning("the audit log cannot be sealed: \(error)") }

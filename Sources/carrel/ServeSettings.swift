@@ -163,6 +163,7 @@ struct ServeSettings: SettingsTable {
     /// Those of the command line, and of this package's own scripts, which start servers too.
     static let otherVariables: Set<String> = [
         "CARREL_HOME", "CARREL_ENVIRONMENT", "CARREL_DATABASE", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_BENCH", "CARREL_FUZZ",
+        "CARREL_SANITIZER",
     ]
 
     var contradictions: [(setting: String, problem: String)] {

@@ -67,7 +67,8 @@ final class LicenseStatusServer: Sendable {
     }
 
     func stop() async {
-        let server = server.withLock { $0 }
+        // its routes hold this in their turn
+        let server = server.withLock { $0.take() }
         await server?.shutdown(grace: .zero)
     }
 

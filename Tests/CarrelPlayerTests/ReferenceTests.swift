@@ -97,6 +97,18 @@ struct `The tables of the command` {
         #expect(settings.values.publicURL == url)
     }
 
+    /// `make test-sanitize` could start no server: one took the variable that tells tests of the sanitizer for a setting.
+    @Test func `let servers start under the variables that this package's own scripts set`() async throws {
+        let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let found = try await checkProcess([
+            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^ *@CARREL_[A-Z_]+", "\(package)/scripts", "\(package)/.ci",
+            "\(package)/Makefile",
+        ])
+        let names = found.split { !($0.isLetter || $0 == "_") }.map(String.init).filter { $0.hasPrefix("CARREL_") }
+        #expect(Set(names).isSuperset(of: ["CARREL_BENCH", "CARREL_FIXTURES", "CARREL_LONG", "CARREL_SANITIZER"]), "\(names)")
+        for name in names { #expect(ServeSettings.otherVariables.contains(name), "\(name)") }
+    }
+
     private struct NoFile: Error {
         let path: String
     }

@@ -85,7 +85,7 @@ struct `A server as it is started` {
 
     /// Of Debian's libraries, beside the C library and Swift's own, which have no say in what a program is made of.
     @Test(arguments: [
-        ("carrel", ["argon2", "crypto", "curl", "microhttpd", "pq", "qpdf", "sqlite3", "xml2", "z", "zip"]),
+        ("carrel", ["argon2", "crypto", "curl", "microhttpd", "mimalloc", "pq", "qpdf", "sqlite3", "xml2", "z", "zip"]),
         ("ReaderProgram", ["argon2", "crypto", "curl", "xml2"]),
     ])
     func `links what it needs and nothing else, and a reading app neither server nor database`(

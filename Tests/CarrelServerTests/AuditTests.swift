@@ -324,8 +324,11 @@ struct `The audit log` {
             }
         }
         #expect(secrets.count >= 9, "keys, tokens, links and passwords were given out")
-        let count = try await test.service.audit.seal()
+        try await test.service.audit.seal()
+        guard case .intact(let count) = try await test.service.audit.verify() else {
+            Issue.record("the chain is broken")
+            return
+        }
         #expect(count > acts.count)
-        #expect(try await test.service.audit.verify() == .intact(count: count))
     }
 }

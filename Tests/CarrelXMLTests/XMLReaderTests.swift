@@ -54,7 +54,7 @@ struct `An XML reader` {
             self.takesText = takesText
         }
 
-        func start(_ tag: XMLTag) {
+        func start(_ tag: borrowing XMLTag) {
             let element = tag.element
             events.append(.start(element.name, attributes: element.attributes))
             open.append(element.name)

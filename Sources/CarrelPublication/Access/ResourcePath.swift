@@ -42,11 +42,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
         let text = String(href)
         if Self.isPlain(text.utf8.span, asAddress: true) {
-            guard let base, let slash = base.string.utf8.lastIndex(of: UInt8(ascii: "/")) else {
-                self.init(plain: text)
-                return
-            }
-            self.init(plain: base.string[...slash] + text)
+            self.init(normal: base.map { Self.joined($0.folder, text) } ?? text)
             return
         }
         guard !Self.hasScheme(href), !href.hasPrefix("//") else { return nil }
@@ -82,7 +78,28 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
         return true
     }
 
-    private init(plain: String) { string = plain }
+    private init(normal: String) { string = normal }
+
+    /// The path of an address that is one as it stands, without anything escaped; nil for others, which ``init(href:relativeTo:)`` reads.
+    ///
+    /// - Parameters:
+    ///   - href: as it is written.
+    ///   - folder: of the resource that it stands in, with its slash; empty at the container.
+    init?(plain href: String, in folder: String = "") {
+        guard Self.isPlain(href.utf8.span, asAddress: true) else { return nil }
+        string = folder.isEmpty ? href : Self.joined(folder, href)
+    }
+
+    private static func joined(_ folder: String, _ name: String) -> String {
+        var path = ""
+        path.reserveCapacity(folder.utf8.count + name.utf8.count)
+        path += folder
+        path += name
+        return path
+    }
+
+    /// What stands before the last part, with its slash; empty for what lies at the container.
+    var folder: String { string.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(string[...$0]) } ?? "" }
 
     private var escaped: String {
         string.split(separator: "/").map(PercentEncoding.encode).joined(separator: "/")

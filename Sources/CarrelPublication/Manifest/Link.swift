@@ -47,6 +47,7 @@ public struct Link: Sendable, Equatable {
         get { rest?.fields.alternates ?? [] }
         set { change { $0.alternates = newValue } }
     }
+    var hasAlternates: Bool { rest.map { !$0.fields.alternates.isEmpty } ?? false }
     /// What lies below it in a table of contents.
     public var children: [Link] {
         get { rest?.fields.children ?? [] }
@@ -102,8 +103,9 @@ public struct Link: Sendable, Equatable {
         self.isTemplated = isTemplated
         self.mediaType = mediaType
         self.properties = properties
-        let fields = Fields(title: title, relations: relations, duration: duration, alternates: alternates, children: children)
-        if !fields.isEmpty { rest = Rest(fields) }
+        let isPlain = title == nil && relations.isEmpty && duration == nil && alternates.isEmpty && children.isEmpty
+        if isPlain { return }
+        rest = Rest(Fields(title: title, relations: relations, duration: duration, alternates: alternates, children: children))
     }
 
     /// A link to a place in the container.

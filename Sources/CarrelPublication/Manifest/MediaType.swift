@@ -1,11 +1,37 @@
 /// A media type (RFC 6838) with its parameters, such as `text/html;charset=utf-8`.
 public struct MediaType: Sendable, Hashable, CustomStringConvertible {
     /// In lower case, such as `application`.
-    public let type: String
+    public var type: String { parts.type }
     /// In lower case, such as `epub+zip`.
-    public let subtype: String
+    public var subtype: String { parts.subtype }
     /// Names in lower case, in the order of the text.
-    public let parameters: [Parameter]
+    public var parameters: [Parameter] { parts.parameters }
+
+    /// A publication has tens of thousands of links with the same type, which share it.
+    private let parts: Parts
+
+    /// Shared by copies.
+    private final class Parts: Sendable, Hashable {
+        let type: String
+        let subtype: String
+        let parameters: [Parameter]
+
+        init(type: String, subtype: String, parameters: [Parameter]) {
+            self.type = type
+            self.subtype = subtype
+            self.parameters = parameters
+        }
+
+        static func == (a: Parts, b: Parts) -> Bool {
+            a === b || a.type == b.type && a.subtype == b.subtype && a.parameters == b.parameters
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(type)
+            hasher.combine(subtype)
+            hasher.combine(parameters)
+        }
+    }
 
     public struct Parameter: Sendable, Hashable {
         public let name: String
@@ -17,8 +43,6 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         var parts = text.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
         let names = parts.removeFirst().split(separator: "/", omittingEmptySubsequences: false)
         guard names.count == 2, names.allSatisfy(Self.isToken) else { return nil }
-        type = names[0].lowercased()
-        subtype = names[1].lowercased()
         var parameters: [Parameter] = []
         for part in parts where !part.isEmpty {
             guard let equals = part.firstIndex(of: "=") else { return nil }
@@ -28,7 +52,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
             guard Self.isToken(name) else { return nil }
             parameters.append(Parameter(name: name.lowercased(), value: String(value)))
         }
-        self.parameters = parameters
+        self.parts = Parts(type: names[0].lowercased(), subtype: names[1].lowercased(), parameters: parameters)
     }
 
     /// One that the program itself names; traps when it is none.

@@ -38,10 +38,13 @@ public struct Properties: Sendable, Equatable {
     public var encryption: Encryption? {
         get { content.flatMap { $0.encryption ?? $0.members["encrypted"]?.object.flatMap(Encryption.init) } }
         set {
-            guard newValue != nil || content != nil else { return }
-            var members = content?.members ?? JSONObject()
+            guard let content else {
+                if newValue != nil { self.content = Content(JSONObject(), newValue) }
+                return
+            }
+            var members = content.members
             members["encrypted"] = nil
-            content = members.isEmpty && newValue == nil ? nil : Content(members, newValue)
+            self.content = members.isEmpty && newValue == nil ? nil : Content(members, newValue)
         }
     }
 
@@ -61,15 +64,55 @@ public struct Properties: Sendable, Equatable {
 /// How a resource is encrypted (Readium Web Publication Manifest, Encryption module).
 public struct Encryption: Sendable, Hashable {
     /// The URI of the cipher, such as `http://www.w3.org/2001/04/xmlenc#aes256-cbc`.
-    public var algorithm: String
+    public var algorithm: String {
+        get { shared.method.algorithm }
+        set { change { $0.algorithm = newValue } }
+    }
     /// What was done before encrypting; `deflate`, or nil.
-    public var compression: String?
+    public var compression: String? {
+        get { shared.method.compression }
+        set { change { $0.compression = newValue } }
+    }
     /// Bytes before compression and encryption, as declared: it may be wrong.
     public var originalLength: LengthHint?
     /// The URI of the profile of the protection.
-    public var profile: String?
+    public var profile: String? {
+        get { shared.method.profile }
+        set { change { $0.profile = newValue } }
+    }
     /// The URI of the protection.
-    public var scheme: String?
+    public var scheme: String? {
+        get { shared.method.scheme }
+        set { change { $0.scheme = newValue } }
+    }
+
+    /// The same for most resources of a publication, which share it.
+    private var shared: Shared
+
+    private struct Method: Sendable, Hashable {
+        var algorithm: String
+        var compression: String?
+        var profile: String?
+        var scheme: String?
+    }
+
+    /// Shared by copies, and never changed.
+    private final class Shared: Sendable, Hashable {
+        let method: Method
+
+        init(_ method: Method) {
+            self.method = method
+        }
+
+        static func == (a: Shared, b: Shared) -> Bool { a === b || a.method == b.method }
+        func hash(into hasher: inout Hasher) { hasher.combine(method) }
+    }
+
+    private mutating func change(_ body: (inout Method) -> Void) {
+        var method = shared.method
+        body(&method)
+        shared = Shared(method)
+    }
 
     public init(
         algorithm: String,
@@ -78,11 +121,8 @@ public struct Encryption: Sendable, Hashable {
         profile: String? = nil,
         scheme: String? = nil
     ) {
-        self.algorithm = algorithm
-        self.compression = compression
+        shared = Shared(Method(algorithm: algorithm, compression: compression, profile: profile, scheme: scheme))
         self.originalLength = originalLength
-        self.profile = profile
-        self.scheme = scheme
     }
 
     /// The scheme of Readium LCP.
@@ -98,14 +138,16 @@ public struct Encryption: Sendable, Hashable {
 
     init?(_ json: JSONObject) {
         guard let algorithm = json["algorithm"]?.string else { return nil }
-        self.algorithm = algorithm
-        compression = json["compression"]?.string
-        // "original-length" was its first name
-        originalLength = (json["originalLength"] ?? json["original-length"])?.int.flatMap {
-            $0 >= 0 ? LengthHint(Int64($0)) : nil
-        }
-        profile = json["profile"]?.string
-        scheme = json["scheme"]?.string
+        self.init(
+            algorithm: algorithm,
+            compression: json["compression"]?.string,
+            // "original-length" was its first name
+            originalLength: (json["originalLength"] ?? json["original-length"])?.int.flatMap {
+                $0 >= 0 ? LengthHint(Int64($0)) : nil
+            },
+            profile: json["profile"]?.string,
+            scheme: json["scheme"]?.string
+        )
     }
 
     var json: JSON {

@@ -11,13 +11,14 @@ struct LinkIndex: Sendable {
         places.reserveCapacity(manifest.readingOrder.count + manifest.resources.count)
         var place = 0
         for list in [manifest.readingOrder, manifest.resources] {
-            for link in list {
-                if let path = link.isTemplated ? nil : link.path, inside.isEmpty || inside[path] == nil {
-                    places.merge(CollectionOfOne((path, place))) { first, _ in first }
+            for index in list.indices {
+                if let path = list[index].isTemplated ? nil : list[index].path, inside.isEmpty || inside[path] == nil {
+                    // the first at a place stays
+                    places[path, default: place] += 0
                 } else {
-                    add(link)
+                    add(list[index])
                 }
-                add(link.alternates)
+                if list[index].hasAlternates { add(list[index].alternates) }
                 place += 1
             }
         }

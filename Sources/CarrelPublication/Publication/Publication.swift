@@ -1,3 +1,5 @@
+import CarrelThreads
+
 /// An opened publication: its manifest, its resources, and what its services know about it.
 ///
 /// It is either open or restricted, from the beginning to the end; unlocking one means to open it again.
@@ -8,13 +10,13 @@ public final class Publication: Sendable {
 
     private let fetcher: any Fetcher
     private let services: [any PublicationService]
-    private let index: LinkIndex
+    /// Made when a link is first looked for: who puts a publication on a shelf looks for none.
+    private let index = Locked<LinkIndex?>(nil)
 
     init(_ builder: Builder) {
         manifest = builder.manifest
         format = builder.format
         fetcher = builder.fetcher
-        index = LinkIndex(builder.manifest)
         services = builder.services.make(PublicationServiceContext(manifest: builder.manifest, fetcher: builder.fetcher))
     }
 
@@ -26,7 +28,15 @@ public final class Publication: Sendable {
     ///
     /// - Parameter href: however it is spelled; its query and fragment do not count.
     /// - Returns: nil when the manifest has none.
-    public func link(withHREF href: String) -> Link? { index.link(href, in: manifest) }
+    public func link(withHREF href: String) -> Link? {
+        let manifest = manifest
+        return index.withLock { index in
+            if let index { return index.link(href, in: manifest) }
+            let made = LinkIndex(manifest)
+            index = made
+            return made.link(href, in: manifest)
+        }
+    }
 
     /// The links of the manifest and of the services that have a relation.
     public func links(withRelation relation: String) -> [Link] {

@@ -5,14 +5,15 @@ import CarrelStore
 /// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
 ///
 /// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
-/// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. Entries are sealed a
-/// moment after they were written, by ``seal()``, so that transactions do not queue up behind one another for the head of the
-/// chain. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
+/// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. What is recorded with a
+/// change is sealed a moment later, by ``seal()``, so that transactions do not queue up behind one another for the end of the
+/// chain; what ``AuditGroup`` writes is sealed as it is written. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
 /// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
 package struct Audit: Sendable {
     let database: any Database
-    private let key: HMACSHA256
-    private let head: AuditHead
+    /// Takes what no change of state goes with.
+    let group: AuditGroup
+    private let chain: AuditChain
 
     package struct Entry: Sendable, Equatable {
         package let id: String
@@ -50,51 +51,45 @@ package struct Audit: Sendable {
             self.requestID = requestID
         }
 
-        /// What the seal covers: every field behind its length.
-        fileprivate var sealed: [UInt8] {
-            var bytes: [UInt8] = []
-            for field in [id, String(at.milliseconds), actor, action, subject, outcome.rawValue, reason, requestID] {
-                bytes += "\(field.utf8.count):\(field)".utf8
-            }
-            return bytes
-        }
     }
 
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
     init(database: any Database, key: Secret, head: AuditHead) {
         self.database = database
-        self.key = HMACSHA256(key: key)
-        self.head = head
+        chain = AuditChain(key: HMACSHA256(key: key), head: head)
+        group = AuditGroup(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time.
+    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes.
     ///
-    /// - Returns: how many entries were sealed.
     /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
-    @discardableResult
-    package func seal() async throws -> Int {
-        // Most of the time there is nothing, and nothing is written.
-        guard try await !database.read({ try AuditStore.unsealed(limit: 1, in: $0) }).isEmpty else { return 0 }
-        var count = 0
+    package func seal() async throws {
+        try await group.settle()
         while true {
-            let known = try head.read()
-            let (sealed, mark) = try await database.write { transaction -> (Int, AuditHead.Mark?) in
-                if let known, try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
-                let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
-                guard !entries.isEmpty else { return (0, nil) }
-                var (number, last) = try AuditStore.head(in: transaction) ?? (0, [])
-                for entry in entries {
-                    number += 1
-                    last = key.authenticate((last + entry.sealed).rawSpan)
-                    try AuditStore.setSeal(last, number: number, of: entry.id, in: transaction)
-                }
-                return (entries.count, AuditHead.Mark(number: number, seal: last))
+            let known = try chain.head.read()
+            // Most of the time there is nothing to seal, and nothing is written.
+            let (end, isWhole) = try await database.read { transaction in
+                (try chain.end(in: transaction, known), try AuditStore.unsealed(limit: 1, in: transaction).isEmpty)
             }
-            if let mark { try head.write(mark) }
-            count += sealed
-            if sealed < 1000 { return count }
+            if isWhole {
+                if let end, end != known { try chain.head.write(end) }
+                return
+            }
+            try await database.write { transaction in
+                var end = try chain.end(in: transaction, known)
+                for entry in try AuditStore.unsealed(limit: 1000, in: transaction) {
+                    let next = chain.mark(of: entry, after: end)
+                    try AuditStore.setSeal(next, of: entry.id, in: transaction)
+                    end = next
+                }
+            }
         }
     }
+
+    /// Returns once all that was recorded is durable.
+    ///
+    /// - Throws: the database's error when it is not yet.
+    package func settle() async throws { try await group.settle() }
 
     /// What a walk along the chain found.
     package enum Verification: Sendable, Equatable {
@@ -105,18 +100,18 @@ package struct Audit: Sendable {
 
     /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
     package func verify() async throws -> Verification {
-        let known = try head.read()
+        let known = try chain.head.read()
         return try await database.read { transaction in
-            var (last, expected, broken): ([UInt8], Int64, Int64?) = ([], 0, nil)
-            try AuditStore.eachSealed(in: transaction) { entry, number, seal in
+            var (last, broken): (AuditHead.Mark?, Int64?) = (nil, nil)
+            try AuditStore.eachSealed(in: transaction) { entry, mark in
                 guard broken == nil else { return }
-                expected += 1
-                last = key.authenticate((last + entry.sealed).rawSpan)
-                if number != expected || seal != last { broken = expected }
-                if let known, number == known.number, seal != known.seal { broken = expected }
+                let expected = chain.mark(of: entry, after: last)
+                if mark != expected || (mark.number == known?.number && mark != known) { broken = expected.number }
+                last = expected
             }
-            if broken == nil, let known, expected < known.number { broken = expected + 1 }
-            return broken.map { .broken(number: $0) } ?? .intact(count: Int(expected))
+            let count = last?.number ?? 0
+            if broken == nil, let known, count < known.number { broken = count + 1 }
+            return broken.map { .broken(number: $0) } ?? .intact(count: Int(count))
         }
     }
 
@@ -143,8 +138,9 @@ package struct Audit: Sendable {
         package let subjectName: String?
     }
 
-    /// The entries that pass the filter, the newest first.
+    /// The entries that pass the filter, the newest first; those that cannot be written are not among them.
     package func search(_ filter: Filter) async throws -> [Found] {
-        try await database.read { try AuditStore.list(filter, in: $0) }
+        try? await group.settle()
+        return try await database.read { try AuditStore.list(filter, in: $0) }
     }
 }

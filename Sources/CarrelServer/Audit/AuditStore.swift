@@ -5,8 +5,8 @@ package import CarrelStore
 package enum AuditStore {
     static let insert = SQL(
         """
-        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, number, seal)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """
     )
     static let unsealed = SQL(
@@ -75,10 +75,12 @@ package enum AuditStore {
         insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, unsealedCount,
     ]
 
-    static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
+    /// Writes an entry; one without a mark is to be sealed yet.
+    static func append(_ entry: Audit.Entry, _ mark: AuditHead.Mark? = nil, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
             .text(entry.id), .instant(entry.at), .text(entry.actor), .text(entry.action), .text(entry.subject),
             .text(entry.outcome.rawValue), .text(entry.reason), .text(entry.requestID),
+            mark.map { .integer($0.number) } ?? .null, mark.map { .blob($0.seal) } ?? .null,
         ]
         _ = try transaction.run(insert, values)
     }
@@ -88,8 +90,8 @@ package enum AuditStore {
     }
 
     /// The number and the seal of the last sealed entry.
-    static func head(in transaction: any Transaction) throws -> (number: Int64, seal: [UInt8])? {
-        try transaction.row(head, []).map { (try $0.integer(0), try $0.blob(1)) }
+    static func head(in transaction: any Transaction) throws -> AuditHead.Mark? {
+        try transaction.row(head, []).map { AuditHead.Mark(number: try $0.integer(0), seal: try $0.blob(1)) }
     }
 
     /// The seal of the entry of a number; nil when there is none.
@@ -97,15 +99,17 @@ package enum AuditStore {
         try transaction.row(sealOf, [.integer(number)]).map { try $0.blob(0) }
     }
 
-    static func setSeal(_ seal: [UInt8], number: Int64, of id: String, in transaction: any Transaction) throws {
-        _ = try transaction.run(self.seal, [.text(id), .integer(number), .blob(seal)])
+    static func setSeal(_ mark: AuditHead.Mark, of id: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(seal, [.text(id), .integer(mark.number), .blob(mark.seal)])
     }
 
     static func eachSealed(
         in transaction: any Transaction,
-        _ body: (Audit.Entry, Int64, [UInt8]) throws -> Void
+        _ body: (Audit.Entry, AuditHead.Mark) throws -> Void
     ) throws {
-        try transaction.each(sealed, []) { row in try body(try entry(row), try row.integer(8), try row.blob(9)) }
+        try transaction.each(sealed, []) { row in
+            try body(try entry(row), AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9)))
+        }
     }
 
     /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.

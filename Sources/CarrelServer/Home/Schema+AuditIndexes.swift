@@ -15,4 +15,14 @@ extension Schema {
             SQL("CREATE INDEX audit_unsealed ON audit (at, id) WHERE number IS NULL"),
         ]
     )
+
+    /// An entry's id is not in the index: each entry of another account changes another page, of which there are half as many.
+    static let auditActors = Migration(
+        version: 14,
+        name: "a smaller index of who did what",
+        statements: [
+            SQL("DROP INDEX audit_by_actor"),
+            SQL("CREATE INDEX audit_by_actor ON audit (actor, at)"),
+        ]
+    )
 }

@@ -7,6 +7,7 @@ import CarrelSubscription
 struct ExplanationRoutes {
     let sources: EntitlementSources
     let products: ProductCatalog
+    let audit: AuditGroup
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -16,6 +17,7 @@ struct ExplanationRoutes {
                 throw ServerError(.invalid, "name and product are needed")
             }
             products.forget()
+            try? await audit.settle()
             let state = try await products.current()[product]?.state
             var (answer, answers): (JSONObject, [JSON]) = (
                 ["account": .string(name), "product": .string(product), "state": .init(state?.rawValue), "source": .null], []

@@ -48,11 +48,12 @@ final class KnownHoldings: Sendable {
     /// How long others' changes may go unseen.
     static let life = Duration.seconds(1)
     /// Nothing is believed longer, whatever the database tells.
-    static let longestLife = Duration.seconds(60)
+    static let longestLife = Duration.seconds(300)
     /// Holdings of more are not remembered: they take too much room.
     static let heaviest = 64
-    private static let ways = 8
-    private static let sets = 16_384
+    /// So many that a set is hardly ever full while the table is not.
+    private static let ways = 16
+    private static let sets = 8_192
     /// Sessions remembered, at most.
     static let limit = ways * sets
     private static let places = 65_536

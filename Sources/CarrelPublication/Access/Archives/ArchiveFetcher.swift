@@ -56,13 +56,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
                 )
                 continue
             }
-            let place = entries.count
-            var first = place
-            places.merge(CollectionOfOne((path, place))) { known, _ in
-                first = known
-                return known
-            }
-            guard first == place else {
+            // stays what it is where it is there
+            places[path, default: entries.count] += 0
+            guard places.count > entries.count else {
                 warnings.add(.moderate, "two entries are called \"\(path)\"; the first counts")
                 continue
             }
@@ -103,10 +99,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     /// Where the entry of a name is; nil for a folder, and for what leads out of the archive.
     static func path(_ rawName: [UInt8], isUTF8: Bool = false) -> ResourcePath? {
-        let name = ArchiveName.text(rawName, isUTF8: isUTF8)
-        let isRelative = name.utf8.first != UInt8(ascii: "/") && !name.utf8.contains(UInt8(ascii: "\\"))
-        guard isRelative, name.utf8.last != UInt8(ascii: "/") else { return nil }
-        return ResourcePath(decoded: name)
+        let slash = UInt8(ascii: "/")
+        guard rawName.first != slash, rawName.last != slash, !rawName.contains(UInt8(ascii: "\\")) else { return nil }
+        return ResourcePath(decoded: ArchiveName.text(rawName, isUTF8: isUTF8))
     }
 
     /// The entry at a path.

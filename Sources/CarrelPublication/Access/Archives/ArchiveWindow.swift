@@ -31,6 +31,7 @@ struct ArchiveWindow: ArchiveSource {
             asked.withLock { $0 = range }
             throw ArchiveError(.damaged, "archive is cut off")
         }
+        if part.range == range { return part.bytes }
         let start = Int(range.lowerBound - part.range.lowerBound)
         return Array(part.bytes[start..<start + range.count])
     }

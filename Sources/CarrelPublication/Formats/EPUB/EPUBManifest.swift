@@ -10,6 +10,8 @@ struct EPUBManifest {
     private let places: [String: Int]
     private let coverID: String?
     private let hasDurations: Bool
+    /// Whether two items have the same id.
+    private let hasTwins: Bool
     /// A chain of fallbacks has a link for each pair of items in it.
     private var fallbacksLeft: Int
 
@@ -20,12 +22,20 @@ struct EPUBManifest {
         items = package.items
         hasDurations = !package.metadata.overlayDurations.isEmpty
         fallbacksLeft = max(1000, 2 * items.count)
-        places = Dictionary(items.indices.lazy.map { (package.items[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+        var places: [String: Int] = [:]
+        places.reserveCapacity(items.count)
+        for place in items.indices {
+            // the first of an id stays
+            places[items[place].id, default: place] += 0
+        }
+        self.places = places
+        hasTwins = places.count < items.count
         coverID = Self.coverID(package)
     }
 
     private static func coverID(_ package: PackageDocument) -> String? {
-        if let item = package.items.first(where: { $0.properties.contains("cover-image") }) { return item.id }
+        let isCover = { (item: PackageDocument.Item) in !item.properties.isEmpty && item.properties.contains("cover-image") }
+        if let item = package.items.first(where: isCover) { return item.id }
         // EPUB 2 names an item, and some name a path
         guard let named = package.metadata.first("cover")?.value else { return nil }
         return package.items.first { ($0.id == named || $0.href == named) && $0.mediaType?.type == "image" }?.id
@@ -43,8 +53,9 @@ struct EPUBManifest {
         var read = used
         var order: [Link] = []
         order.reserveCapacity(package.spine.count)
+        var expected = 0
         for reference in package.spine where reference.isLinear {
-            guard let place = places[reference.id] else {
+            guard let place = place(of: reference.id, expected: expected) else {
                 warnings.add(
                     .moderate,
                     "the spine of \"\(package.path)\" refers to \"\(reference.id)\", which is not in its manifest"
@@ -58,17 +69,17 @@ struct EPUBManifest {
                 )
                 continue
             }
+            expected = place + 1
             read[place] = true
             used[place] = true
             var alternates: [Int] = []
-            order.append(link(items[place], reference.properties, &alternates))
+            order.append(link(place, reference.properties, &alternates))
             for alternate in alternates { used[alternate] = true }
         }
         var resources: [Link] = []
-        let hasTwins = places.count < items.count
-        for (index, item) in items.enumerated() where !used[hasTwins ? places[item.id] ?? index : index] {
+        for place in items.indices where !used[hasTwins ? places[items[place].id] ?? place : place] {
             var ignored: [Int] = []
-            resources.append(link(item, [], &ignored))
+            resources.append(link(place, [], &ignored))
         }
         if fallbacksLeft < 0 {
             warnings.add(.moderate, "\"\(package.path)\" has more fallbacks than are taken; some are left out")
@@ -78,46 +89,52 @@ struct EPUBManifest {
         return manifest
     }
 
+    /// Where the item of an id is; mostly the spine lists items in the order of the manifest.
+    private func place(of id: String, expected: Int) -> Int? {
+        if !hasTwins, expected < items.count, items[expected].id == id { return expected }
+        return places[id]
+    }
+
     /// - Parameters:
-    ///   - item: of the manifest.
+    ///   - place: of an item of the manifest.
     ///   - references: properties of the spine's reference to it.
     ///   - used: gets the places of what became an alternate.
     /// - Returns: the link, its overlay and its fallbacks as alternates.
-    private mutating func link(_ item: PackageDocument.Item, _ references: [String], _ used: inout [Int]) -> Link {
-        var link = plainLink(item, references)
-        guard item.mediaOverlay != nil || item.fallback != nil else { return link }
+    private mutating func link(_ place: Int, _ references: [String], _ used: inout [Int]) -> Link {
+        var link = plainLink(place, references)
+        guard items[place].mediaOverlay != nil || items[place].fallback != nil else { return link }
         var alternates: [Link] = []
-        if let overlay = item.mediaOverlay.flatMap({ places[$0] }) {
+        if let overlay = items[place].mediaOverlay.flatMap({ places[$0] }) {
             used.append(overlay)
-            alternates.append(plainLink(items[overlay], []))
+            alternates.append(plainLink(overlay, []))
         }
         // fallbacks may lead to further ones, and in a circle
-        var seen: Set<String> = [item.id]
-        var next = item.fallback
+        var seen: Set<String> = [items[place].id]
+        var next = items[place].fallback
         while let id = next, seen.insert(id).inserted, let place = places[id] {
             fallbacksLeft -= 1
             guard fallbacksLeft >= 0 else { break }
             used.append(place)
-            alternates.append(plainLink(items[place], []))
+            alternates.append(plainLink(place, []))
             next = items[place].fallback
         }
         link.alternates = alternates
         return link
     }
 
-    private func plainLink(_ item: PackageDocument.Item, _ references: [String]) -> Link {
-        var link = Link(
-            href: item.href,
-            mediaType: item.mediaType ?? item.path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType)
-        )
+    private func plainLink(_ place: Int, _ references: [String]) -> Link {
+        let type = items[place].mediaType ?? items[place].path.flatMap(\.fileExtension).flatMap(EPUBTypes.mediaType)
+        var link = Link(href: items[place].href, mediaType: type)
         var relations: [String] = []
-        if item.properties.contains("nav") { relations.append("contents") }
-        if item.id == coverID { relations.append("cover") }
+        if !items[place].properties.isEmpty {
+            if items[place].properties.contains("nav") { relations.append("contents") }
+            link.properties.contains = items[place].properties.compactMap { Self.contents[$0] }
+        }
+        if items[place].id == coverID { relations.append("cover") }
         if !relations.isEmpty { link.relations = relations }
-        if hasDurations { link.duration = package.metadata.overlayDurations[item.id]?.positive }
-        if !item.properties.isEmpty { link.properties.contains = item.properties.compactMap { Self.contents[$0] } }
+        if hasDurations { link.duration = package.metadata.overlayDurations[items[place].id]?.positive }
         for property in references { Self.add(property, to: &link.properties.json) }
-        if !encryption.isEmpty, let path = item.path { link.properties.encryption = encryption[path] }
+        if !encryption.isEmpty, let path = items[place].path { link.properties.encryption = encryption[path] }
         return link
     }
 

@@ -29,10 +29,7 @@ struct EPUBParser: PublicationParser {
             if fetcher.get(Link(Self.mimetype)) is FailingResource {
                 warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
             }
-            for link in manifest.readingOrder
-            where fetcher.storedLength(of: link) == nil && link.path != nil && fetcher.get(link) is FailingResource {
-                warnings.add(.major, "\"\(link.href)\" of the reading order is not in the container")
-            }
+            if warnings.logger != nil { Self.checkReadingOrder(of: manifest, fetcher, warnings) }
             let identifier = package.uniqueIdentifier
             let cleared = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, let algorithm = encryption[path]?.algorithm,
@@ -45,6 +42,13 @@ struct EPUBParser: PublicationParser {
             // a container without its documents is a broken publication, not a missing file
             throw error.code == .notFound
                 ? Publication.OpeningError(.parsingFailed, error.message) : Publication.OpeningError(error)
+        }
+    }
+
+    private static func checkReadingOrder(of manifest: Manifest, _ fetcher: any Fetcher, _ warnings: Warnings) {
+        for link in manifest.readingOrder
+        where fetcher.storedLength(of: link) == nil && link.path != nil && fetcher.get(link) is FailingResource {
+            warnings.add(.major, "\"\(link.href)\" of the reading order is not in the container")
         }
     }
 
@@ -99,10 +103,7 @@ struct EPUBParser: PublicationParser {
                 manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
             }
         }
-        let ncx =
-            package.items.first { $0.id == package.ncxID }
-            ?? package.items.first { $0.mediaType?.essence == "application/x-dtbncx+xml" }
-        if manifest.tableOfContents.isEmpty, let path = ncx?.path, let root = try await optional(path, fetcher, warnings) {
+        if manifest.tableOfContents.isEmpty, let path = ncx(package), let root = try await optional(path, fetcher, warnings) {
             let document = NCXDocument(root, at: path)
             manifest.tableOfContents = document.contents
             if manifest.pageList.isEmpty, !document.pages.isEmpty {
@@ -113,6 +114,14 @@ struct EPUBParser: PublicationParser {
             manifest.subcollections["landmarks"] = [PublicationCollection(links: package.guide)]
         }
         if manifest.tableOfContents.isEmpty { warnings.add(.moderate, "the publication has no table of contents") }
+    }
+
+    /// Where the NCX is: the item that the spine names, or else the first of its type.
+    private static func ncx(_ package: PackageDocument) -> ResourcePath? {
+        let item =
+            package.items.first { $0.id == package.ncxID }
+            ?? package.items.first { $0.mediaType?.essence == "application/x-dtbncx+xml" }
+        return item?.path
     }
 
     /// The lists of a navigation document; none where it cannot be read.

@@ -6,32 +6,24 @@ struct EncryptionDocument: Sendable {
     /// By where they are.
     private(set) var resources: [ResourcePath: Encryption] = [:]
     /// Whether it names Adobe's technology.
-    private(set) var isADEPT = false
+    var isADEPT = false
     /// Why it could not be read; what was read before stands.
     var fault: ResourceError?
     /// What was left out, in words.
     private(set) var warnings: [Warning] = []
     /// Addresses that may be names which nobody escaped, such as `100%25` and `C#.xhtml`.
     private var unescaped: [Unescaped] = []
-    /// Constants, so that thousands of resources share them.
-    private var texts: [String] = []
+    /// What the entry before says, which most others say too, so that thousands of resources share it.
+    private var last = Encryption(algorithm: Encryption.aes256CBC)
 
-    private var depth = 0
-    /// Of the entry that is open, from 1.
-    private var number = 0
-    /// The depth of the `EncryptedData` that is open.
-    private var dataDepth: Int?
-    private var current = Entry()
     /// Bytes of addresses so far.
     private var keptBytes = 0
     /// Whether there is more than is kept.
-    fileprivate var hasTooMany = false
+    private(set) var hasTooMany = false
 
     static let path: ResourcePath = "META-INF/encryption.xml"
-    private static let keyType = "http://readium.org/2014/01/lcp#EncryptedContentKey"
-    private static let keyAddress = "license.lcpl#/encryption/content_key"
     static let adept = "\(adeptNamespace)"
-    private static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
+    static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
     /// What publications of 50,000 resources are about: nine elements and seven attributes each. Of all that only the addresses are kept.
     private static let limits = XMLLimits(
@@ -46,13 +38,18 @@ struct EncryptionDocument: Sendable {
     /// as many items takes more: 87 MiB with 50,000.
     private static let entryLimit = 90_000
     private static let keptLimit = 8 << 20
+    /// Bytes that an entry of LCP has, about.
+    private static let entrySize: Int64 = 512
 
-    /// What is known of one resource so far.
-    private struct Entry {
+    /// What an entry says.
+    struct Entry {
+        /// From 1, in the order of the document.
+        var number: Int
         var algorithm: String?
+        /// The address of what is encrypted.
         var uri: String?
-        var scheme: String?
-        var compression: String?
+        var isLCP = false
+        var isDeflated = false
         var length: LengthHint?
     }
 
@@ -92,61 +89,39 @@ struct EncryptionDocument: Sendable {
         unescaped = []
     }
 
-    mutating func start(_ tag: XMLTag) {
-        depth += 1
-        if !isADEPT, tag.isIn(Self.adeptNamespace) { isADEPT = true }
-        guard let dataDepth else {
-            if tag.isNamed("EncryptedData") {
-                self.dataDepth = depth
-                number += 1
-                current = Entry()
-            }
-            return
-        }
-        switch depth - dataDepth {
-        case 1 where tag.isNamed("EncryptionMethod"): current.algorithm = shared(tag, "Algorithm")
-        case 2 where tag.isNamed("RetrievalMethod"):
-            if tag.has("Type", Self.keyType) || tag.has("URI", Self.keyAddress) { current.scheme = Encryption.lcpScheme }
-        case 2 where tag.isNamed("CipherReference"): current.uri = tag.value("URI")
-        case 3 where tag.isNamed("Compression"):
-            if tag.has("Method", "8") { current.compression = "deflate" }
-            current.length = tag.value("OriginalLength").flatMap { Int64($0) }.flatMap { $0 >= 0 ? LengthHint($0) : nil }
-        default: break
-        }
+    /// Makes place for the resources of a document.
+    ///
+    /// - Parameter bytes: that it is said to have.
+    mutating func expect(bytes: Int64) {
+        resources.reserveCapacity(Int(min(bytes / Self.entrySize, Int64(Self.entryLimit))))
     }
 
-    mutating func end() {
-        if depth == dataDepth { finish() }
-        depth -= 1
-    }
-
-    private mutating func shared(_ tag: XMLTag, _ name: StaticString) -> String? {
-        if let known = texts.first(where: { tag.has(name, $0) }) { return known }
-        let text = tag.value(name)
-        if let text, texts.count < 16 { texts.append(text) }
-        return text
-    }
-
-    private mutating func finish() {
-        dataDepth = nil
-        guard let algorithm = current.algorithm, let uri = current.uri else { return leaveOut(number) }
+    /// Takes what is encrypted, as one entry says.
+    mutating func add(_ entry: borrowing Entry) {
+        guard let algorithm = entry.algorithm, let uri = entry.uri else { return leaveOut(entry.number) }
         keptBytes += uri.utf8.count
-        guard number <= Self.entryLimit, keptBytes <= Self.keptLimit else {
+        guard entry.number <= Self.entryLimit, keptBytes <= Self.keptLimit else {
             hasTooMany = true
             return
         }
-        let encryption = Encryption(
-            algorithm: algorithm,
-            compression: current.compression,
-            originalLength: current.length,
-            scheme: current.scheme
-        )
+        if entry.isLCP != (last.scheme != nil) || entry.isDeflated != last.isDeflated || last.algorithm != algorithm {
+            last = Encryption(
+                algorithm: algorithm,
+                compression: entry.isDeflated ? "deflate" : nil,
+                scheme: entry.isLCP ? Encryption.lcpScheme : nil
+            )
+        }
+        last.originalLength = entry.length
+        if let path = ResourcePath(plain: uri) {
+            resources[path] = last
+            return
+        }
         let path = ResourcePath(href: uri)
-        if let path { resources[path] = encryption }
+        if let path { resources[path] = last }
         if Self.mayBeUnescaped(uri.utf8.span), let name = ResourcePath(decoded: uri), name != path {
-            unescaped.append(Unescaped(address: path, name: name, encryption: encryption, number: number))
+            unescaped.append(Unescaped(address: path, name: name, encryption: last, number: entry.number))
         } else if path == nil {
-            leaveOut(number)
+            leaveOut(entry.number)
         }
     }
 
@@ -195,6 +170,7 @@ struct EncryptionDocument: Sendable {
 
     private mutating func parse(_ resource: any Resource) async throws(ResourceError) {
         let visitor = EncryptionVisitor()
+        visitor.document.expect(bytes: resource.lengthHint?.byteCount ?? 0)
         var reader = XMLReader(limits: Self.limits, documentType: .skipped)
         defer { self = visitor.document }
         let tooMany = Malformed("it names more resources than are read", at: 0)
@@ -207,12 +183,4 @@ struct EncryptionDocument: Sendable {
             if visitor.document.hasTooMany { throw tooMany }
         } catch { throw EPUBDocument.malformed(Self.path, error) }
     }
-}
-
-/// Reads a document of a hundred thousand elements, of which only what is encrypted is kept.
-final class EncryptionVisitor: XMLVisitor {
-    var document = EncryptionDocument()
-
-    func start(_ tag: XMLTag) { document.start(tag) }
-    func end() { document.end() }
 }

@@ -4,6 +4,7 @@ import CarrelXML
 /// by one, and its metadata and its guide as trees.
 final class PackageVisitor: XMLVisitor {
     let path: ResourcePath
+    private let folder: String
     /// Without its content.
     private(set) var root: XMLElement?
     /// The first `metadata` and the first `guide`.
@@ -17,35 +18,42 @@ final class PackageVisitor: XMLVisitor {
     private(set) var badReferences: [Int] = []
 
     private var depth = 0
-    private var section = ""
-    private var seen: Set<String> = []
+    private var section: Section?
+    private var seen: Set<Section> = []
     /// The open elements of a tree.
     private var open: [XMLElement] = []
     private var itemNumber = 0
     private var referenceNumber = 0
     /// Types that were read before; a package has few.
     private var types: [String: MediaType] = [:]
+    /// That of the item before, which is mostly that of all.
+    private var type: (text: String, known: MediaType?) = ("", nil)
+
+    private enum Section: String {
+        case metadata, manifest, spine, guide
+    }
 
     private static let badLimit = 1000
 
     init(at path: ResourcePath) {
         self.path = path
+        folder = path.folder
     }
 
     var takesText: Bool { !open.isEmpty }
 
-    func start(_ tag: XMLTag) {
+    func start(_ tag: borrowing XMLTag) {
         depth += 1
         if !open.isEmpty { return open.append(tag.element) }
         switch depth {
         case 1: root = tag.element
         case 2:
-            guard ["metadata", "manifest", "spine", "guide"].contains(tag.local), seen.insert(tag.local).inserted else { return }
-            section = tag.local
-            if section == "metadata" || section == "guide" { open = [tag.element] }
-            if section == "spine" { order = tag.element }
-        case 3 where section == "manifest" && tag.isNamed("item"): addItem(tag)
-        case 3 where section == "spine" && tag.isNamed("itemref"): addReference(tag)
+            guard let found = Section(rawValue: tag.local), seen.insert(found).inserted else { return }
+            section = found
+            if found == .metadata || found == .guide { open = [tag.element] }
+            if found == .spine { order = tag.element }
+        case 3 where section == .manifest && tag.isNamed("item"): addItem(tag)
+        case 3 where section == .spine && tag.isNamed("itemref"): addReference(tag)
         default: break
         }
     }
@@ -57,24 +65,25 @@ final class PackageVisitor: XMLVisitor {
     func end() {
         depth -= 1
         if let done = open.popLast() {
-            if open.isEmpty { trees[section] = done } else { open[open.count - 1].children.append(done) }
+            if let section, open.isEmpty { trees[section.rawValue] = done }
+            if !open.isEmpty { open[open.count - 1].children.append(done) }
         }
-        if depth == 1 { section = "" }
+        if depth == 1 { section = nil }
     }
 
-    private func addItem(_ tag: XMLTag) {
+    private func addItem(_ tag: borrowing XMLTag) {
         itemNumber += 1
         guard let id = tag["id"], let href = tag["href"], !href.isEmpty else {
             if badItems.count < Self.badLimit { badItems.append(itemNumber) }
             return
         }
-        let target = ResourcePath(href: href, relativeTo: path)
+        let target = ResourcePath(plain: href, in: folder) ?? ResourcePath(href: href, relativeTo: path)
         items.append(
             PackageDocument.Item(
                 id: id,
                 path: target,
                 href: target?.href ?? href,
-                mediaType: tag["media-type"].flatMap { mediaType($0) },
+                mediaType: mediaType(tag),
                 properties: PackageDocument.words(tag["properties"]),
                 fallback: tag["fallback"],
                 mediaOverlay: tag["media-overlay"]
@@ -82,14 +91,16 @@ final class PackageVisitor: XMLVisitor {
         )
     }
 
-    private func mediaType(_ text: String) -> MediaType? {
-        if let known = types[text] { return known }
-        let type = MediaType(text)
-        types[text] = type
-        return type
+    private func mediaType(_ tag: borrowing XMLTag) -> MediaType? {
+        if tag.has("media-type", type.text, isPlain: true) { return type.known }
+        guard let text = tag["media-type"] else { return nil }
+        let known = types[text] ?? MediaType(text)
+        if let known { types[text] = known }
+        type = (text, known)
+        return known
     }
 
-    private func addReference(_ tag: XMLTag) {
+    private func addReference(_ tag: borrowing XMLTag) {
         referenceNumber += 1
         guard let id = tag["idref"] else {
             if badReferences.count < Self.badLimit { badReferences.append(referenceNumber) }
