@@ -79,4 +79,20 @@ final class DemoServer: Sendable {
     }
 
     func stop() async -> ExitStatus? { await process.terminate() }
+
+    /// What an app gets by signing in and asking for the edition `com.example.7`: `userid:password`.
+    static func credentials(_ url: String, _ name: String) async throws -> String {
+        func text(_ element: String, _ xml: String) -> String {
+            xml.split(separator: "<\(element)>").last?.split(separator: "<").first.map(String.init) ?? ""
+        }
+        let signedIn = try await checkProcess([
+            "curl", "-sf", "--data-urlencode", "username=\(name)", "--data-urlencode", "password=correct horse battery",
+            "-d", "uuid=\(name)-phone", "\(url)/sign_in/",
+        ])
+        let granted = try await checkProcess([
+            "curl", "-sf", "-d", "token=\(text("token", signedIn))", "-d", "product_id=com.example.7",
+            "\(url)/edition_credentials/",
+        ])
+        return "\(text("userid", granted)):\(text("password", granted))"
+    }
 }

@@ -70,25 +70,9 @@ struct `An edge with nginx` {
         return (words[0], words.count > 1 ? words[1] : "", directory.read("answer") ?? [])
     }
 
-    /// What an app gets by signing in and asking for the edition: `userid:password`.
-    private func credentials(_ url: String, _ name: String) async throws -> String {
-        func text(_ element: String, _ xml: String) -> String {
-            xml.split(separator: "<\(element)>").last?.split(separator: "<").first.map(String.init) ?? ""
-        }
-        let signedIn = try await checkProcess([
-            "curl", "-sf", "--data-urlencode", "username=\(name)", "--data-urlencode", "password=correct horse battery",
-            "-d", "uuid=\(name)-phone", "\(url)/sign_in/",
-        ])
-        let granted = try await checkProcess([
-            "curl", "-sf", "-d", "token=\(text("token", signedIn))", "-d", "product_id=com.example.7",
-            "\(url)/edition_credentials/",
-        ])
-        return "\(text("userid", granted)):\(text("password", granted))"
-    }
-
     @Test func `is not needed: curl downloads in parts with the credentials that an app has`() async throws {
         let (server, origin) = try await server()
-        let alice = try await credentials(origin, "alice")
+        let alice = try await DemoServer.credentials(origin, "alice")
         let big = "\(origin)/editions/com.example.7/big.bin"
         let whole = (0..<300_000).map { UInt8($0 % 251) }
         #expect(try await get(big, "-u", alice).body == whole)
@@ -111,7 +95,7 @@ struct `An edge with nginx` {
         let forged = [
             "-H", "X-Forwarded-For: 203.0.113.9", "-H", "X-Forwarded-Proto: https", "-H", "X-Forwarded-Host: localhost",
         ]
-        let alice = try await credentials(edge, "alice")
+        let alice = try await DemoServer.credentials(edge, "alice")
         for (path, options, status) in [
             ("/editions/com.example.7/index.html", ["-u", alice], "200"), ("/editions/com.example.7/index.html", [], "403"),
             ("/opds/v2/editions/com.example.7/index.html", ["-u", "alice:a guess"], "401"), ("/healthz", [], "200"),
@@ -133,7 +117,7 @@ struct `An edge with nginx` {
     @Test func `keeps one copy for all who may read it, and asks for each request`() async throws {
         let (server, origin) = try await server()
         let (nginx, edge) = try await nginx(before: origin)
-        let (alice, bob) = (try await credentials(edge, "alice"), try await credentials(edge, "bob"))
+        let (alice, bob) = (try await DemoServer.credentials(edge, "alice"), try await DemoServer.credentials(edge, "bob"))
         let address = "\(edge)/editions/com.example.7/index.html"
         let first = try await get(address, "-u", alice)
         #expect(first.status == "200" && first.cache == "MISS" && first.body == page)

@@ -25,6 +25,8 @@ struct `Opening a publication at the command line` {
         #expect(answer["metadata"]?["title"]?.string == "Tale")
         #expect(answer["rights"]?["canCopy"]?.bool == true)
         #expect(answer["readingOrder"]?.array?.compactMap(\.string) == ["1.png", "2.png"])
+        let table = try await carrel("open", directory.file("Tale.cbz"))
+        #expect(table.text.hasPrefix("title "), "no empty line comes first")
         let part = try await carrel("cat", directory.file("Tale.cbz"), "1.png", "--range", "1-2")
         #expect(part.output == [2, 3])
         let none = try await carrel("cat", directory.file("Tale.cbz"), "3.png")

@@ -62,25 +62,10 @@ struct `Two servers on one database` {
         return old
     }
 
-    private func credentials(_ url: String, _ name: String) async throws -> String {
-        func text(_ element: String, _ xml: String) -> String {
-            xml.split(separator: "<\(element)>").last?.split(separator: "<").first.map(String.init) ?? ""
-        }
-        let signedIn = try await checkProcess([
-            "curl", "-sf", "--data-urlencode", "username=\(name)", "--data-urlencode", "password=correct horse battery",
-            "-d", "uuid=\(name)-phone", "\(url)/sign_in/",
-        ])
-        let granted = try await checkProcess([
-            "curl", "-sf", "-d", "token=\(text("token", signedIn))", "-d", "product_id=com.example.7",
-            "\(url)/edition_credentials/",
-        ])
-        return "\(text("userid", granted)):\(text("password", granted))"
-    }
-
     @Test func `refuse at both what was revoked at one`() async throws {
         let pair = try await start()
         let (here, there) = (pair.urls[0], pair.urls[1])
-        let (alice, bob) = (try await credentials(here, "alice"), try await credentials(there, "bob"))
+        let (alice, bob) = (try await DemoServer.credentials(here, "alice"), try await DemoServer.credentials(there, "bob"))
         let edition = "\(there)/editions/com.example.7/index.html"
         for who in [alice, bob] {
             #expect(try await status("\(here)/editions/com.example.7/index.html", "-u", who) == "200")
