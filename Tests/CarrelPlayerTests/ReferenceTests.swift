@@ -101,7 +101,7 @@ struct `The tables of the command` {
     @Test func `let servers start under the variables that this package's own scripts set`() async throws {
         let package = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let found = try await checkProcess([
-            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^ *@CARREL_[A-Z_]+", "\(package)/scripts", "\(package)/.ci",
+            "grep", "-rhoE", "export [^;]*CARREL_[A-Z_]+|^[[:space:]]*@CARREL_[A-Z_]+", "\(package)/scripts", "\(package)/.ci",
             "\(package)/Makefile",
         ])
         let names = found.split { !($0.isLetter || $0 == "_") }.map(String.init).filter { $0.hasPrefix("CARREL_") }

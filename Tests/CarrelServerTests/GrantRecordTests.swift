@@ -147,6 +147,7 @@ struct `The record of credentials that were given out` {
         try await shop.test.service.audit.seal()
         try await shop.run(SQL("DELETE FROM audit WHERE number = (SELECT max(number) FROM audit)"))
         #expect(try await shop.ask("issue-2") == true)
+        #expect(await shop.isSettled())
         let last = try #require(try await shop.sealed().last)
         #expect(last.product == "issue-2")
         #expect(!last.isSealed)
