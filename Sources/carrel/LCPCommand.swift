@@ -23,7 +23,7 @@ struct LCPCheck: Command {
     static let abstract = "Check a license, and the publication around it, as the public compliance tests of LCP do."
     static let discussion = """
         Says of each question whether the answer is right; license.revocation-kept is about the lists of revoked certificates that were kept \
-        when publications were opened. Ends with 0 when none is wrong, with 65 otherwise. Nothing is changed, and \
+        when publications were opened. Ends with 0 when none is wrong, with 65 otherwise. The publication stays as it is, and \
         no device is registered unless --register says so. Right answers do not make a product certified.
         """
     static let examples = [
@@ -71,9 +71,14 @@ struct LCPCheck: Command {
                 }
             }
         }
-        checker.store = licenses.kept
-        let checks = try await checker.check(PublicationAsset(path: file))
-        await checker.store?.close()
+        let store = licenses.kept
+        checker.store = store
+        let checks: [ComplianceCheck]
+        do { checks = try await checker.check(PublicationAsset(path: file)) } catch {
+            await store?.close()
+            throw error
+        }
+        await store?.close()
         let failures = checks.count { if case .failed = $0.outcome { true } else { false } }
         if output.json {
             console.print(["isCompliant": .bool(failures == 0), "checks": .array(checks.map(Self.json))])

@@ -98,14 +98,13 @@ struct ServeCommand: Command {
         await service.database.close()
     }
 
-    /// Writes what the audit log has not got yet; what cannot be written within some seconds is told instead.
+    /// Waits until the audit log has what was recorded; what it has not got within some seconds is told instead.
     private static func settle(_ audit: Audit, _ console: Console) async {
-        for _ in 1...5 {
-            if (try? await audit.settle()) != nil { return }
-            try? await Task.sleep(for: .seconds(1))
-        }
+        let end = ContinuousClock.now + .seconds(5)
+        while !audit.unwritten.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
         let entries = audit.unwritten
-        console.warning("\(entries.count) entries of the audit log could not be written, and are told here instead")
+        guard !entries.isEmpty else { return }
+        console.warning("\(entries.count) entries of the audit log are not written yet, and are told here in case they never are")
         for entry in entries {
             console.note(
                 "audit: \(entry.at) \(entry.actor) \(entry.action) \(entry.subject) \(entry.outcome.rawValue) \(entry.reason) "

@@ -4,7 +4,7 @@ import CarrelJSON
 public import CarrelHTTPClient
 public import CarrelPublication
 
-/// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. Nothing is changed, and
+/// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. The publication stays as it is, and
 /// no server is told of a device unless ``registers`` says so.
 public struct ComplianceChecker: Sendable {
     public var profiles = ProfileRegistry()

@@ -75,14 +75,10 @@ package struct Audit: Sendable {
             try chain.keep()
             if isWhole { break }
             let (last, count) = try await database.write { [chain] transaction in
-                var end = try chain.end(in: transaction)
                 let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
-                for entry in entries {
-                    let next = try chain.mark(of: entry, after: end)
-                    try AuditStore.setSeal(next, of: entry.id, in: transaction)
-                    end = next
-                }
-                return (end, entries.count)
+                let marks = try chain.marks(of: entries, in: transaction)
+                for (entry, mark) in zip(entries, marks) { try AuditStore.setSeal(mark, of: entry.id, in: transaction) }
+                return (marks.last, entries.count)
             }
             if let last { chain.saw(last) }
             try chain.keep()
@@ -96,7 +92,7 @@ package struct Audit: Sendable {
     /// - Throws: the database's error when it is not yet.
     package func settle() async throws { try await group.settle() }
 
-    /// What was recorded and could not be written.
+    /// What was recorded and is not known to be written.
     package var unwritten: [Entry] { group.unwritten }
 
     /// What a walk along the chain found.

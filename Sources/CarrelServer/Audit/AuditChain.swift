@@ -55,6 +55,18 @@ final class AuditChain: Sendable {
         return try AuditStore.head(in: transaction)
     }
 
+    /// The numbers and seals of entries that go on with the chain.
+    ///
+    /// - Throws: as ``end(in:)`` does, and `conflict` when there is no number any more.
+    func marks(of entries: [Audit.Entry], in transaction: any Transaction) throws -> [AuditHead.Mark] {
+        var last = try end(in: transaction)
+        return try entries.map { entry in
+            let mark = try mark(of: entry, after: last)
+            last = mark
+            return mark
+        }
+    }
+
     /// What was committed.
     func saw(_ mark: AuditHead.Mark) {
         last.withLock { last in

@@ -16,15 +16,15 @@ final class AuditGroup: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// How many are being written.
-        var inFlight = 0
+        /// Those that are being written.
+        var inFlight: [Item] = []
         var isWriting = false
         /// When the first that is not written yet was recorded.
         var since: ContinuousClock.Instant?
         /// Why the last group could not be written, and when that is tried again.
         var failure: (error: any Error, until: ContinuousClock.Instant)?
 
-        var waiting: Int { items.count + inFlight }
+        var waiting: Int { items.count + inFlight.count }
     }
 
     /// How long entries wait for company.
@@ -50,8 +50,8 @@ final class AuditGroup: Sendable {
     /// How many entries are not written yet.
     var waiting: Int { state.withLock(\.waiting) }
 
-    /// Entries that are not written yet, but for those that are being written.
-    var unwritten: [Audit.Entry] { state.withLock { $0.items.compactMap(\.entry) } }
+    /// Entries that are not known to be written.
+    var unwritten: [Audit.Entry] { state.withLock { ($0.inFlight + $0.items).compactMap(\.entry) } }
 
     /// Takes an entry to the log.
     ///
@@ -113,8 +113,13 @@ final class AuditGroup: Sendable {
         let group = state.withLock { state -> [Item] in
             let group = Array(state.items.prefix(Self.groupLimit))
             state.items.removeFirst(group.count)
-            state.inFlight = group.count
+            state.inFlight = group
             state.isWriting = !group.isEmpty
+            if group.isEmpty {
+                // Who failed was told, nothing was kept: the next one tries.
+                state.since = nil
+                state.failure = nil
+            }
             return group
         }
         guard !group.isEmpty else { return false }
@@ -123,7 +128,7 @@ final class AuditGroup: Sendable {
             try await write(group.compactMap(\.entry), again: failure != nil)
             state.withLock { state in
                 state.failure = nil
-                state.inFlight = 0
+                state.inFlight = []
                 state.since = state.items.isEmpty ? nil : .now
             }
             for item in group { item.continuation?.resume() }
@@ -134,7 +139,7 @@ final class AuditGroup: Sendable {
                 // Nothing can be written any more.
                 let isOver = (error as? StoreError)?.code == .closed
                 state.items = isOver ? [] : kept + state.items.filter { $0.continuation == nil }
-                state.inFlight = 0
+                state.inFlight = []
                 state.failure = (error, .now + Self.pause)
                 return group.filter { $0.continuation != nil } + others
             }
@@ -151,18 +156,17 @@ final class AuditGroup: Sendable {
         guard !entries.isEmpty else { return }
         let (chain, isAlone) = (chain, database.engine == .sqlite)
         let last = try await database.write { transaction -> AuditHead.Mark? in
-            var (end, seals) = (AuditHead.Mark?.none, isAlone)
+            let new = try entries.filter { try !again || !AuditStore.isThere($0.id, in: transaction) }
+            var marks: [AuditHead.Mark] = []
             do {
-                if isAlone { end = try chain.end(in: transaction) }
+                if isAlone { marks = try chain.marks(of: new, in: transaction) }
             } catch is ServerError {
-                seals = false
+                // sealing says so
             }
-            for entry in entries where try !again || !AuditStore.isThere(entry.id, in: transaction) {
-                let mark = seals ? try chain.mark(of: entry, after: end) : nil
-                try AuditStore.append(entry, mark, in: transaction)
-                end = mark
+            for (index, entry) in new.enumerated() {
+                try AuditStore.append(entry, marks.isEmpty ? nil : marks[index], in: transaction)
             }
-            return seals ? end : nil
+            return marks.last
         }
         if let last { chain.saw(last) }
     }

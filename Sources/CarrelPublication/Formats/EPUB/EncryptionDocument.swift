@@ -91,9 +91,9 @@ struct EncryptionDocument: Sendable {
 
     /// Makes place for the resources of a document.
     ///
-    /// - Parameter bytes: that it is said to have.
+    /// - Parameter bytes: that it is said to have, which need not be true: more than some thousand make place as they come.
     mutating func expect(bytes: Int64) {
-        resources.reserveCapacity(Int(min(bytes / Self.entrySize, Int64(Self.entryLimit))))
+        resources.reserveCapacity(Int(min(bytes / Self.entrySize, 16_384)))
     }
 
     /// Takes what is encrypted, as one entry says.
