@@ -13,8 +13,16 @@ struct `Opening a book` {
             """
             const done = arguments[arguments.length - 1];
             const audio = document.getElementById('audio');
+            // the stretch that is being played: the place where one goes on may be found after a first moment
+            const stretch = () => {
+              for (let i = 0; i < audio.played.length; i++) {
+                const at = audio.currentTime - audio.played.start(i);
+                if (at >= 0 && audio.currentTime <= audio.played.end(i)) return at;
+              }
+              return 0;
+            };
             const look = () => {
-              const heard = audio.played.length > 0 ? audio.currentTime - audio.played.start(0) : 0;
+              const heard = stretch();
               if (heard > 0.02) done(performance.now() - heard * 1000); else setTimeout(look, 5);
             };
             look();
