@@ -39,6 +39,7 @@ struct `scripts/setup` {
         #expect(
             Set(try await packages("bench")).subtracting(run) == [
                 "nginx", "wrk", "curl", "openssl", "python3", "procps", "unzip", "libxml2-utils",
+                "python3-ebooklib", "epubcheck",
             ]
         )
         #expect(try await packages("lint") == [])
