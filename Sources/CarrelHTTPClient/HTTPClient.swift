@@ -1,22 +1,33 @@
 import CarrelBytes
+import CarrelThreads
 
 /// An HTTP client: HTTP/1.1, HTTP/2 on encrypted connections, connections kept, certificates always checked, all on one thread.
 ///
 /// Every request has time limits and a longest response. Cancelling the task ends a request within milliseconds.
 public final class HTTPClient: Sendable {
     private let configuration: HTTPClientConfiguration
-    private let loop: CurlLoop
+    /// Made for the first request: a client that is never asked starts no thread, and does not make libcurl ready.
+    private let made = Locked<CurlLoop?>(nil)
 
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.configuration = configuration
-        loop = CurlLoop(
-            maxConnectionsPerHost: configuration.maxConnectionsPerHost,
-            maxConnections: configuration.maxConnections
-        )
     }
 
     deinit {
-        loop.close()
+        made.withLock { $0?.close() }
+    }
+
+    private var loop: CurlLoop {
+        let configuration = configuration
+        return made.withLock { made in
+            if let made { return made }
+            let loop = CurlLoop(
+                maxConnectionsPerHost: configuration.maxConnectionsPerHost,
+                maxConnections: configuration.maxConnections
+            )
+            made = loop
+            return loop
+        }
     }
 
     /// Sends a request and collects the response. Any status is a response, not an error.
@@ -103,6 +114,7 @@ public final class HTTPClient: Sendable {
     }
 
     private func start(_ request: ClientRequest, _ sink: Transfer.Sink) throws(HTTPClientError) -> Exchange {
+        let loop = loop
         guard let easy = loop.easyHandle() else { throw HTTPClientError(.failed, "there is no memory for a request") }
         try easy.configure(request, configuration)
         let transfer = Transfer(request, sink: sink, easy: easy, addresses: configuration.addresses, loop: loop)
