@@ -47,6 +47,15 @@ struct `The record of credentials that were given out` {
             (try? await test.service.audit.settle()) != nil
         }
 
+        /// Lets nobody write to the log while the value is true.
+        func hang(while isHeld: Locked<Bool>) async throws {
+            let engine = test.service.database.engine
+            _ = try await test.service.database.write { transaction in
+                if engine == .postgresql { _ = try transaction.run(SQL("LOCK TABLE audit"), []) }
+                while isHeld.withLock({ $0 }) { usleep(1000) }
+            }
+        }
+
         /// Whether what was recorded gets to the disk at last.
         func settles() async -> Bool {
             for _ in 1...200 {
@@ -129,13 +138,8 @@ struct `The record of credentials that were given out` {
     /// A group of none but callers that wait leaves nothing behind that would be tried again.
     @Test func `goes on after callers that waited were refused`() async throws {
         let shop = try await shop()
-        let (isHeld, engine) = (Locked(true), shop.test.service.database.engine)
-        let held = Task {
-            _ = try await shop.test.service.database.write { transaction in
-                if engine == .postgresql { _ = try transaction.run(SQL("LOCK TABLE audit"), []) }
-                while isHeld.withLock({ $0 }) { usleep(1000) }
-            }
-        }
+        let isHeld = Locked(true)
+        let held = Task { try await shop.hang(while: isHeld) }
         #expect(try await shop.ask("issue-1") == true)
         try await Task.sleep(for: .milliseconds(400))
         let jam = Task { try await shop.run(Self.jam) }
@@ -153,14 +157,8 @@ struct `The record of credentials that were given out` {
 
     @Test func `keeps callers waiting while the database hangs`() async throws {
         let shop = try await shop()
-        let engine = shop.test.service.database.engine
         let (isHeld, isAnswered) = (Locked(true), Locked(false))
-        let held = Task {
-            _ = try await shop.test.service.database.write { transaction in
-                if engine == .postgresql { _ = try transaction.run(SQL("LOCK TABLE audit"), []) }
-                while isHeld.withLock({ $0 }) { usleep(1000) }
-            }
-        }
+        let held = Task { try await shop.hang(while: isHeld) }
         #expect(try await shop.ask("issue-1") == true)
         try await Task.sleep(for: .milliseconds(400))
         let second = Task {
