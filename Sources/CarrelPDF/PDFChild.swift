@@ -35,7 +35,7 @@ enum PDFChild {
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
         let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
-        let pid = unsafe clinux_fork_limited(kept, Int32(kept.count), UInt64(limits.memory), UInt32(limits.seconds))
+        let pid = unsafe clinux_fork_confined(kept, Int32(kept.count), UInt64(limits.memory), UInt32(limits.seconds))
         if pid == 0 {
             answer(ends[1], work)
             _exit(0)

@@ -3,8 +3,8 @@ import CarrelJSON
 /// Reads a stranger's PDF document with libqpdf, in a process of its own.
 ///
 /// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
-/// some memory and time and nothing else to lose. Calls wait for it, and belong on threads of their own (`BlockingThreads`). What
-/// stands on the pages is not looked at.
+/// some memory and time, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
+/// (`BlockingThreads`). What stands on the pages is not looked at.
 public struct PDFReader: Sendable {
     private let descriptor: Int32
 

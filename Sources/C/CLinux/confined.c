@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,8 +23,10 @@
 #define RESTRICT_SELF 446
 #define RULE_PATH_BENEATH 1
 #define EXECUTE (1u << 0)
+#define WRITE_FILE (1u << 1)
 #define READ_FILE (1u << 2)
 #define READ_DIR (1u << 3)
+#define TRUNCATE (1u << 14)
 /// Not to signal, nor to reach abstract sockets of, anyone outside (ABI 6).
 #define SCOPES 3u
 
@@ -35,12 +39,23 @@ struct __attribute__((packed)) path_beneath {
     int32_t parent;
 };
 
-/// What the filter refuses. Landlock before ABI 4 has no network and before ABI 6 no signals.
+/// What is refused to a program that is started. Landlock before ABI 4 has no network and before ABI 6 no signals.
 static const uint32_t refused[] = {
     SYS_socket,           SYS_io_uring_setup,  SYS_ptrace,     SYS_process_vm_readv,   SYS_process_vm_writev,   SYS_kill,
     SYS_tkill,            SYS_tgkill,          SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal,
 };
-#define REFUSED (sizeof refused / sizeof refused[0])
+
+/// All that may be called after a fork, to work on bytes.
+static const uint32_t allowed[] = {
+    SYS_read,         SYS_readv,          SYS_pread64,     SYS_write,        SYS_writev,        SYS_pwrite64,
+    SYS_lseek,        SYS_openat,         SYS_close,       SYS_fcntl,        SYS_fstat,         SYS_newfstatat,
+    SYS_brk,          SYS_mmap,           SYS_munmap,      SYS_mremap,       SYS_mprotect,      SYS_madvise,
+    SYS_futex,        SYS_rt_sigaction,   SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_getpid,
+    SYS_getppid,      SYS_gettid,         SYS_getrandom,   SYS_sysinfo,      SYS_clock_gettime, SYS_gettimeofday,
+    SYS_sched_yield,  SYS_exit,           SYS_exit_group,
+};
+#define COUNT(array) (sizeof array / sizeof array[0])
+#define FILTER_LENGTH(count) ((count) + 8)
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -48,29 +63,39 @@ static const uint32_t refused[] = {
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-static int allow(int ruleset, int descriptor, int runs) {
+/// What the Landlock of this kernel is, and all kinds of access to files that it knows; 0 where there is none.
+static long landlock_version(uint64_t *kinds) {
+    long version = syscall(CREATE_RULESET, NULL, 0, 1);
+    // 13 kinds, then renaming to elsewhere (2), truncating (3) and device calls (5).
+    *kinds = (1u << (version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13)) - 1;
+    return version < 1 ? 0 : version;
+}
+
+/// An empty rule set, which allows nothing; or -1.
+static int make_ruleset(long version, uint64_t kinds) {
+    struct ruleset attributes = {.files = kinds, .scopes = version >= 6 ? SCOPES : 0};
+    return (int)syscall(CREATE_RULESET, &attributes, sizeof attributes, 0);
+}
+
+static int allow(int ruleset, int descriptor, uint64_t kinds) {
     struct stat status;
     if (fstat(descriptor, &status)) return errno;
-    struct path_beneath rule = {.allowed = READ_FILE, .parent = descriptor};
-    if (runs) rule.allowed |= EXECUTE;
+    struct path_beneath rule = {.allowed = kinds, .parent = descriptor};
     if (S_ISDIR(status.st_mode)) rule.allowed |= READ_DIR;
     return syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, &rule, 0) ? errno : 0;
 }
 
-/// A Landlock rule set, or minus an errno value.
-static int make_ruleset(char *const *readable, int source) {
-    long version = syscall(CREATE_RULESET, NULL, 0, 1);
-    if (version < 1) return -EOPNOTSUPP;
-    // All that the version knows: 13 kinds of access, then renaming to elsewhere (2), truncating (3) and device calls (5).
-    int kinds = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
-    struct ruleset attributes = {.files = (1u << kinds) - 1, .scopes = version >= 6 ? SCOPES : 0};
-    int ruleset = (int)syscall(CREATE_RULESET, &attributes, sizeof attributes, 0);
+/// A rule set to read and run what lies under `readable`, and to read `source`; or minus an errno value.
+static int make_reading_ruleset(char *const *readable, int source) {
+    uint64_t kinds;
+    long version = landlock_version(&kinds);
+    int ruleset = version ? make_ruleset(version, kinds) : -1;
     if (ruleset < 0) return -EOPNOTSUPP;
-    int error = allow(ruleset, source, 0);
+    int error = allow(ruleset, source, READ_FILE);
     for (; *readable && !error; readable++) {
         int descriptor = open(*readable, O_PATH | O_CLOEXEC);
         if (descriptor < 0) continue;
-        error = allow(ruleset, descriptor, 1);
+        error = allow(ruleset, descriptor, READ_FILE | EXECUTE);
         close(descriptor);
     }
     if (!error) return ruleset;
@@ -78,8 +103,9 @@ static int make_ruleset(char *const *readable, int source) {
     return -error;
 }
 
-/// The filter as a program. Returns its length, or 0 where it is not known how calls are numbered.
-static unsigned short make_filter(struct sock_filter *program) {
+/// A filter as a program of at most `FILTER_LENGTH(count)`: `listed` for the calls `numbers`, `other` for all others. Returns its
+/// length, or 0 where it is not known how calls are numbered.
+static unsigned short make_filter(struct sock_filter *program, const uint32_t *numbers, unsigned count, uint32_t listed, uint32_t other) {
 #ifdef ARCHITECTURE
     unsigned short length = 0;
     program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
@@ -87,15 +113,16 @@ static unsigned short make_filter(struct sock_filter *program) {
     program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     program[length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     // The second table of numbers that x86-64 has (x32).
-    program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, REFUSED + 1, 0);
-    for (unsigned i = 0; i < REFUSED; i++) {
-        program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], REFUSED - i, 0);
-    }
-    program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+    for (unsigned i = 0; i < count; i++) {
+        program[length++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], count - i, 0);
+    }
+    program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, other);
+    program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, listed);
     return length;
 #else
-    (void)program;
+    (void)program, (void)numbers, (void)count, (void)listed, (void)other;
     return 0;
 #endif
 }
@@ -123,10 +150,11 @@ static int become(char *const *argv, char *const *environment, const int *standa
 
 int clinux_spawn_confined(int *pid, char *const *argv, char *const *environment, const int *standard, char *const *readable,
                           int source) {
-    struct sock_filter program[REFUSED + 8];
-    struct sock_fprog filter = {.len = make_filter(program), .filter = program};
-    if (!filter.len) return EOPNOTSUPP;
-    int ruleset = make_ruleset(readable, source);
+    struct sock_filter program[FILTER_LENGTH(COUNT(refused))];
+    unsigned short length = make_filter(program, refused, COUNT(refused), SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {.len = length, .filter = program};
+    if (!length) return EOPNOTSUPP;
+    int ruleset = make_reading_ruleset(readable, source);
     if (ruleset < 0) return -ruleset;
     // No handler of ours may run in the child while it shares our memory.
     sigset_t all, before;
@@ -147,4 +175,65 @@ int clinux_spawn_confined(int *pid, char *const *argv, char *const *environment,
     }
     *pid = child;
     return error;
+}
+
+static void limit(int resource, rlim_t amount) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit)) _exit(126);
+    if (amount < limit.rlim_max) limit.rlim_max = amount;
+    if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit)) _exit(126);
+}
+
+/// From now on, and as far as this system can: no files but those of `kept`, no calls but those for bytes. Returns 0 or -1.
+static int confine(const int *kept, int count) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return -1;
+    uint64_t kinds;
+    long version = landlock_version(&kinds);
+    if (version) {
+        int ruleset = make_ruleset(version, kinds);
+        if (ruleset < 0) return -1;
+        struct stat status;
+        for (int i = 0; i < count; i++) {
+            // What has no place in a file system (a pipe, memory) cannot be named by a rule, and needs none.
+            if (!fstat(kept[i], &status) && S_ISREG(status.st_mode)) allow(ruleset, kept[i], kinds & (READ_FILE | WRITE_FILE | TRUNCATE));
+        }
+        if (syscall(RESTRICT_SELF, ruleset, 0) || close(ruleset)) return -1;
+    }
+    struct sock_filter program[FILTER_LENGTH(COUNT(allowed))];
+    unsigned short length = make_filter(program, allowed, COUNT(allowed), SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM);
+    struct sock_fprog filter = {.len = length, .filter = program};
+    return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) && errno != EINVAL ? -1 : 0;
+}
+
+int clinux_fork_confined(const int *kept, int count, uint64_t memory, unsigned seconds) {
+    // Read before there are two: /proc/self/statm begins with the pages of addresses in use.
+    char text[64] = "";
+    int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (statm < 0) return -1;
+    ssize_t length = read(statm, text, sizeof text - 1);
+    close(statm);
+    if (length <= 0) return -1;
+    uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    pid_t parent = getpid(), child = fork();
+    if (child) return child;
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(signal, &plain, NULL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent) _exit(126);
+    unsigned next = 0;
+    for (int i = 0; i < count; i++) {
+        if ((unsigned)kept[i] > next && close_range(next, (unsigned)kept[i] - 1, 0)) _exit(126);
+        next = (unsigned)kept[i] + 1;
+    }
+    if (close_range(next, ~0u, 0)) _exit(126);
+    limit(RLIMIT_AS, used + memory);
+    limit(RLIMIT_CPU, seconds);
+    limit(RLIMIT_CORE, 0);
+    if (confine(kept, count)) _exit(126);
+    return 0;
 }

@@ -9,8 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,45 +38,6 @@ int clinux_spawn(int *pid, char *const *argv, char *const *environment, const ch
     posix_spawn_file_actions_destroy(&actions);
     *pid = child;
     return error;
-}
-
-static void limit(int resource, rlim_t amount) {
-    struct rlimit limit;
-    if (getrlimit(resource, &limit)) _exit(126);
-    if (amount < limit.rlim_max) limit.rlim_max = amount;
-    if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(resource, &limit)) _exit(126);
-}
-
-int clinux_fork_limited(const int *kept, int count, uint64_t memory, unsigned seconds) {
-    // Read before there are two: /proc/self/statm begins with the pages of addresses in use.
-    char text[64] = "";
-    int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (statm < 0) return -1;
-    ssize_t length = read(statm, text, sizeof text - 1);
-    close(statm);
-    if (length <= 0) return -1;
-    uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-    pid_t parent = getpid(), child = fork();
-    if (child) return child;
-    for (int signal = 1; signal < NSIG; signal++) {
-        struct sigaction plain = {.sa_handler = SIG_DFL};
-        sigaction(signal, &plain, NULL);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent) _exit(126);
-    unsigned next = 0;
-    for (int i = 0; i < count; i++) {
-        if ((unsigned)kept[i] > next && close_range(next, (unsigned)kept[i] - 1, 0)) _exit(126);
-        next = (unsigned)kept[i] + 1;
-    }
-    if (close_range(next, ~0u, 0)) _exit(126);
-    limit(RLIMIT_AS, used + memory);
-    limit(RLIMIT_CPU, seconds);
-    limit(RLIMIT_CORE, 0);
-    return 0;
 }
 
 int clinux_pipe(int *ends) { return pipe2(ends, O_CLOEXEC) ? errno : 0; }

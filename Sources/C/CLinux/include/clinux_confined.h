@@ -2,11 +2,21 @@
 #ifndef CLINUX_CONFINED_H
 #define CLINUX_CONFINED_H
 
+#include <stdint.h>
+
 /// Starts `argv[0]` (looked up in the server's PATH) like `clinux_spawn`, in `/`, and confined for good, with whatever it starts:
 /// of the file system it may read and run what lies under the paths of `readable` (those that exist), read the open file
 /// `source` by its path, and change nothing (Landlock); it makes no socket, and neither signals nor traces another process
 /// (seccomp). Returns 0 and the process id, or an errno value: EOPNOTSUPP when this system cannot confine.
 int clinux_spawn_confined(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull environment,
                           const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source);
+
+/// Starts a child that goes on here with a copy of this program's memory and one thread, for work on a stranger's bytes that may
+/// break, never end or be taken over. It keeps the descriptors `kept` (ascending) and no other, has default signals, may use
+/// `memory` bytes of addresses more than now and `seconds` of processor time, and ends with the thread that started it. It makes
+/// no system calls but those for memory, files and the clock, where this kind of machine is known (seccomp), and opens no files
+/// but those it keeps, where the kernel can see to that (Landlock). It must end with `_exit`, and must not wait for what another
+/// thread would do. Returns the process id, 0 in the child, or -1 with errno.
+int clinux_fork_confined(const int *_Nonnull kept, int count, uint64_t memory, unsigned seconds);
 
 #endif

@@ -9,12 +9,6 @@
 int clinux_spawn(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull environment,
                  const char *_Nullable directory, const int *_Nonnull standard);
 
-/// Starts a child that goes on here with a copy of this program's memory and one thread, for work that may break or never end.
-/// It keeps the descriptors `kept` (ascending) and no other, has default signals, may use `memory` bytes of addresses more than
-/// now and `seconds` of processor time, and ends with the thread that started it. It must end with `_exit`, and must not wait for
-/// what another thread would do. Returns the process id, 0 in the child, or -1 with errno.
-int clinux_fork_limited(const int *_Nonnull kept, int count, uint64_t memory, unsigned seconds);
-
 /// A pipe whose two ends (read, write) close on exec. Returns 0 or an errno value.
 int clinux_pipe(int *_Nonnull ends);
 
