@@ -16,6 +16,8 @@ struct LCPCheck: Command {
     var passphrase: String?
     var licenses = LicenseOptions()
     var registers = false
+    var renews = false
+    var givesBack = false
     var revocationList: String?
     var output = OutputOptions()
 
@@ -49,6 +51,13 @@ struct LCPCheck: Command {
                 completion: .file
             ),
             .flag(\.registers, "--register", help: "Register a device at the license server, too.", group: "Protection"),
+            .flag(\.renews, "--renew", help: "Ask the license server for more time, too.", group: "Protection"),
+            .flag(
+                \.givesBack,
+                "--return",
+                help: "Give the license back, too: it cannot be used afterwards.",
+                group: "Protection"
+            ),
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {
@@ -61,6 +70,8 @@ struct LCPCheck: Command {
         }
         checker.isOffline = licenses.isOffline
         checker.registers = registers
+        checker.renews = renews
+        checker.givesBack = givesBack
         if let revocationList {
             if revocationList.hasPrefix("http://") || revocationList.hasPrefix("https://") {
                 checker.revocationListAddresses = [revocationList]

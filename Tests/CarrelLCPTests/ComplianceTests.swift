@@ -121,6 +121,57 @@ struct ComplianceTests {
         await server.stop()
     }
 
+    @Test func `renews and gives back only when it is told to, and looks what becomes of it`() async throws {
+        let provider = try await TestProvider()
+        try server.start()
+        let status: [JSON] = [
+            ["rel": "status", "href": .string("\(server.base)/status"), "type": .string(StatusDocument.mediaType)]
+        ]
+        func license(until end: String, updated: String) async throws -> [UInt8] {
+            try await provider.license(
+                [
+                    "user": ["id": "1"], "issued": "2026-11-01T10:00:00Z", "updated": .string(updated),
+                    "rights": ["end": .string(end)],
+                ],
+                links: status
+            )
+        }
+        let first = try await license(until: "2026-12-01T00:00:00Z", updated: "2026-11-01T10:00:00Z")
+        let longer = try await license(until: "2027-01-01T00:00:00Z", updated: "2026-11-18T00:00:00Z")
+        server.state.withLock { $0.license = first }
+        var checker = try checker(provider, isOffline: false)
+        func outcomes() async throws -> [String: ComplianceCheck.Outcome] {
+            let all = try await check(first, checker).filter { $0.name.hasPrefix("status.re") }
+            return Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0.outcome) })
+        }
+        func failed(_ outcome: ComplianceCheck.Outcome?) -> Bool { if case .failed = outcome { true } else { false } }
+
+        _ = try await outcomes()
+        #expect(server.asked("renew").isEmpty && server.asked("return").isEmpty)
+        // a server that says yes and changes nothing
+        checker.renews = true
+        var found = try await outcomes()
+        #expect(found["status.renew"] == .passed)
+        #expect(failed(found["status.renew-times"]) && failed(found["status.renew-end"]))
+        server.state.withLock { $0.renewed = (longer, "2026-11-18T00:00:00Z") }
+        found = try await outcomes()
+        for name in ["status.renew", "status.renew-times", "status.renew-end"] { #expect(found[name] == .passed, "\(name)") }
+        server.state.withLock { $0.failures["renew"] = (.forbidden, "{}") }
+        found = try await outcomes()
+        #expect(failed(found["status.renew"]))
+        #expect(server.asked("return").isEmpty)
+
+        checker.renews = false
+        checker.givesBack = true
+        found = try await outcomes()
+        #expect(found["status.return"] == .passed)
+        #expect(failed(found["status.return-times"]))
+        server.state.withLock { ($0.status, $0.returned) = ("active", "2026-11-19T00:00:00Z") }
+        found = try await outcomes()
+        for name in ["status.return", "status.return-times", "status.return-kept"] { #expect(found[name] == .passed, "\(name)") }
+        await server.stop()
+    }
+
     @Test func `finds a certificate that was revoked, by a list that is at hand or that the certificate leads to`() async throws {
         try server.start()
         let provider = try await TestProvider("crlDistributionPoints = URI:\(server.base)/list.crl")

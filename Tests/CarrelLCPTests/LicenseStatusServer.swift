@@ -16,6 +16,8 @@ final class LicenseStatusServer: Sendable {
         var license: [UInt8]?
         /// What renewing makes of the license, and when it was made.
         var renewed: (license: [UInt8], updated: String)?
+        /// What giving it back makes of the time when its status was changed.
+        var returned: String?
         /// Query strings of what was asked, by route.
         var asked: [String: [String]] = [:]
         var headers: [HTTPFields] = []
@@ -94,6 +96,7 @@ final class LicenseStatusServer: Sendable {
                 }
             case "return":
                 state.status = state.status == "ready" ? "cancelled" : "returned"
+                if let returned = state.returned { state.statusUpdated = returned }
             default: break
             }
             let body = state.statusBody ?? document(state)

@@ -169,6 +169,8 @@ struct `The page at admin` {
         /// Presses a button, says yes, and waits for what is said.
         func press(_ selector: String, until said: String) async throws {
             try await browser.script("document.getElementById('said').textContent = ''")
+            // the view is drawn anew after each
+            try await browser.wait(until: "document.querySelector('\(selector)') !== null")
             try await browser.click(selector)
             try await browser.click("#question-yes")
             try await browser.wait(until: "document.getElementById('said').textContent.includes('\(said)')")

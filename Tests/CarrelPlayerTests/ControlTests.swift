@@ -70,6 +70,27 @@ struct `The controls of the player` {
     }
 
     @Test(arguments: BrowserKind.allCases)
+    func `say how much is left, at the speed that is set`(kind: BrowserKind) async throws {
+        let page = try await ListeningPage(kind)
+        let browser = page.browser
+        let place = page.title.duration.rounded(.down) - 45
+        try await browser.script(
+            "const s = document.getElementById('book-slider'); s.value = \(place); for (const e of ['input', 'change']) s.dispatchEvent(new Event(e))"
+        )
+        let left = "document.getElementById('book-left').textContent"
+        try await browser.wait(until: "/ 4[56]\\u00a0s left$/.test(\(left))")
+        let end = page.title.chapters.map(\.start).first { $0 > place } ?? page.title.duration
+        let near = Int(end - place)
+        try await browser.wait(
+            until: "Math.abs(Number(document.getElementById('near-left').textContent.split(':')[1]) - \(near % 60)) <= 1"
+        )
+        try await browser.click("#speed-open")
+        try await browser.click("#speed-presets button[aria-label='1.5 times']")
+        try await browser.wait(until: "/ (30|31)\\u00a0s left at 1.5/.test(\(left))")
+        await page.end()
+    }
+
+    @Test(arguments: BrowserKind.allCases)
     func `set the volume and mute`(kind: BrowserKind) async throws {
         let page = try await ListeningPage(kind)
         let browser = page.browser

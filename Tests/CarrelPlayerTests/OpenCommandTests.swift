@@ -52,4 +52,55 @@ struct `Opening a publication at the command line` {
         #expect(try await carrel("open", directory.file("none.epub"), "--json").status == .exited(66))
         #expect(try await carrel("cat", directory.file("a.cbz"), "1.png", "--range", "5-1").status == .exited(64))
     }
+
+    /// What is typed at the prompt, how the command ends, and whether the terminal shows again what is typed.
+    @Test(
+        arguments: [
+            ("sesame\n", "exited 0"), ("guessed\nsesame\n", "exited 0"), ("\n", "exited 77"), ("ses\u{3}", "signal 2"),
+            ("\u{1c}", "signal 3"),
+        ]
+    )
+    func `asks for a password on the terminal and leaves it as it was`(typed: String, ended: String) async throws {
+        let (tool, python) = (try requirePeer("7z"), try requirePeer("python3"))
+        directory.write("1.png", [1, 2, 3])
+        try await checkProcess([tool, "a", "-tzip", "-mem=AES256", "-psesame", "a.cbz", "1.png"], directory: directory.path)
+        let script = directory.write(
+            "type.py",
+            """
+            import os, pty, select, sys, termios
+            child, terminal = pty.fork()
+            if child == 0: os.execv(sys.argv[1], sys.argv[1:2] + ["open", sys.argv[2]])
+            kept = os.open(os.ptsname(terminal), os.O_RDWR | os.O_NOCTTY)
+            shown, question, left, ended = b"", b"", sys.argv[3].encode(), 0
+            while True:
+                if not ended: ended, status = os.waitpid(child, os.WNOHANG)
+                if select.select([terminal], [], [], 0.05)[0]:
+                    got = os.read(terminal, 4096)
+                    shown, question = shown + got, question + got
+                elif ended: break
+                # as a person does, once the question is there
+                if left and question.endswith(b"> ") and not termios.tcgetattr(kept)[3] & termios.ECHO:
+                    line, end, left = left.partition(b"\\n")
+                    os.write(terminal, line + end)
+                    question = b""
+            print("exited %d" % os.WEXITSTATUS(status) if os.WIFEXITED(status) else "signal %d" % os.WTERMSIG(status))
+            print(bool(termios.tcgetattr(kept)[3] & termios.ECHO), b"sesame" in shown)
+            """
+        )
+        let result = try await runProcess(
+            [python, script, DemoServer.program, directory.file("a.cbz"), typed],
+            timeout: .seconds(60)
+        )
+        #expect(result.text == "\(ended)\nTrue False\n", "\(result.errorText)")
+    }
+
+    @Test func `asks nobody where there is no terminal`() async throws {
+        let tool = try requirePeer("7z")
+        directory.write("1.png", [1, 2, 3])
+        try await checkProcess([tool, "a", "-tzip", "-mem=AES256", "-psesame", "a.cbz", "1.png"], directory: directory.path)
+        let refused = try await carrel("open", directory.file("a.cbz"))
+        #expect(refused.status == .exited(77))
+        #expect(refused.errorText.contains("--password"))
+        #expect(refused.output == [])
+    }
 }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 import CarrelTesting
 import Testing
@@ -19,6 +20,14 @@ struct `Page` {
             let server = try await DemoServer(["--http-allowed-hosts", "library.test"])
             let browser = try await Browser.start(kind, BrowserOptions(loopbackNames: ["library.test"]))
             let base = server.url.replacing("127.0.0.1", with: host)
+            // what the page hands to the browser's Media Source Extensions
+            try await browser.addStartScript(
+                """
+                window.appended = [];
+                const add = MediaSource.prototype.addSourceBuffer;
+                MediaSource.prototype.addSourceBuffer = function (type) { window.appended.push(type); return add.call(this, type); };
+                """
+            )
             try await browser.open("\(base)/")
             // Without a sound card Firefox plays only what is silent.
             try await browser.script("localStorage.setItem('carrel.volume', '0')")
@@ -47,6 +56,23 @@ struct `Page` {
         try #require(try await browser.script("return \(expression)").double)
     }
 
+    /// The sound comes from segments that the page fetched, decrypted and appended: packed in Chromium, wrapped in Firefox.
+    private func expectPacked(_ browser: Browser, _ kind: BrowserKind, _ title: DemoServer.DemoTitle) async throws {
+        let played = try await browser.script(
+            """
+            return { address: document.getElementById('audio').currentSrc, appended: window.appended,
+              segments: performance.getEntriesByType('resource').map((entry) => /\\/\\d+\\.(ts|mp3|aac)$/.exec(entry.name)?.[1]).filter(Boolean) };
+            """
+        )
+        let codec = title.source.hasSuffix(".m4b") ? "aac" : "mp3"
+        let form = kind == .firefox ? "audio/mp4" : codec == "aac" ? "audio/aac" : "audio/mpeg"
+        #expect(played["address"]?.string?.hasPrefix("blob:") == true)
+        #expect(played["appended"]?.array?.count == 1)
+        #expect(played["appended"]?.array?.first?.string?.hasPrefix(form) == true, "\(played)")
+        let segments = (played["segments"]?.array ?? []).compactMap { $0.string }
+        #expect(!segments.isEmpty && Set(segments) == [codec])
+    }
+
     @Test(arguments: places)
     func `plays, seeks, reports the place, and resumes there after a reload`(place: Place) async throws {
         let (server, browser, base) = try await place.start()
@@ -59,6 +85,7 @@ struct `Page` {
             try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 1")
             try await drag(browser, "book-slider", to: 70)
             try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 71 && \(Self.clock) < 90")
+            try await expectPacked(browser, place.kind, title)
             try await browser.click("#play")
             try await browser.wait(until: "document.body.dataset.state === 'paused'")
             let stopped = try await number(browser, Self.clock)
@@ -99,6 +126,33 @@ struct `Page` {
         try await browser.reload()
         try await browser.wait(until: "!document.getElementById('notice').hidden")
         #expect(try await browser.text("#notice").contains("This order was withdrawn"))
+        await browser.close()
+        _ = await server.stop()
+    }
+
+    @Test(arguments: BrowserKind.allCases)
+    func `says so when a loan ends while it plays, and keeps the place`(kind: BrowserKind) async throws {
+        let (server, browser, base) = try await Place(kind: kind, host: "127.0.0.1").start()
+        let title = try #require(server.titles.first)
+        let end = Instant.now() + .seconds(8)
+        let lent = try await DemoServer.json([
+            "order", "create", "--home", server.home, "--title", title.id, "--account", "demo", "--kind", "loan", "--end",
+            end.description, "--json",
+        ])
+        let order = try #require(lent["id"]?.string)
+        try await browser.open("\(base)/listen/\(order)")
+        try await browser.click("#play")
+        try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 1")
+        try await browser.wait(until: "Date.now() > \(end.milliseconds)")
+        // what was fetched before may be heard; what was not is refused
+        try await drag(browser, "book-slider", to: title.duration - 6)
+        try await browser.wait(until: "!document.getElementById('notice').hidden")
+        #expect(try await browser.text("#notice").contains("This loan has ended"))
+        let latest = "fetch('/v2/states/latest/\(order)').then((r) => r.ok ? r.json() : null)"
+        try await browser.script(
+            "(async () => { for (;;) { window.latest = await \(latest); await new Promise((r) => setTimeout(r, 100)); } })(); return 1"
+        )
+        try await browser.wait(until: "window.latest?.PositionMs > 1000")
         await browser.close()
         _ = await server.stop()
     }

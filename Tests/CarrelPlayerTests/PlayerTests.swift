@@ -55,12 +55,14 @@ struct `Players` {
     @Test func `mpv plays to the end`() async throws {
         let mpv = try requirePeer("mpv")
         let server = try await DemoServer()
+        let directory = TemporaryDirectory()
         for title in server.titles {
             for query in ["", "?format=packed"] {
                 let result = try await runProcess(
                     [
-                        mpv, "--no-config", "--no-video", "--ao=null", "--untimed", "--speed=100", "--msg-level=all=warn",
-                        "--term-status-msg=", server.playlist(title, query),
+                        mpv, "--no-config", "--no-video", "--ao=pcm", "--ao-pcm-file=\(directory.file("played.wav"))",
+                        "--audio-format=s16", "--audio-channels=mono", "--msg-level=all=warn", "--term-status-msg=",
+                        server.playlist(title, query),
                     ],
                     timeout: .seconds(120)
                 )
@@ -69,6 +71,9 @@ struct `Players` {
                 let complaints = "\(result.text)\n\(result.errorText)".split(separator: "\n")
                 #expect(result.status.isSuccess)
                 #expect(complaints.filter { query.isEmpty || !$0.hasPrefix("Invalid audio PTS: ") } == [])
+                let samples = (directory.read("played.wav")?.count ?? 0) / 2 - 22
+                let expected = try await decode(["-i", server.playlist(title, query)]).count / 2
+                #expect(abs(samples - expected) <= 4 * 1152, "\(title.source) \(query)")
             }
         }
         _ = await server.stop()
@@ -108,12 +113,17 @@ struct `Players` {
     @Test func `GStreamer plays to the end`() async throws {
         let gst = try requirePeer("gst-launch-1.0")
         let server = try await DemoServer()
+        let directory = TemporaryDirectory()
         for title in server.titles {
+            let sink = "audioconvert ! audio/x-raw,format=S16LE,channels=1 ! filesink location=\(directory.file("played.raw"))"
             let result = try await runProcess(
-                [gst, "-q", "playbin", "uri=\(server.playlist(title))", "audio-sink=fakesink", "video-sink=fakesink"],
+                [gst, "-q", "playbin", "uri=\(server.playlist(title))", "audio-sink=\(sink)", "video-sink=fakesink"],
                 timeout: .seconds(180)
             )
             #expect(result.status.isSuccess, "\(result.errorText)")
+            let samples = (directory.read("played.raw")?.count ?? 0) / 2
+            let expected = try await decode(["-i", server.playlist(title)]).count / 2
+            #expect(abs(samples - expected) <= 4 * 1152, "\(title.source)")
         }
         _ = await server.stop()
     }

@@ -14,6 +14,8 @@ struct TestBook {
     var head = ""
     /// Attributes of each chapter's body.
     var attributes = ""
+    /// Where the pages of the printed book begin.
+    var printedPages: [String] = []
     /// `page-progression-direction` of the spine.
     var progression: String?
 
@@ -69,9 +71,11 @@ struct TestBook {
             """
         )
         let contents = chapters.enumerated().map { "<li><a href=\"\($1.name)\">Chapter \($0 + 1)</a></li>" }
+        let numbers = printedPages.enumerated().map { "<li><a href=\"\($1)\">\($0 + 1)</a></li>" }
+        let pageList = numbers.isEmpty ? "" : "<nav epub:type=\"page-list\"><ol>\(numbers.joined())</ol></nav>"
         directory.write(
             "book/EPUB/nav.xhtml",
-            Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\(contents.joined())</ol></nav>")
+            Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\(contents.joined())</ol></nav>" + pageList)
         )
         for chapter in chapters { directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body, attributes)) }
         for (name, bytes) in files { directory.write("book/EPUB/\(name)", bytes) }

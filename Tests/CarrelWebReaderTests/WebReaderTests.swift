@@ -249,6 +249,17 @@ struct WebReaderTests {
                 #expect(rights.pagesLeft == 1)
                 #expect(try await browser.script("return window.printed").int == 0)
             }
+            // by the page list where there is one: what stands before its first page counts, too
+            var paged = TestBook.sentences(chapters: 1, paragraphs: 12)
+            paged.printedPages = ["p1", "p2", "p3", "p12"].map { "chapter1.xhtml#\($0)" }
+            let pages = StatedProtection(rights: CountedRights(characters: 0, pages: 9))
+            let listed = try await paged.open(StatedProtection.adding(pages))
+            try await ReaderPage.with(listed, browser, folder: folder) { page in
+                #expect(try await page.seen().text.contains("of paragraph 3 "))
+                try await browser.click("#open-print")
+                try await browser.wait(until: "document.getElementById('print-sheet').open")
+                #expect(try await browser.text("#print-count") == "It counts as 4 pages.")
+            }
             let none = try await TestBook.sentences(chapters: 1, paragraphs: 12)
                 .open(StatedProtection.adding(StatedProtection(rights: FixedUserRights(copy: false, print: false))))
             try await ReaderPage.with(none, browser, folder: folder) { page in
@@ -351,6 +362,47 @@ struct WebReaderTests {
                 try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page 2 of')")
                 #expect(try await browser.script("return document.querySelector('dialog[open]')") == .null)
                 #expect(try await page.preferences()["size"]?.int == 100)
+            }
+        }
+    }
+
+    @Test func `shows page and reader in the theme that was chosen, which it keeps`() async throws {
+        try await ReaderPage.withBrowser { browser in
+            let book = TestBook.sentences(chapters: 1, paragraphs: 12)
+            let look = """
+                const { color, backgroundColor } = getComputedStyle(document.body);
+                const paper = getComputedStyle(document.documentElement).backgroundColor;
+                return [color, backgroundColor === 'rgba(0, 0, 0, 0)' ? paper : backgroundColor];
+                """
+            func looks(_ page: ReaderPage) async throws -> [JSON] {
+                [try await page.inDocument(look), try await browser.script(look)]
+            }
+            var seen: [[JSON]] = []
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                try await browser.click("#open-look")
+                for theme in ["light", "sepia", "dark"] {
+                    try await browser.script(
+                        "document.querySelector(`[name=theme][value=${arguments[0]}]`).click()",
+                        .string(theme)
+                    )
+                    try await browser.wait(until: "document.documentElement.dataset.theme === '\(theme)'")
+                    seen.append(try await looks(page))
+                }
+                // ink and paper of the theme, as the page itself names them
+                #expect(
+                    seen.map { $0[0] } == [
+                        ["rgb(33, 30, 25)", "rgb(255, 253, 249)"], ["rgb(61, 47, 28)", "rgb(244, 232, 210)"],
+                        ["rgb(227, 221, 209)", "rgb(21, 20, 17)"],
+                    ]
+                )
+                let deadline = ContinuousClock.now + .seconds(20)
+                while try await page.preferences()["theme"]?.string != "dark", ContinuousClock.now < deadline {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                let now = try await looks(page)
+                #expect(now == seen.last)
             }
         }
     }

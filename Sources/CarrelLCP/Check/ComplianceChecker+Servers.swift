@@ -89,6 +89,8 @@ extension ComplianceChecker {
             times.0 == nil || times.1 == nil ? "it does not say when license and status were changed" : nil
         )
         await checkRegistration(status, server, &report)
+        await checkRenewal(link, server, &report)
+        await checkReturn(link, server, &report)
     }
 
     private func freshFault(
@@ -135,5 +137,65 @@ extension ComplianceChecker {
         } catch {
             report.add("status.register-nameless", error.problem?.status == 400 ? nil : error.message)
         }
+    }
+
+    /// Whether more time is given, and the license and its status say so afterwards (LSD 1.0 §3.4).
+    private func checkRenewal(_ link: LicenseLink, _ server: LicenseServer, _ report: inout ComplianceReport) async {
+        guard renews else { return report.skip("status.renew", "the license is not to be renewed") }
+        do throws(LCPError) {
+            let before = try await server.status(at: link)
+            guard let renewal = before.links.first(withRelation: "renew") else {
+                return report.add("status.renew", "there is no link to renew at")
+            }
+            guard renewal.mediaType?.essence != "text/html" else {
+                return report.skip("status.renew", "the provider renews on a page of its own")
+            }
+            let end = try await end(before, server)
+            let after = try await server.renew(renewal, device: Random.uuid(), until: before.potentialEnd)
+            report.add(
+                "status.renew",
+                after.status == .active || after.status == .ready ? nil : "the license is \(after.status.rawValue)"
+            )
+            report.add("status.renew-times", Self.timesFault(before, after, ofLicense: true))
+            let later = try await self.end(after, server)
+            let isLater = if let end, let later { later > end } else { later != nil && end == nil }
+            report.add("status.renew-end", isLater ? nil : "the license does not end later than before")
+        } catch {
+            report.add("status.renew", error.message)
+        }
+    }
+
+    /// Whether the license can be given back, and its status says so afterwards (LSD 1.0 §3.5).
+    private func checkReturn(_ link: LicenseLink, _ server: LicenseServer, _ report: inout ComplianceReport) async {
+        guard givesBack else { return report.skip("status.return", "the license is not to be given back") }
+        do throws(LCPError) {
+            let before = try await server.status(at: link)
+            guard let giving = before.links.first(withRelation: "return") else {
+                return report.add("status.return", "there is no link to give it back at")
+            }
+            let after = try await server.giveBack(giving, device: Random.uuid())
+            let isOver = after.status == .returned || after.status == .cancelled
+            report.add("status.return", isOver ? nil : "the license is \(after.status.rawValue)")
+            report.add("status.return-times", Self.timesFault(before, after, ofLicense: false))
+            let now = try await server.status(at: link)
+            report.add("status.return-kept", now.status == after.status ? nil : "asked again, it is \(now.status.rawValue)")
+        } catch {
+            report.add("status.return", error.message)
+        }
+    }
+
+    /// When the license ends, as the server has it now; nil where it does not end.
+    private func end(_ status: StatusDocument, _ server: LicenseServer) async throws(LCPError) -> Instant? {
+        guard let link = status.licenseLink(profiles) else { throw LCPError(.malformedStatus, "there is no link to the license") }
+        return try await server.license(at: link).verified(by: profiles).document.rights.end
+    }
+
+    /// Whether a status document tells that something was changed.
+    private static func timesFault(_ before: StatusDocument, _ after: StatusDocument, ofLicense: Bool) -> String? {
+        func isLater(_ time: KeyPath<StatusDocument, Instant?>) -> Bool {
+            after[keyPath: time].map { new in before[keyPath: time].map { new > $0 } ?? true } ?? false
+        }
+        if !isLater(\.statusUpdated) { return "it does not say that the status was changed" }
+        return ofLicense && !isLater(\.licenseUpdated) ? "it does not say that the license was changed" : nil
     }
 }

@@ -5,7 +5,7 @@ public import CarrelHTTPClient
 public import CarrelPublication
 
 /// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. The publication stays as it is, and
-/// no server is told of a device unless ``registers`` says so.
+/// no server is told of a device, or asked to change a license, unless ``registers``, ``renews`` or ``givesBack`` says so.
 public struct ComplianceChecker: Sendable {
     public var profiles = ProfileRegistry()
     /// Nil: what needs it is skipped.
@@ -14,6 +14,10 @@ public struct ComplianceChecker: Sendable {
     public var isOffline = false
     /// Whether the server is asked to register a device, twice, and once without its name.
     public var registers = false
+    /// Whether the server is asked for more time.
+    public var renews = false
+    /// Whether the license is given back in the end: it is of no use any more then.
+    public var givesBack = false
     /// Lists of revoked certificates that are at hand, besides those that the provider's certificate leads to, which are asked for
     /// unless offline.
     public var revocationLists: [RevocationList] = []

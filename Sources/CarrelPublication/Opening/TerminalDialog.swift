@@ -1,3 +1,4 @@
+import CLinux
 import CarrelThreads
 import Glibc
 
@@ -10,7 +11,8 @@ public enum TerminalDialog {
     /// - Parameters:
     ///   - dialog: what to ask.
     ///   - sender: not used.
-    /// - Returns: nil when there is no terminal, and when the line is empty.
+    /// - Returns: nil when there is no terminal, and when the line is empty. Ctrl-C is the process's signal, as elsewhere, and nil
+    ///   where the process goes on.
     @Sendable
     public static func ask(_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String? {
         // the outer optional is the thread's failure, which cannot happen
@@ -23,19 +25,9 @@ public enum TerminalDialog {
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
         write(terminal, text(dialog))
-        var before = termios()
-        guard unsafe tcgetattr(terminal, &before) == 0 else { return nil }
-        var quiet = before
-        quiet.c_lflag &= ~tcflag_t(ECHO)
-        unsafe tcsetattr(terminal, TCSAFLUSH, &quiet)
-        defer {
-            unsafe tcsetattr(terminal, TCSAFLUSH, &before)
-            write(terminal, "\n")
-        }
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while line.count < 4096, unsafe Glibc.read(terminal, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        return line.isEmpty ? nil : String(validating: line, as: UTF8.self)
+        var line = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe line.withUnsafeMutableBytes { unsafe clinux_read_hidden(terminal, $0.baseAddress, $0.count) }
+        return count > 0 ? String(validating: line[..<count], as: UTF8.self) : nil
     }
 
     /// What is shown. All of it may have come from a stranger: titles and messages hold names of files.

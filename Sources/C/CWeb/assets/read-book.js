@@ -68,6 +68,12 @@ export class Book {
   /** The place in the reading order of what an address leads to; -1 when it leads elsewhere. @param {string} href */
   indexOf(href) { return this.places.get(normal(href)) ?? -1; }
 
+  /** Where the pages of the printed book begin in a document, as its page list says: fragments. @param {number} index */
+  pageBreaks(index) {
+    return (this.manifest.pageList ?? []).filter((/** @type {Link} */ link) => this.indexOf(link.href) === index)
+      .map((/** @type {Link} */ link) => decodeURIComponent(fragmentOf(link.href)));
+  }
+
   /** What kind of view shows a link. @param {Link} link */
   kindOf(link) {
     const type = (link.type ?? '').split(';')[0];

@@ -456,7 +456,12 @@
     marks(message) { if (isReady) mark(message.annotations); else annotations = message.annotations; },
     paper(message) { paper.replaceSync(message.isOn ? '' : noPaper); tell('paper'); },
     clear() { CSS.highlights.delete('carrel-hit'); getSelection()?.removeAllRanges(); },
-    seen() { if (!isReady) return; const start = firstSeen(); tell('seen', { characters: Math.max(1, words.reading(start, lastSeen(start)).length) }); },
+    seen({ breaks = [] }) {
+      if (!isReady) return;
+      const start = firstSeen(), end = lastSeen(start), at = (element) => (element ? words.offsetOf(element, 0) : 0);
+      const seen = breaks.map((id) => at(document.getElementById(id))).filter((offset) => offset > start && offset < end);
+      tell('seen', { characters: Math.max(1, words.reading(start, end).length), breaks: seen.length });
+    },
   };
 
   /** Where to go at first. */

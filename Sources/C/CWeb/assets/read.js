@@ -158,7 +158,7 @@ const pages = new PagesView(book.pages, {
   mark: async (message) => { if (await isActing()) notes.edit(message.id); },
   // Escape alone is no sign that the reader does something
   key: async (message) => { if (message.key === 'Escape' || await isActing()) press(message.key, message.isControl); },
-  seen: (message) => { if (isPrintWanted) askToPrint(message.characters); },
+  seen: (message) => { if (isPrintWanted) askToPrint(message); },
 });
 const media = new MediaView(book, moved, () => step(1));
 const look = new Look(answer.preferences, () => pages.send('look', { look: look.values }));
@@ -284,13 +284,16 @@ byId('selection-copy').toggleAttribute('disabled', !book.rights.canCopy);
 byId('open-print').toggleAttribute('disabled', !book.rights.canPrint);
 
 let isPrintWanted = false;
-function askToPrint(characters) {
+function askToPrint({ characters, breaks }) {
   isPrintWanted = false;
-  // as licenses count: a page that its publisher laid out, or 1,024 characters
+  // as licenses count: a page that its publisher laid out, or one of the page list, or 1,024 characters
   // no screen shows more characters than this; what there are is the word of a document
   const { clientWidth, clientHeight } = byId('stage');
   const shown = Math.min(characters, (clientWidth * clientHeight) / 24);
-  toPrint = book.isFixed(book.order[index]) ? 1 : Math.max(1, Math.ceil(shown / 1024));
+  const listed = book.pageBreaks(index).length;
+  if (book.isFixed(book.order[index])) toPrint = 1;
+  else if (listed) toPrint = 1 + Math.min(breaks, listed);
+  else toPrint = Math.max(1, Math.ceil(shown / 1024));
   setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
   openSheet(dialog('print'));
 }
@@ -298,7 +301,7 @@ function wantPrint() {
   if (!book.rights.canPrint) return say('This publication may not be printed.');
   if (isOpening()) return;
   isPrintWanted = Boolean(pages.port);
-  if (pages.port) pages.send('seen');
+  if (pages.port) pages.send('seen', { breaks: book.pageBreaks(index) });
   else say('Printing is for pages: this is none, or the viewer has a button of its own.');
 }
 // words of the publication stand in this page too: in results, notes and headings
