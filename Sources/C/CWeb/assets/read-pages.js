@@ -77,7 +77,7 @@ export class PagesView {
     const message = {
       type: text(data.type, 20),
       page: number(data.page, 0, 1e6), pages: number(data.pages, 1, 1e6), progression: number(data.progression, 0, 1),
-      by: data.by === -1 ? -1 : 1, at: number(data.at, 0, 1), characters: number(data.characters, 1, 1e6),
+      by: data.by === -1 ? -1 : 1, at: number(data.at, 0, 1), characters: number(data.characters, 1, 1e6), breaks: number(data.breaks, 0, 1e4),
       width: number(data.width, 0, 1e4), height: number(data.height, 0, 1e4),
       href: text(data.href, 4000), id: text(data.id, 200), key: text(data.key, 20), isControl: data.isControl === true,
       isMoved: data.isMoved === true, isBackward: data.isBackward === true,
