@@ -179,7 +179,7 @@ struct `A subscriber` {
         _ = try await test.ask("sign_out", ["token": first])
         _ = try await signIn(test, device: "car")
         let tablet = try #require(try await test.service.devices.list(of: account).dropFirst().first)
-        try await test.service.devices.revoke(tablet.id, of: account, by: operatorActor)
+        try await test.service.devices.revoke(tablet.id, of: account, isOwner: true, by: Actor(account.id))
         #expect(
             try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "fourth"]).xml
                 .contains("status=\"devicelimit\""),
