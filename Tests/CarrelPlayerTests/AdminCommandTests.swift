@@ -108,6 +108,11 @@ struct `The commands of an administrator` {
         _ = try await carrel("device", "reset", "alice")
         _ = try await carrel("account", "token", "alice")
         _ = try await carrel("session", "end", "alice", try await first("sessions", "session", "list"))
+        _ = try await carrel("account", "token", "alice")
+        let listed = try await first("sessions", "session", "list", "alice")
+        #expect(try await carrel("session", "list").contains(listed))
+        _ = try await carrel("session", "end", "alice", "--all")
+        #expect(!(try await carrel("session", "list").contains(listed)))
 
         _ = try await carrel("plan", "create", "gold")
         _ = try await carrel("plan", "list")
