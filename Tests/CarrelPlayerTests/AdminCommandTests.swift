@@ -131,6 +131,8 @@ struct `The commands of an administrator` {
             _ = try await carrel("order", "show", order)
         }
         _ = try await carrel("order", "list")
+        #expect(try await carrel("explain", "alice", title).contains("sale revoke"))
+        #expect(try await carrel("explain", "activenone", "issue-1").contains("canned activenone"))
 
         _ = try await carrel("admin", "role", "alice", "support")
         #expect(try await carrel("admin", "list").contains("alice"))
