@@ -216,7 +216,8 @@ package final class CarrelService: Sendable {
         var callsAlone = Router()
         calls.add(to: &callsAlone)
         CannedUserRoutes(
-            check: settings.subscription.hasCannedUsers ? CannedUserCheck(router: callsAlone) : nil,
+            check: settings.subscription.hasCannedUsers
+                ? CannedUserCheck(router: callsAlone, product: settings.subscription.cannedIssues.first) : nil,
             callers: callers
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
@@ -242,7 +243,19 @@ package final class CarrelService: Sendable {
             hasCannedUsers: settings.subscription.hasCannedUsers,
             signOnLabel: signOnLabel
         ).add(to: &router)
-        ExplanationRoutes(sources: sources, products: products, audit: audit.group, callers: callers).add(to: &router)
+        let orderExplanations = OrderExplanations(
+            database: database,
+            clock: clock,
+            access: settings.stream.access,
+            leases: streaming.leases
+        )
+        ExplanationRoutes(
+            sources: sources,
+            products: products,
+            orders: orderExplanations,
+            audit: audit.group,
+            callers: callers
+        ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(

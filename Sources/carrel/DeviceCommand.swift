@@ -66,6 +66,7 @@ struct DeviceRevoke: Command {
 
     static let name = "revoke"
     static let abstract = "Sign a device out at once, and free its slot."
+    static let discussion = "Another device can take the slot at once: what support frees is none of the day's changes."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
@@ -87,6 +88,7 @@ struct DeviceReset: Command {
 
     static let name = "reset"
     static let abstract = "Sign every device of an account out at once, and free their slots."
+    static let discussion = "How often devices took turns is forgotten, so that others can take the slots at once."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 

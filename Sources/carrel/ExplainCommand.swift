@@ -7,25 +7,29 @@ import CarrelSettings
 struct ExplainCommand: Command {
     var options = HomeOptions()
     var account = ""
-    var product: String?
+    var title: String?
 
     static let name = "explain"
-    static let abstract = "Say why an account may or may not read something, rule by rule."
+    static let abstract = "Say why an account may or may not read, or listen to, something, rule by rule."
     static let discussion =
-        "Every source is asked, in the order of subscription.sources. Without a product, lists what the account holds."
+        """
+        Of a product, every source is asked, in the order of subscription.sources; of an audiobook, the account's orders are. \
+        Without a title, lists what the account holds.
+        """
     static let examples = [
-        Example("carrel explain alice com.example.issue-7", "Tells which rule grants the issue, or why none does.")
+        Example("carrel explain alice com.example.issue-7", "Tells which rule grants the issue, or why none does."),
+        Example("carrel explain alice 9780306406157", "Tells which order lets her listen to the audiobook, or why none does."),
     ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.product, "product", help: "The product's id."),
+            .positional(\.title, "title", help: "A product's id; or a title's id, or an audiobook's ISBN."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        guard let product else {
+        guard let title else {
             let client = try await HomeClient(options)
             let answer = try await client.call(.get, try await client.accountPath(account) + "/entitlement")
             return options.json ? console.print(answer) : printHoldings(answer, console)
@@ -36,14 +40,16 @@ struct ExplainCommand: Command {
         var chosen = settings.service
         chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources
         let client = try await HomeClient(options, chosen)
-        let query = "name=\(PercentEncoding.encode(account))&product=\(PercentEncoding.encode(product))"
+        let query = "name=\(PercentEncoding.encode(account))&product=\(PercentEncoding.encode(title))"
         let answer = try await client.call(.get, "/admin/v1/explanations?\(query)")
         let sources = answer["sources"]?.array ?? []
         guard sources.contains(where: { $0["knows"]?.bool == true }) else {
             throw ServiceProblem(status: 404, problem: ["detail": .string("no source knows '\(account)'")])
         }
         if options.json { return console.print(answer) }
-        if answer["state"]?.string == nil { console.print("the catalog has no such product") }
+        let titles = answer["titles"]?.array ?? []
+        for title in titles { console.print("audiobook \(title["title"]?.string ?? "")") }
+        if titles.isEmpty, answer["state"]?.string == nil { console.print("the catalog has no such product") }
         if let state = answer["state"]?.string, state != "published" { console.print("the product is \(state)") }
         for source in sources { printFindings(source, isAlone: sources.count == 1, console) }
     }

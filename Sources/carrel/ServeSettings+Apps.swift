@@ -1,10 +1,29 @@
 import CarrelCommandLine
+import CarrelIngest
 import CarrelServer
 import CarrelSettings
 
 // What apps call things, and what is let in for the sake of older ones.
 extension ServeSettings {
     static let appSettings: [Setting<Self>] = [
+        Setting(
+            \.cannedPrefix,
+            "subscription.canned-prefix",
+            value: "text",
+            help: "What the ids of the canned users' products begin with; a number of at least four digits follows."
+        ),
+        Setting(
+            \.cannedStart,
+            "subscription.canned-start",
+            allowed: .range(0...99_999),
+            help: "The number of the first of the canned users' products."
+        ),
+        Setting(
+            \.cannedEnd,
+            "subscription.canned-end",
+            allowed: .range(0...99_999),
+            help: "The number of the last of the canned users' products."
+        ),
         Setting(\.names.user, "subscription.parameter.user", value: "name", help: "Parameters of sign_in that say who it is."),
         Setting(\.names.password, "subscription.parameter.password", value: "name", help: "Parameters that hold the password."),
         Setting(\.names.token, "subscription.parameter.token", value: "name", help: "Parameters that hold the token."),
@@ -49,6 +68,12 @@ extension ServeSettings {
         var found: [(setting: String, problem: String)] = []
         if credentialLife > EditionCredentials.longestLife {
             found.append(("subscription.credential-life", "is more than 31 days"))
+        }
+        if cannedEnd < cannedStart {
+            found.append(("subscription.canned-end", "is less than subscription.canned-start"))
+        }
+        if let fault = EditionOptions.fault(inProductID: cannedPrefix + "00000") {
+            found.append(("subscription.canned-prefix", "begins no product's id: \(fault)"))
         }
         if let problem = names.problem { found.append(("subscription.parameter.\(problem.of)", problem.text)) }
         if let sha1Secret, sha1Secret.utf8.count < 8 {

@@ -23,6 +23,9 @@ struct ServeSettings: SettingsTable {
     var guestAccount: String?
     var sources = ["accounts"]
     var cannedUsers = false
+    var cannedPrefix = CannedUsers.Issues().prefix
+    var cannedStart = CannedUsers.Issues().numbers.lowerBound
+    var cannedEnd = CannedUsers.Issues().numbers.upperBound
     var credentialLife = Duration.seconds(24 * 3600)
     var deviceLimit = 0
     var signInNetworkLimit = SignInThrottle.usualNetworkLimit
@@ -217,6 +220,8 @@ struct ServeSettings: SettingsTable {
         made.guestAccount = guestAccount
         made.signInNetworkLimit = signInNetworkLimit
         made.subscription.hasCannedUsers = cannedUsers
+        // What contradicts itself is said to be so before this is used.
+        made.subscription.cannedIssues = .init(prefix: cannedPrefix, numbers: cannedStart...max(cannedStart, cannedEnd))
         made.subscription.credentialLife = credentialLife
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues

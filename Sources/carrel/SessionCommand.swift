@@ -11,16 +11,22 @@ struct SessionCommand: Command {
 struct SessionList: Command {
     var options = HomeOptions()
     var limit = 100
+    var account: String?
 
     static let name = "list"
-    static let abstract = "List the sessions of everybody, the newest first."
+    static let abstract = "List the sessions of everybody, the newest first, or all of an account, the oldest first."
     static let parameters: [Parameter<Self>] =
-        [.option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000))] + Parameter.group(\.options)
+        [
+            .option(\.limit, "--limit", help: "At most this many of everybody's.", allowed: .range(1...1000)),
+            .positional(\.account, "name", help: "The account's name."),
+        ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.get, "/admin/v1/sessions?limit=\(limit)")
+        let client = try await HomeClient(options)
+        if let account { return try await list(account, client, console) }
+        let answer = try await client.call(.get, "/admin/v1/sessions?limit=\(limit)")
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "ACCOUNT", "KIND", "DEVICE", "CREATED", "SEEN"].map { TextTable.Column($0) })
         for session in answer["sessions"]?.array ?? [] {
@@ -31,26 +37,49 @@ struct SessionList: Command {
         }
         console.print(table)
     }
+
+    private func list(_ account: String, _ client: HomeClient, _ console: Console) async throws {
+        let answer = try await client.call(.get, try await client.accountPath(account) + "/sessions")
+        if options.json { return console.print(answer) }
+        var table = TextTable(["ID", "DEVICE", "CREATED", "SEEN", "EXPIRES"].map { TextTable.Column($0) })
+        for session in answer["sessions"]?.array ?? [] {
+            table.add(["id", "device", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
+        }
+        console.print(table)
+    }
 }
 
 struct SessionEnd: Command {
     var options = HomeOptions()
     var account = ""
-    var session = ""
+    var session: String?
+    var all = false
 
     static let name = "end"
-    static let abstract = "End a session at once."
+    static let abstract = "End a session of an account at once, or all of them."
+    static let discussion =
+        "With all of them, those at the administrator's page end too, and links that the account was sent are void."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.session, "id", help: "The session's id, as 'session list' shows it."),
+            .flag(\.all, "--all", help: "End all of them."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
+        guard all == (session == nil) else {
+            throw UsageError(.badValue, "say the id of a session, or --all")
+        }
         let client = try await HomeClient(options)
-        let path = try await client.accountPath(account) + "/sessions/\(PercentEncoding.encode(session))"
-        _ = try await client.call(.delete, path)
+        let path = try await client.accountPath(account) + "/sessions"
+        if let session {
+            _ = try await client.call(.delete, "\(path)/\(PercentEncoding.encode(session))")
+        } else {
+            let answer = try await client.call(.delete, path)
+            if options.json { return console.print(answer) }
+            console.note("ended: \(answer["ended"]?.int ?? 0)")
+        }
     }
 }

@@ -108,6 +108,11 @@ struct `The commands of an administrator` {
         _ = try await carrel("device", "reset", "alice")
         _ = try await carrel("account", "token", "alice")
         _ = try await carrel("session", "end", "alice", try await first("sessions", "session", "list"))
+        _ = try await carrel("account", "token", "alice")
+        let listed = try await first("sessions", "session", "list", "alice")
+        #expect(try await carrel("session", "list").contains(listed))
+        _ = try await carrel("session", "end", "alice", "--all")
+        #expect(!(try await carrel("session", "list").contains(listed)))
 
         _ = try await carrel("plan", "create", "gold")
         _ = try await carrel("plan", "list")
@@ -126,6 +131,8 @@ struct `The commands of an administrator` {
             _ = try await carrel("order", "show", order)
         }
         _ = try await carrel("order", "list")
+        #expect(try await carrel("explain", "alice", title).contains("sale revoke"))
+        #expect(try await carrel("explain", "activenone", "issue-1").contains("canned activenone"))
 
         _ = try await carrel("admin", "role", "alice", "support")
         #expect(try await carrel("admin", "list").contains("alice"))

@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelServer
 import CarrelSettings
 import CarrelTesting
 import Glibc
@@ -89,6 +90,23 @@ struct `The tables of the command` {
             _ = try LoadedSettings<ServeSettings>(file: SettingsFile(Array(text.utf8), path: "sample"))
         }
         #expect(error?.message.contains(why) == true, "\(String(describing: error))")
+    }
+
+    @Test func `say which products the canned users know of`() throws {
+        func issues(_ lines: String...) throws -> CannedUsers.Issues {
+            let file = SettingsFile(Array((lines.joined(separator: "\n") + "\n").utf8), path: "s")
+            return try LoadedSettings<ServeSettings>(file: file).values.service.subscription.cannedIssues
+        }
+        #expect(try issues() == CannedUsers.Issues(prefix: "com.pugpig.edition", numbers: 1...100))
+        let told = try issues(
+            "subscription.canned-prefix = org.example.",
+            "subscription.canned-start = 7",
+            "subscription.canned-end = 9"
+        )
+        #expect(told == CannedUsers.Issues(prefix: "org.example.", numbers: 7...9))
+        for line in ["start = 101", "end = 0", "prefix = a/b"] {
+            #expect(throws: SettingsError.self, "\(line)") { try issues("subscription.canned-\(line)") }
+        }
     }
 
     @Test(arguments: ["https://audio.example.org", "http://[::1]:8080/", "https://example.org/audio"])

@@ -134,6 +134,7 @@ struct `The audit log` {
             Act("POST /admin/v1/setup-links", nil, [:], as: "setup-link.create"),
             Act("POST /admin/v1/sign-in-links", nil, ["account": "alice"], as: "sign-in-link.create", on: alice.id),
             Act("POST /admin/v1/sessions", nil, ["account": "alice"], as: "session.issue", on: alice.id),
+            Act("DELETE \(account)/sessions", "\(path)/sessions", as: "session.end"),
             Act("POST /admin/v1/service-keys", nil, ["role": "admin"], as: "service-key.create"),
             Act("DELETE /admin/v1/service-keys/{key}", "/admin/v1/service-keys/\(key)", as: "service-key.revoke", on: key),
             Act("POST /admin/v1/plans", nil, ["name": "silver"], as: "plan.create", on: "silver"),

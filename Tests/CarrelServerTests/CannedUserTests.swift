@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelJSON
 import CarrelServer
 import Testing
 
@@ -144,6 +145,62 @@ struct `The canned users` {
         try await TestService {
             $0.subscription.hasCannedUsers = true
             $0.passwordCost = .init(memory: 64, passes: 1)
+        }
+    }
+
+    @Test func `know of the products that the configuration says`() async throws {
+        let test = try await TestService {
+            $0.subscription.hasCannedUsers = true
+            $0.subscription.cannedIssues = .init(prefix: "org.example.daily-", numbers: 7...10)
+        }
+        let verified = try await test.ask("verify_subscription", ["token": "emosevitca"]).xml
+        #expect(
+            verified.contains("<issue>org.example.daily-0007</issue>")
+                && verified.contains("<issue>org.example.daily-0009</issue>")
+        )
+        #expect(!verified.contains("0008") && !verified.contains("com.pugpig"))
+        for user in ["activesome", "lapsedsome", "activenone"] {
+            let answer = try await test.call(.post, "/admin/v1/canned-users/\(user)/check", peer: .local(userID: 0)).json
+            #expect(answer["green"] == true, "\(user) \(answer)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("activeall", "x", "granted", "it is active and has everything"),
+            ("ActiveSome", "com.pugpig.edition0001", "granted", "it lists the product"),
+            ("activesome", "com.pugpig.edition0002", "notentitled", "it does not list the product"),
+            ("activenone", "x", "notentitled", "it does not list the product"),
+            ("lapsedall", "x", "notentitled", "it has lapsed and has nothing"),
+            ("lapsedsome", "com.pugpig.edition0003", "granted", "it lists the product"),
+            ("activerandom", "com.pugpig.edition0001", "asked", "each time it is asked, it lists others"),
+            ("flipall", "x", "notentitled", "it has lapsed and has nothing, for 300 more seconds"),
+            ("yesbyproxy", "x", "notentitled", "it is verified as active, and granted nothing"),
+            ("credserror", "x", "notentitled", "credentials are refused with an error that has no status"),
+            ("expiredtoken", "x", "notentitled", "its token is stale, and opens nothing"),
+            ("peter", "x", "granted", "it is granted everything"),
+            ("longjson", "x", "granted", "it is granted everything"),
+            ("500-500-200", "x", "granted", "it is granted everything"),
+            ("200-200-500", "x", "unavailable", "the call for credentials is answered with status 500"),
+            ("200-200-000", "x", "unavailable", "the call for credentials is answered with a body that makes no sense"),
+            ("200-200-zzz", "x", "granted", "it is granted everything, a minute after it was asked for"),
+        ]
+    )
+    func `are explained, without a wait`(user: String, product: String, verdict: String, reason: String) async throws {
+        let test = try await service()
+        let path = "/admin/v1/explanations?name=\(user)&product=\(product)"
+        let said = try await test.call(.get, path, peer: .local(userID: 0)).json
+        #expect(said["source"] == "canned" && said["verdict"]?.string == verdict)
+        #expect(said["findings"]?.array?.map { $0["reason"]?.string } == [reason])
+        #expect(said["findings"]?.array?.first?["rule"]?.string == "canned \(user.lowercased())")
+        #expect(said["rule"]?.string == (verdict == "granted" ? "canned \(user.lowercased())" : nil))
+    }
+
+    @Test func `that nobody signs in as are not explained`() async throws {
+        let test = try await service()
+        for name in ["rubbish", "alice", "1-2-3"] {
+            let said = try await test.call(.get, "/admin/v1/explanations?name=\(name)&product=x", peer: .local(userID: 0)).json
+            #expect(said["source"]?.isNull == true, "\(name)")
         }
     }
 

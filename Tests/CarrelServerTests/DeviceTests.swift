@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelServer
 import Testing
 
@@ -78,6 +79,44 @@ struct `The slots of an account's devices` {
         for _ in 1...2 { #expect(try await test.ask("sign_in", asked).xml.hasPrefix("<token>")) }
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         #expect(try await test.service.devices.list(of: account).map(\.name) == [listed])
+    }
+
+    @Test func `are given back by support without a day's wait, to who lost a device`() async throws {
+        for limit in [1, 2] {
+            let test = try await service(limit: limit)
+            let account = try #require(try await test.service.accounts.find(named: "alice"))
+            for number in 1...limit { #expect(try await signIn("lost-\(number)", test) != nil) }
+            for device in try await test.service.devices.list(of: account) {
+                try await test.service.devices.revoke(device.id, of: account, by: Actor("operator"))
+            }
+            for number in 1...limit { #expect(try await signIn("new-\(number)", test) != nil) }
+            #expect(try await signIn("more", test) == nil)
+            #expect(try await signIn("lost-1", test) == nil)
+            // What departed before does not count any more either; what departs later does.
+            #expect(try await test.service.devices.revokeAll(of: account, by: Actor("operator")) == limit)
+            for number in 1...limit {
+                try await signOut(try #require(try await signIn("newer-\(number)", test)), test)
+            }
+            #expect(try await signIn("other", test) == nil)
+            #expect(try await test.service.devices.revokeAll(of: account, by: Actor("operator")) == 0)
+            try await signOut(try #require(try await signIn("other", test)), test)
+            for number in 2..<limit + 1 { try await signOut(try #require(try await signIn("other-\(number)", test)), test) }
+            #expect(try await signIn("last", test) == nil, "these left by themselves")
+        }
+    }
+
+    @Test func `that their owner frees are kept for a day`() async throws {
+        let test = try await service(limit: 1)
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        _ = try await signIn("phone", test)
+        let token = try await test.service.accounts.issueSession(for: account)
+        let session: HTTPFields = ["Authorization": "Bearer \(token)"]
+        let id = try #require(try await test.service.devices.list(of: account).first?.id)
+        #expect(try await test.send(.delete, "/v1/account/devices/\(id)", headers: session).status == 204)
+        #expect(try await signIn("tablet", test) == nil)
+        let path = "/admin/v1/accounts/\(account.id)/devices/\(id)"
+        #expect(try await test.send(.delete, path, peer: .local(userID: 0)).status == 204)
+        #expect(try await signIn("tablet", test) != nil, "support has excused it")
     }
 
     @Test func `are free when nobody has used them for as long as a session lasts`() async throws {

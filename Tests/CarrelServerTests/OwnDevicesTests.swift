@@ -54,6 +54,27 @@ struct `A reader's devices and history` {
         #expect(try await test.send(.patch, own, body: ["name": "mine"]).status == 401)
     }
 
+    @Test func `are all signed out at once by staff, as their owner signs out all others`() async throws {
+        let (test, account, session) = try await service()
+        try await signIn(test, "telephone")
+        let bob = try await test.service.desk.create("bob", by: Actor("operator"))
+        let bobs = try await test.service.accounts.issueSession(for: bob)
+        let link = try await test.service.desk.makeResetLink(for: account.id, by: Actor("operator"))
+        let path = "/admin/v1/accounts/\(account.id)/sessions"
+        #expect(try await test.call(.get, path, peer: local).json["sessions"]?.array?.count == 2)
+        let ended = try await test.call(.delete, path, peer: local)
+        #expect(ended.status == 200 && ended.json == ["ended": 2])
+        #expect(try await test.call(.get, path, peer: local).json["sessions"] == [])
+        #expect(try await test.send(.get, "/v1/account", headers: session).status == 401)
+        #expect(try await test.service.devices.list(of: account).allSatisfy { $0.freedAt != nil })
+        #expect(try await test.send(.get, "/v1/account", headers: ["Authorization": "Bearer \(bobs)"]).status == 200)
+        #expect(try await test.send(.get, "/reset/\(link)").status != 200, "the link is void")
+        let entries = try await test.call(.get, "/admin/v1/audit?action=session.end", peer: local).json["entries"]?.array
+        #expect(entries?.count == 2)
+        #expect(try await test.call(.delete, path, peer: local).json == ["ended": 0])
+        #expect(try await test.send(.delete, path).status == 401)
+    }
+
     @Test func `come as a table that a spreadsheet can read and cannot be made to run`() async throws {
         let (test, account, session) = try await service()
         let empty = try await test.send(.get, "/v1/account/history.csv", headers: session)

@@ -191,6 +191,15 @@ struct `Personal data` {
         }
     }
 
+    @Test func `leaves nothing by which a token would be known: it is stale, not unknown`() async throws {
+        let test = try await service()
+        let (account, _, _) = try await person(test)
+        let token = try await test.service.accounts.issueSession(for: account)
+        #expect(!(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\"")))
+        try await test.service.erasure.erase(account.id, by: operatorActor)
+        #expect(try await test.ask("verify_subscription", ["token": token]).xml.contains("state=\"stale\""))
+    }
+
     @Test func `of staff is kept until they are staff no more, so that an owner is left`() async throws {
         let test = try await TestService()
         let account = try await test.service.desk.create("Olga Owner", by: operatorActor)

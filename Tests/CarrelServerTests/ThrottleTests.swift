@@ -268,6 +268,57 @@ struct `Whoever guesses passwords` {
 
     // MARK: Devices
 
+    @Test(arguments: ["192.0.2.1", "2001:db8::1"])
+    func `beside a device that signed in before does not lock it out`(address: String) async throws {
+        let test = try await service()
+        func phone(_ word: String) async throws -> Answer { try await attempt(test, word, device: "phone", from: address) }
+        #expect(try await phone(password) == .token)
+        for number in 1...20 {
+            _ = try await attempt(test, "wrong \(number)", device: "tablet", from: address)
+            test.clock.advance(by: .seconds(1))
+        }
+        #expect(try await attempt(test, password, device: "tablet", from: address) == .throttled, "of the account here")
+        #expect(try await phone(password) == .token)
+        for number in 1...60 { _ = try await attempt(test, "x", name: "name \(number)", from: address) }
+        #expect(try await attempt(test, "x", name: "one more", from: address) == .throttled, "of the network")
+        for _ in 1...5 { #expect(try await phone(password) == .token) }
+        _ = try await test.ask("sign_out", ["token": try await test.ask("sign_in", signingIn("phone"), from: address).token])
+        #expect(try await phone(password) == .token, "it signed out, and is the same device")
+        for subnet in 0..<260 {
+            let other = String(subnet, radix: 16)
+            _ = try await attempt(test, "x", name: "guest \(subnet)", from: "2001:db8:0:\(other)::7")
+        }
+        #expect(try await phone(password) == .token, "whatever is in the wider network")
+        for number in 1...5 { #expect(try await phone("bad \(number)") == .wrong) }
+        #expect(try await phone(password) == .throttled, "what it did itself")
+        #expect(try await attempt(test, password, device: "phone", from: "198.51.100.7") == .token, "elsewhere it is as anybody")
+    }
+
+    @Test func `with the id of a device has a few more guesses, from wherever, and locks it out of nowhere else`() async throws {
+        let test = try await service()
+        #expect(try await attempt(test, password, device: "phone", from: "198.51.100.9") == .token)
+        var looked = 0
+        for number in 1...200 {
+            let answer = try await attempt(test, "wrong \(number)", device: "phone", from: "10.0.0.\(number)")
+            if answer == .wrong { looked += 1 }
+        }
+        #expect(looked == 25, "five of the device's counter, and the account's twenty")
+        for number in 1...5 { _ = try await attempt(test, "worse \(number)", device: "phone", from: "10.0.1.1") }
+        #expect(try await attempt(test, password, device: "phone", from: "198.51.100.9") == .token)
+    }
+
+    @Test func `cannot make room for others' passwords by knowing one of their own`() async throws {
+        let test = try await service()
+        var looked = 0
+        for number in 1...60 {
+            #expect(try await attempt(test, password, device: "phone") == .token)
+            if try await attempt(test, "x", name: "name \(number)") == .wrong { looked += 1 }
+        }
+        #expect(looked == 30)
+    }
+
+    private func signingIn(_ device: String) -> [String: String] { ["username": "alice", "password": password, "uuid": device] }
+
     @Test(arguments: ["", " ", "0", "00000000-0000-0000-0000-000000000000", "null", "(null)"])
     func `sends no device does not share it with all others who send none`(nothing: String) async throws {
         let test = try await service()

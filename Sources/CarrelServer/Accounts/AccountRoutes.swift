@@ -32,6 +32,10 @@ struct AccountRoutes {
         on(.get, "/sessions", of: &router) { _, account, _ in
             .json(["sessions": .array(try await accounts.sessions.list(of: account).map(Self.json))])
         }
+        on(.delete, "/sessions", of: &router) { request, account, _ in
+            let ended = try await accounts.sessions.endAll(of: account, by: try await callers.actor(request))
+            return .json(["ended": .integer(ended)])
+        }
         on(.delete, "/sessions/{session}", of: &router) { request, account, parameters in
             try await accounts.sessions.end(parameters["session"], of: account, by: try await callers.actor(request))
             return .empty(.noContent)

@@ -32,7 +32,8 @@ struct OwnerRoutes {
             return try await AccountRoutes.rename(parameters["device"], of: session.account, request, by: actor, in: devices)
         }
         on(.delete, "/devices/{device}", of: &router) { request, session, parameters in
-            try await devices.revoke(parameters["device"], of: session.account, by: Self.actor(session, request))
+            let actor = Self.actor(session, request)
+            try await devices.revoke(parameters["device"], of: session.account, isOwner: true, by: actor)
             return .empty(.noContent)
         }
         on(.get, "/sessions", of: &router) { _, session, _ in

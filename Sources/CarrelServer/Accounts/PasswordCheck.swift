@@ -51,7 +51,7 @@ struct PasswordCheck: Sendable {
             accountName: attempt.name,
             address: attempt.address,
             password: attempt.password,
-            isKnownDevice: isRepeat ? false : try await isKnown(attempt.deviceKeyHash, record),
+            knownDevice: isRepeat ? nil : try await knownDevice(attempt.deviceKeyHash, record),
             requestID: attempt.requestID,
             subject: record?.account.id ?? ""
         )
@@ -87,10 +87,11 @@ struct PasswordCheck: Sendable {
         guard now?.password == record.password else { throw error() }
     }
 
-    private func isKnown(_ deviceKeyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> Bool {
-        guard let deviceKeyHash, let account = record?.account.id else { return false }
-        let device = try await database.readBriefly { try DeviceStore.device(keyHash: deviceKeyHash, of: account, in: $0) }
-        return device.map { $0.freedAt == nil } ?? false
+    /// The device, if the account has signed in on it before, and nobody of the staff has revoked it since.
+    private func knownDevice(_ keyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
+        guard let keyHash, let account = record?.account.id else { return nil }
+        let device = try await database.readBriefly { try DeviceStore.device(keyHash: keyHash, of: account, in: $0) }
+        return device?.wasFreedByStaff == false ? keyHash : nil
     }
 
     /// How long to wait, as people say it.

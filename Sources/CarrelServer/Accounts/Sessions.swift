@@ -169,6 +169,17 @@ package struct Sessions: Sendable {
         }
     }
 
+    /// Ends all sessions of an account, those at the administrator's page too, and voids its links.
+    ///
+    /// - Parameters:
+    ///   - account: whose.
+    ///   - actor: who does it.
+    /// - Returns: how many ended.
+    /// - Throws: when the database does not take it; all go on then.
+    func endAll(of account: Account, by actor: Actor) async throws -> Int {
+        try await endOthers(than: "", of: account, by: actor)
+    }
+
     /// Ends all sessions of an account but one, those at the administrator's page too, and voids its links.
     ///
     /// - Parameters:

@@ -7,10 +7,15 @@ import CarrelThreads
 ///
 /// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
 /// attempt is counted before the password is looked at, so that many at once are many. The same wrong password again does not
-/// count against the account, as apps retry, but against the network. A device or a network from which the account has signed in
-/// before passes by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that
-/// are answered without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are
-/// counted in the memory of this process.
+/// count against the account, as apps retry, but against the network. A network from which the account has signed in before passes
+/// by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that are answered
+/// without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are counted in the
+/// memory of this process.
+///
+/// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
+/// whoever guesses beside it, in a library's network, does not lock it out. Its id is no secret. Who knows it gets the guesses of
+/// one more counter, the same few from wherever they come, and none for another account; and who uses them up makes of the device
+/// a stranger, which the other three let pass as they do anybody, and not one that is locked out.
 package struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
@@ -44,8 +49,8 @@ package struct SignInThrottle: Sendable {
         let accountName: String
         let address: String
         let password: String
-        /// Whether the account is signed in on this very device.
-        let isKnownDevice: Bool
+        /// Names the device, where the account has signed in on this very one before.
+        let knownDevice: [UInt8]?
         let requestID: String
         /// What the audit log calls it when it is refused, …
         var action = "session.start"
@@ -67,6 +72,7 @@ package struct SignInThrottle: Sendable {
     }
 
     static let ofAccountAndNetwork = Rule(free: 5, step: .seconds(1), longest: .seconds(15 * 60))
+    static let ofDevice = ofAccountAndNetwork
     static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
     /// Attempts a minute from a network, where the operator says nothing else.
     package static let usualNetworkLimit = 30
@@ -96,17 +102,16 @@ package struct SignInThrottle: Sendable {
     /// - Returns: how long to wait before it may be made; nil when it may be made now.
     /// - Throws: when the database does not answer.
     func begin(_ attempt: Attempt) async throws -> Duration? {
-        let (keys, now, isKnownDevice) = (keys(of: attempt), clock.now, attempt.isKnownDevice)
+        let (keys, now) = (keys(of: attempt), clock.now)
         // Who has to wait changes nothing, and takes no turn of those who write.
-        var refusal = try await database.readBriefly {
-            try counters(keys, isKnownDevice, at: now, in: $0).refusal
-        }
-        if refusal == nil { refusal = wider(attempt.address, at: now) }
+        let turn = try await database.readBriefly { try self.turn(keys, at: now, in: $0) }
+        var refusal = turn.refusal
+        if refusal == nil, !turn.isOfKnownDevice { refusal = wider(attempt.address, at: now) }
         if refusal == nil {
             refusal = try await database.write { transaction in
-                let (refusal, counters) = try counters(keys, isKnownDevice, at: now, in: transaction)
-                if let refusal { return refusal }
-                for counted in counters { try counted.add(keys.password, at: now, in: transaction) }
+                let turn = try self.turn(keys, at: now, in: transaction)
+                if let refusal = turn.refusal { return refusal }
+                for counted in turn.counters { try counted.add(keys.password, at: now, in: transaction) }
                 return nil
             }
         }
@@ -127,12 +132,13 @@ package struct SignInThrottle: Sendable {
         return wait
     }
 
-    /// Forgets the attempts of an account from a network, as the right password was given.
+    /// Forgets the attempts of an account from a network, or a device, as the right password was given.
     func succeeded(_ attempt: Attempt) async throws {
         let (keys, now) = (keys(of: attempt), clock.now)
         try await database.write { transaction in
             try ThrottleStore.remove(keys.accountAndNetwork, in: transaction)
             try ThrottleStore.remove(keys.account, in: transaction)
+            if let device = keys.device { try ThrottleStore.remove(device, in: transaction) }
             try ThrottleStore.setNetwork(keys.success, at: now, in: transaction)
             // The network gets back what this attempt took.
             guard var counter = try ThrottleStore.counter(keys.network, in: transaction), counter.failures > 0 else { return }
@@ -166,31 +172,33 @@ package struct SignInThrottle: Sendable {
         }
     }
 
-    /// The counters that an attempt counts at, and the first that refuses it.
-    private func counters(
-        _ keys: Keys,
-        _ isKnownDevice: Bool,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> (refusal: Refusal?, counters: [Counted]) {
-        let isKnown =
-            try isKnownDevice
-            || ThrottleStore.network(keys.success, in: transaction).map { now - $0 < Self.successMemory } ?? false
-        var counters = [
-            Counted(key: keys.accountAndNetwork, rule: Self.ofAccountAndNetwork, memory: Self.memory, forgivesRepeats: true),
-            Counted(key: keys.network, rule: ofNetwork, memory: Self.networkMemory, forgivesRepeats: false),
-        ]
-        if !isKnown {
-            counters.append(Counted(key: keys.account, rule: Self.ofAccount, memory: Self.memory, forgivesRepeats: true))
+    /// What the counters say to an attempt.
+    private struct Turn: Sendable {
+        /// The first that refuses it; nil when it may be made.
+        var refusal: Refusal?
+        /// Those at which it counts.
+        var counters: [Counted] = []
+        /// Whether it passes by the counter of its device, whatever others say.
+        var isOfKnownDevice = false
+    }
+
+    private func turn(_ keys: Keys, at now: Instant, in transaction: any Transaction) throws -> Turn {
+        func look(_ key: [UInt8], _ rule: Rule, _ memory: Duration, forgivesRepeats: Bool = true) throws -> Counted {
+            let known = try ThrottleStore.counter(key, in: transaction).flatMap { now - $0.updatedAt < memory ? $0 : nil }
+            return Counted(key: key, rule: rule, memory: memory, forgivesRepeats: forgivesRepeats, counter: known ?? .init())
         }
-        for index in counters.indices {
-            guard let known = try ThrottleStore.counter(counters[index].key, in: transaction),
-                now - known.updatedAt < counters[index].memory
-            else { continue }
-            if known.until > now { return (Refusal(wait: known.until - now, key: counters[index].key), []) }
-            counters[index].counter = known
+        let network = try look(keys.network, ofNetwork, Self.networkMemory, forgivesRepeats: false)
+        if let key = keys.device {
+            let device = try look(key, Self.ofDevice, Self.memory)
+            if device.counter.until <= now { return Turn(counters: [device, network], isOfKnownDevice: true) }
         }
-        return (nil, counters)
+        var counters = [try look(keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory), network]
+        let success = try ThrottleStore.network(keys.success, in: transaction)
+        if success.map({ now - $0 >= Self.successMemory }) ?? true {
+            counters.append(try look(keys.account, Self.ofAccount, Self.memory))
+        }
+        guard let refusing = counters.first(where: { $0.counter.until > now }) else { return Turn(counters: counters) }
+        return Turn(refusal: Refusal(wait: refusing.counter.until - now, key: refusing.key))
     }
 
     /// Counts for the wider networks that an address is in.
@@ -222,6 +230,7 @@ package struct SignInThrottle: Sendable {
         let account: [UInt8]
         let network: [UInt8]
         let success: [UInt8]
+        let device: [UInt8]?
         let password: [UInt8]
     }
 
@@ -238,6 +247,7 @@ package struct SignInThrottle: Sendable {
             account: key("account", attempt.accountName),
             network: key("network", network),
             success: key("success", attempt.accountName, network),
+            device: attempt.knownDevice.map { key("device", attempt.accountName, Base64URL.encode($0)) },
             password: Array(key("password", attempt.accountName, attempt.password).prefix(8))
         )
     }

@@ -18,6 +18,9 @@ package struct Device: Sendable, Equatable {
     package var departures = 0
     package var departedAt: Instant?
 
+    /// Whether staff freed its slot, for somebody who lost it: it left, and that is no departure.
+    package var wasFreedByStaff: Bool { freedAt != nil && departures == 0 && departedAt == freedAt }
+
     /// What it is called.
     package var name: String { givenName ?? appName }
 
@@ -34,7 +37,7 @@ package struct Device: Sendable, Equatable {
     /// How many slots it left within so long before now.
     fileprivate func departures(within coolDown: Duration, of now: Instant) -> Int {
         func isRecent(_ instant: Instant?) -> Bool { instant.map { now - $0 < coolDown } ?? false }
-        return (isRecent(freedAt) ? 1 : 0) + (isRecent(departedAt) ? departures : 0)
+        return (isRecent(freedAt) && !wasFreedByStaff ? 1 : 0) + (isRecent(departedAt) ? departures : 0)
     }
 
     /// As it is once it holds a slot again. It left for good, in between, when another device came meanwhile.

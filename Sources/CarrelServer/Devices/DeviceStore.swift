@@ -35,6 +35,12 @@ package enum DeviceStore {
     )
     static let rename = SQL("UPDATE devices SET given_name = $2 WHERE id = $1")
     static let free = SQL("UPDATE devices SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL")
+    /// That it left its slot, now or before, counts as no departure: ``Device/wasFreedByStaff``.
+    static let freeForStaff = SQL(
+        """
+        UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2) WHERE id = $1
+        """
+    )
     static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL AND id <> $3")
     /// A session that was left alone ended long after its device signed in.
     static let freeUnused = SQL(
@@ -46,7 +52,7 @@ package enum DeviceStore {
         """
     )
 
-    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeAll, freeUnused]
+    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAll, freeUnused]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -83,6 +89,11 @@ package enum DeviceStore {
 
     static func free(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(free, [.text(id), .instant(now)])
+    }
+
+    /// Frees a device's slot, and forgets that it left that or another.
+    static func freeForStaff(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeForStaff, [.text(id), .instant(now)])
     }
 
     static func freeAll(of account: String, butFor id: String?, at now: Instant, in transaction: any Transaction) throws {

@@ -105,35 +105,47 @@ package struct Devices: Sendable {
         try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
     }
 
-    /// Revokes every device of an account.
+    /// Revokes every device of an account, for its staff: how often devices took turns is forgotten, too.
     ///
     /// - Returns: how many were signed in.
     package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in
-            let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
-            for device in held {
+            let devices = try DeviceStore.devices(of: account.id, in: transaction)
+            for device in devices {
                 try SessionStore.deleteAll(ofDevice: device.id, in: transaction)
-                try DeviceStore.free(device.id, at: now, in: transaction)
+                try DeviceStore.freeForStaff(device.id, at: now, in: transaction)
             }
+            let held = devices.count { $0.freedAt == nil }
             try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             try AuditStore.append(
-                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
+                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held)),
                 in: transaction
             )
-            return held.count
+            return held
         }
     }
 
     /// Revokes a device: its sessions end at once, its slot is free, and the account has to ask for credentials again.
-    package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
+    ///
+    /// - Parameters:
+    ///   - id: the device.
+    ///   - account: whose it is.
+    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `notFound` where the account has no such device.
+    package func revoke(_ id: String, of account: Account, isOwner: Bool = false, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await database.write { transaction in
             guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
                 throw Self.unknown
             }
             try SessionStore.deleteAll(ofDevice: id, in: transaction)
-            try DeviceStore.free(id, at: entry.at, in: transaction)
+            if isOwner {
+                try DeviceStore.free(id, at: entry.at, in: transaction)
+            } else {
+                try DeviceStore.freeForStaff(id, at: entry.at, in: transaction)
+            }
             try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }

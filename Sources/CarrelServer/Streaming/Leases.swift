@@ -43,7 +43,7 @@ package final class Leases: Sendable {
                 state.listeners[subject] = live
                 if live.count >= (limit > 0 ? limit : Self.noted), let oldest = live.values.min() {
                     guard limit > 0 else { return .held }
-                    return .refused(retryAfter: max(1, ((oldest + Self.life).milliseconds - now.milliseconds + 999) / 1000))
+                    return .refused(retryAfter: Self.seconds(from: now, to: oldest + Self.life))
                 }
             }
             state.listeners[subject, default: [:]][listener] = now
@@ -57,6 +57,23 @@ package final class Leases: Sendable {
             guard state.listeners[subject]?[listener] != nil else { return }
             state.listeners[subject]?[listener] = now
         }
+    }
+
+    /// Who listens on a subject now, which takes no lease.
+    ///
+    /// - Parameters:
+    ///   - subject: an account, or an order.
+    ///   - now: the time.
+    /// - Returns: how many listen, how many may (0 means any number), and where all places are taken, in how many seconds the first
+    ///   is free if it is not renewed.
+    package func standing(of subject: String, at now: Instant) -> (held: Int, limit: Int, wait: Int64?) {
+        let live = state.withLock { $0.listeners[subject, default: [:]].values.filter { now - $0 < Self.life } }
+        guard limit > 0, live.count >= limit, let oldest = live.min() else { return (live.count, limit, nil) }
+        return (live.count, limit, Self.seconds(from: now, to: oldest + Self.life))
+    }
+
+    private static func seconds(from now: Instant, to free: Instant) -> Int64 {
+        max(1, (free.milliseconds - now.milliseconds + 999) / 1000)
     }
 
     /// Leases held now, for the metrics.

@@ -11,6 +11,8 @@ import CarrelSubscription
 struct CannedUserCheck: Sendable {
     /// The routes of the five calls.
     let router: Router
+    /// The first of the products that they know of.
+    let product: String
     /// So long an answer may take; a user that stalls takes a minute.
     var patience = Duration.milliseconds(1500)
 
@@ -25,8 +27,6 @@ struct CannedUserCheck: Sendable {
         var isGreen: Bool { expected.contains(got) }
     }
 
-    static let product = "com.pugpig.edition0001"
-
     func run(_ user: String) async -> [Result] {
         let expected = Self.expectation(of: user)
         let token = CannedUsers.token(of: user)
@@ -34,7 +34,7 @@ struct CannedUserCheck: Sendable {
             ("sign_in", [("username", user), ("password", user == "peter" ? "pan" : "any")], Self.readSignIn),
             ("renew_token", [("token", token)], { Self.readRenewal($0, token) }),
             ("verify_subscription", [("token", token)], Self.readStanding),
-            ("edition_credentials", [("token", token), ("product_id", Self.product)], Self.readCredentials),
+            ("edition_credentials", [("token", token), ("product_id", product)], Self.readCredentials),
             ("sign_out", [("token", token)], { $0 == Array("signed out\n".utf8) ? "done" : "garbage" }),
         ]
         var results: [Result] = []

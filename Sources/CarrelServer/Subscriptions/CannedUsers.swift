@@ -9,7 +9,7 @@ import CarrelSubscription
 package struct CannedUsers: EntitlementSource {
     package let name = "canned"
     package let countsAttempts = false
-    /// The products that these users know of.
+    /// The ids of the products that these users know of.
     private let issues: [String]
     private let clock: any WallClock
 
@@ -33,12 +33,27 @@ package struct CannedUsers: EntitlementSource {
         }
     }
 
-    /// Their products' ids are the prefix and a number, padded to four digits.
-    package init(prefix: String = "com.pugpig.edition", numbers: ClosedRange<Int> = 1...100, clock: any WallClock) {
-        issues = numbers.map { number in
+    /// The products of these users: their ids are the prefix and a number, padded to four digits.
+    package struct Issues: Sendable, Equatable {
+        package var prefix: String
+        package var numbers: ClosedRange<Int>
+
+        package init(prefix: String = "com.pugpig.edition", numbers: ClosedRange<Int> = 1...100) {
+            self.prefix = prefix
+            self.numbers = numbers
+        }
+
+        var ids: [String] { numbers.map(id) }
+        var first: String { id(numbers.lowerBound) }
+
+        private func id(_ number: Int) -> String {
             let digits = String(number)
             return prefix + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         }
+    }
+
+    package init(issues: Issues = Issues(), clock: any WallClock) {
+        self.issues = issues.ids
         self.clock = clock
     }
 
@@ -121,6 +136,43 @@ package struct CannedUsers: EntitlementSource {
 
     package func signOut(_ token: String, for caller: Actor) async throws -> Bool {
         Self.user(of: token) != nil
+    }
+
+    package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
+        let user = name.lowercased()
+        guard user != "rubbish", Self.names.contains(user) || Self.faults(user) != nil else { return nil }
+        let rule = "canned \(user)"
+        func says(_ verdict: SourceExplanation.Verdict, _ reason: String) -> SourceExplanation {
+            let finding = Entitlement.Finding(rule: rule, effect: verdict == .granted ? .grants : .none, reason: reason)
+            return SourceExplanation(verdict: verdict, rule: verdict == .granted ? rule : nil, findings: [finding])
+        }
+        if let faults = Self.faults(user) {
+            return switch faults[2] {
+            case nil: says(.granted, "it is granted everything")
+            case .stall?: says(.granted, "it is granted everything, a minute after it was asked for")
+            case .garbage?: says(.unavailable, "the call for credentials is answered with a body that makes no sense")
+            case .status(let status)?: says(.unavailable, "the call for credentials is answered with status \(status)")
+            }
+        }
+        switch user {
+        case "expiredtoken", "alwaysstaletoken", "blockedtoken":
+            return says(.notEntitled, "its token is stale, and opens nothing")
+        case "yesbyproxy": return says(.notEntitled, "it is verified as active, and granted nothing")
+        case "credserror": return says(.notEntitled, "credentials are refused with an error that has no status")
+        default: break
+        }
+        guard let kind = Self.kind(of: user) else { return says(.granted, "it is granted everything") }
+        if kind == .random { return says(.asked, "each time it is asked, it lists others") }
+        if let listed = listed(kind) {
+            return listed.contains(productID)
+                ? says(.granted, "it lists the product") : says(.notEntitled, "it does not list the product")
+        }
+        let isActive = isActive(user)
+        let reason = isActive ? "it is active and has everything" : "it has lapsed and has nothing"
+        return says(
+            isActive ? .granted : .notEntitled,
+            user.hasPrefix("flip") ? "\(reason), for \(secondsToFlip) more seconds" : reason
+        )
     }
 
     /// One user's downloads outlive their credentials, to show what an app does then, and come with a header field to send along.

@@ -1,36 +1,42 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelIngest
 import CarrelJSON
 import CarrelSubscription
 
-/// `/admin/v1/explanations`: what each source says of somebody, by the name that they sign in with.
+/// `/admin/v1/explanations`: what each source says of somebody and a product, and their orders of an audiobook, by the name that
+/// they sign in with.
 struct ExplanationRoutes {
     let sources: EntitlementSources
     let products: ProductCatalog
+    let orders: OrderExplanations
     let audit: AuditGroup
     let callers: Callers
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/explanations") { request, _ in
             try await callers.require(request, .readAccounts)
-            guard let name = request.query["name"], let product = request.query["product"] else {
+            guard let name = request.query["name"], let asked = request.query["product"] else {
                 throw ServerError(.invalid, "name and product are needed")
             }
             products.forget()
             try? await audit.settle()
-            let state = try await products.current()[product]?.state
+            let catalog = try await products.current()
+            let (titles, edition) = catalog[asked] == nil ? try await orders.find(asked) : ([], nil)
+            let product = edition ?? asked
             var (answer, answers): (JSONObject, [JSON]) = (
-                ["account": .string(name), "product": .string(product), "state": .init(state?.rawValue), "source": .null], []
+                [
+                    "account": .string(name), "product": .string(product), "state": .init(catalog[product]?.state.rawValue),
+                    "titles": .array(titles.map { ["id": .string($0.id), "title": .string($0.metadata.title)] }), "source": .null,
+                ], []
             )
-            for source in sources.inOrder {
-                var object: JSONObject = ["name": .string(source.name)]
-                let found = try await source.explain(product, to: name)
-                object["knows"] = .bool(found != nil)
+            for (source, found) in try await explanations(of: product, titles, to: name) {
+                var object: JSONObject = ["name": .string(source), "knows": .bool(found != nil)]
                 if let found {
                     Self.tell(found, &object)
                     // The first that knows somebody answers for them.
                     if answer["source"]?.isNull == true {
-                        answer["source"] = .string(source.name)
+                        answer["source"] = .string(source)
                         Self.tell(found, &answer)
                     }
                 }
@@ -39,6 +45,18 @@ struct ExplanationRoutes {
             answer["sources"] = .array(answers)
             return .json(.object(answer))
         }
+    }
+
+    /// What each source says of a product; or what the orders say of audiobooks, of which no source speaks.
+    private func explanations(
+        of product: String,
+        _ titles: [Title],
+        to name: String
+    ) async throws -> [(source: String, found: SourceExplanation?)] {
+        guard titles.isEmpty else { return [(OrderExplanations.name, try await orders.explain(titles, to: name))] }
+        var explanations: [(source: String, found: SourceExplanation?)] = []
+        for source in sources.inOrder { explanations.append((source.name, try await source.explain(product, to: name))) }
+        return explanations
     }
 
     private static func tell(_ found: SourceExplanation, _ object: inout JSONObject) {

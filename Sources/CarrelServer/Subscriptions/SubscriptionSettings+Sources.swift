@@ -50,7 +50,7 @@ extension SubscriptionSettings {
             }
         }
         if let receipts { made.append(receipts) }
-        if hasCannedUsers { made.append(CannedUsers(clock: clock)) }
+        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: clock)) }
         return EntitlementSources(inOrder: made)
     }
 }

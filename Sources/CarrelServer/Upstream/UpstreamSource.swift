@@ -173,7 +173,7 @@ final class UpstreamSource: EntitlementSource {
             accountName: request.name,
             address: request.address,
             password: request.password,
-            isKnownDevice: false,
+            knownDevice: nil,
             requestID: request.requestID
         )
         if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }

@@ -10,7 +10,7 @@ const tones = { granted: 'good', asked: 'calm' };
 /** @param {string} [name] whom it is about; asked for where it is left out */
 export function explainForm(name) {
   const answer = make('div', { id: 'explanation', 'aria-live': 'polite' });
-  const product = { name: 'product', label: 'Product id', required: true, maxlength: 256 };
+  const product = { name: 'product', label: 'Product id, title id or ISBN', required: true, maxlength: 256, hint: 'Of an audiobook, the orders are explained.' };
   return make('div', {}, form({
     name: 'explain', verb: 'Explain', quiet: true, keeps: true,
     fields: name ? [product] : [{ name: 'name', label: 'Name', required: true, hint: 'What they sign in with, here or at a system upstream.' }, product],
@@ -26,8 +26,9 @@ export function explainForm(name) {
 function verdict(found) {
   const known = found.sources.filter((/** @type {any} */ source) => source.knows);
   const nodes = [];
-  if (!found.state) nodes.push(make('p', { class: 'quiet', text: 'The catalog has no such product: plans for everything do not open it.' }));
-  else if (found.state !== 'published') nodes.push(make('p', { class: 'quiet', text: `The product is ${found.state}.` }));
+  for (const title of found.titles) nodes.push(make('p', { class: 'quiet', text: `Audiobook: ${title.title}` }));
+  if (!found.state && found.titles.length === 0) nodes.push(make('p', { class: 'quiet', text: 'The catalog has no such product: plans for everything do not open it.' }));
+  else if (found.state && found.state !== 'published') nodes.push(make('p', { class: 'quiet', text: `The product is ${found.state}.` }));
   if (known.length === 0) return [make('p', {}, mark('unknown', 'bad'), ` No source knows somebody of that name; asked: ${found.sources.map((/** @type {any} */ source) => source.name).join(', ')}.`), ...nodes];
   for (const source of found.sources) {
     nodes.push(make('h3', { class: 'source', text: `Source: ${source.name}` }));

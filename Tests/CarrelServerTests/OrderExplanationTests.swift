@@ -1,0 +1,133 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import CarrelServer
+import Testing
+
+/// What staff are told about somebody and an audiobook.
+@Suite(.onBothDatabases)
+struct `Why an audiobook may or may not be listened to` {
+    private let local = Peer.local(userID: 0)
+    private let day = Duration.seconds(24 * 3600)
+
+    private func explain(_ title: String, to name: String = "alice", _ test: TestService) async throws -> JSON {
+        try await test.call(.get, "/admin/v1/explanations?name=\(name)&product=\(title)", peer: local).json
+    }
+
+    /// The findings as lines: rule, effect, reason.
+    private func lines(_ answer: JSON) -> [String] {
+        (answer["findings"]?.array ?? []).map { finding in
+            ["rule", "effect", "reason"].map { finding[$0]?.string ?? "" }.joined(separator: " | ")
+        }
+    }
+
+    @Test func `is told by its id and its ISBN, to who has an account`() async throws {
+        let test = try await TestService()
+        let order = try await test.order(.init(account: "alice", titleID: test.title.id, number: "4711"))
+        for word in [test.title.id, TestService.isbn, "978-0-306-40615-7"] {
+            let answer = try await explain(word, test)
+            #expect(answer["source"] == "orders" && answer["verdict"] == "granted" && answer["rule"] == "sale 4711", "\(word)")
+            #expect(answer["state"]?.isNull == true)
+            #expect(answer["titles"]?.array == [["id": .string(test.title.id), "title": "Silence"]])
+            #expect(answer["sources"]?.array?.map { $0["name"]?.string } == ["orders"])
+            #expect(
+                lines(answer) == [
+                    "sale 4711 | grants | it is for good; its key has not been handed out yet",
+                    "listeners of sale 4711 | grants | 0 of 3 places are taken",
+                ]
+            )
+            #expect(!String(decoding: answer.write(), as: UTF8.self).contains(order.id), "it opens the audiobook")
+        }
+        _ = try await test.service.desk.create("bob", by: .operator)
+        let other = try await explain(test.title.id, to: "bob", test)
+        #expect(other["verdict"] == "notentitled" && lines(other).isEmpty)
+        let nobody = try await explain(test.title.id, to: "nobody", test)
+        #expect(nobody["source"]?.isNull == true && nobody["sources"]?.array?.first?["knows"] == false)
+        let unknown = try await explain("9780000000002", test)
+        #expect(unknown["titles"] == [] && unknown["source"] == "accounts" && unknown["verdict"] == "notentitled")
+    }
+
+    @Test func `is told order by order: what it is, and its start and end`() async throws {
+        let test = try await TestService()
+        let (start, now) = (test.clock.now, test.clock.now + day)
+        func place(_ number: String, from: Instant? = nil, until: Instant? = nil) async throws -> Order {
+            let kind: Order.Kind = until == nil ? .sale : .loan
+            return try await test.order(
+                .init(account: "alice", titleID: test.title.id, kind: kind, start: from, end: until, number: number)
+            )
+        }
+        _ = try await place("later", from: now + day)
+        #expect(try await explain(test.title.id, test)["verdict"] == "notentitled")
+        _ = try await place("over", until: start + .seconds(60))
+        let (returned, revoked) = (try await place("returned", until: now + day), try await place("revoked"))
+        let cancelled = try await place("cancelled")
+        _ = try await test.service.orders.activate(returned.id)
+        test.clock.advance(by: day)
+        for (order, verb) in [(returned, "return"), (revoked, "revoke"), (cancelled, "cancel")] {
+            #expect(try await test.call(.post, "/admin/v1/orders/\(order.id)/\(verb)", peer: local).status == 200)
+        }
+        let ended = [
+            "sale later | notYet | it starts at \(now + day)", "loan over | lapsed | it ended at \(start + .seconds(60))",
+            "loan returned | lapsed | it was given back at \(now)", "sale revoked | none | it was revoked at \(now)",
+            "sale cancelled | none | it was cancelled at \(now)",
+        ]
+        let before = try await explain(test.title.id, test)
+        #expect(before["verdict"] == "expired" && before["rule"]?.isNull == true)
+        #expect(lines(before).sorted() == ended.sorted())
+
+        let live = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: now + day))
+        _ = try await test.service.orders.activate(live.id)
+        let rule = "loan placed at \(now)"
+        let after = try await explain(test.title.id, test)
+        #expect(after["verdict"] == "granted" && after["rule"]?.string == rule)
+        let key = "its key was first handed out at \(now)"
+        #expect(lines(after).contains("\(rule) | grants | it lasts until \(now + day); \(key)"))
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        try await test.service.desk.setSuspended(true, account.id, by: .operator)
+        let suspended = try await explain(test.title.id, test)
+        #expect(suspended["verdict"] == "suspended" && suspended["rule"]?.isNull == true)
+        #expect(lines(suspended).contains("account | none | the account is suspended"))
+    }
+
+    @Test(arguments: [AccessMode.orderURL, .session])
+    func `is told by how many listen, and how many may`(access: AccessMode) async throws {
+        let test = try await TestService {
+            $0.stream.access = access
+            $0.stream.concurrency = 2
+        }
+        let order = try await test.order(.init(account: "alice", titleID: test.title.id, number: "1"))
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        let rule = access == .session ? "listeners" : "listeners of sale 1"
+        for number in 0..<3 {
+            let token = try await test.service.accounts.issueSession(for: account)
+            let headers: HTTPFields = ["Authorization": "Bearer \(token)", "User-Agent": "player \(number)"]
+            let peer = Peer.network(address: "192.0.2.\(number + 1)", port: 1)
+            let base = "/v1/stream/hls/\(order.id)/"
+            let list = try await test.send(.get, "\(base)playlist.m3u8", headers: headers, peer: peer).body
+            let segment = try #require(String(decoding: list, as: UTF8.self).split(separator: "\n").first { !$0.hasPrefix("#") })
+            let answer = try await test.send(.get, base + segment, headers: headers, peer: peer)
+            #expect(answer.status == (number < 2 ? 200 : 403))
+            let said =
+                number == 0
+                ? "\(rule) | grants | 1 of 2 places are taken"
+                : "\(rule) | none | all 2 places are taken: one more has to wait, 360 seconds if one of them stops now"
+            #expect(lines(try await explain(test.title.id, test)).last == said)
+        }
+        test.clock.advance(by: .seconds(360))
+        #expect(lines(try await explain(test.title.id, test)).last == "\(rule) | grants | 0 of 2 places are taken")
+        let any = try await TestService { $0.stream.concurrency = 0 }
+        _ = try await any.order()
+        #expect(
+            lines(try await explain(any.title.id, any)).last?.hasSuffix("| grants | 0 listen now, and any number may") == true
+        )
+    }
+
+    @Test func `is told of an edition by the id of its title, too`() async throws {
+        let test = try await TestService()
+        let edition = try await test.ingest(EditionFiles.folder(test.directory), "issue-1").edition
+        _ = try await test.service.desk.create("alice", by: .operator)
+        let answer = try await explain(edition.title.id, test)
+        #expect(answer["product"] == "issue-1" && answer["titles"] == [] && answer["source"] == "accounts")
+        #expect(answer["state"]?.string != nil)
+    }
+}
