@@ -40,6 +40,7 @@ struct `Health` {
     }
 }
 
+@Suite(.onBothDatabases)
 struct `Metrics` {
     @Test func `are text for Prometheus, and count listeners`() async throws {
         let test = try await TestService()
