@@ -10,9 +10,6 @@ import Glibc
 /// inherits no descriptor; its processor time, memory and open files are limited (`prlimit`). Formats and protocols are on fixed
 /// lists too, so that a playlist dressed as a sound opens nothing.
 struct Transcoder {
-    /// Formats that hold sound themselves. None of them names other files.
-    private static let formats = "flac,wav,w64,ogg,aiff,caf,mp3,aac,mov,matroska,ac3,eac3,ape,wv,tta,asf,amr,au,dsf"
-
     /// Seconds of processor time: a day of sound takes minutes.
     private static let cpuSeconds = 4 * 3600
     private static let memoryBytes = 2 << 30
@@ -46,19 +43,23 @@ struct Transcoder {
     private var inputOptions: [String] {
         [
             "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
-            Self.formats, "-i", "file:\(source.absolutePath)",
+            SoundFormat.whitelist, "-i", "file:\(source.absolutePath)",
         ]
     }
 
     /// What ffprobe says of the file, as JSON.
+    ///
+    /// - Returns: at most 16 MiB.
+    /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``SoundFormat``.
     func probe() throws -> [UInt8] {
         var out: [UInt8] = []
         try run(
             [
                 programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
-                "-format_whitelist", Self.formats, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
+                "-format_whitelist", SoundFormat.whitelist, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
                 "-i", "file:\(source.absolutePath)",
-            ]
+            ],
+            refusal: "is not one of the formats that can be ingested (\(SoundFormat.names))"
         ) { span in
             guard out.count + span.byteCount <= 16 << 20 else {
                 throw IngestError(.malformed, source.name, "describes itself in more than 16 MiB")
@@ -109,8 +110,12 @@ struct Transcoder {
         )
     }
 
-    /// Runs a program and passes on what it prints; what it says on standard error becomes the error's text.
-    private func run(_ arguments: [String], _ body: (RawSpan) throws -> Void) throws {
+    /// Runs a program and passes on what it prints. Where it refuses the file, `refusal` says so and its last complaint why.
+    private func run(
+        _ arguments: [String],
+        refusal: String = "is not sound that can be read",
+        _ body: (RawSpan) throws -> Void
+    ) throws {
         let descriptor = try source.opened()
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw failed(errno) }
@@ -133,7 +138,7 @@ struct Transcoder {
             throw error
         }
         let exit = clinux_reap(pid)
-        guard exit == 0 else { throw failure(exit, complaints) }
+        guard exit == 0 else { throw failure(exit, refusal, complaints) }
     }
 
     private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32], reading descriptor: Int32) -> Int32 {
@@ -175,7 +180,7 @@ struct Transcoder {
     }
 
     /// The last line that the program complained with, without the path that the operator knows already.
-    private func failure(_ exit: Int32, _ complaints: Int32) -> IngestError {
+    private func failure(_ exit: Int32, _ refusal: String, _ complaints: Int32) -> IngestError {
         if exit == 127 {
             return IngestError(
                 .transcoder,
@@ -189,6 +194,8 @@ struct Transcoder {
         let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }
         let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
         let last = lines.last.map { $0.replacing("file:\(source.absolutePath): ", with: "") } ?? "it ended with \(exit)"
-        return IngestError(.notAudio, source.name, "is not sound that can be read: \(last.lowercased())")
+        // This is all that is said of a format that is not on the list, and says nothing.
+        let reason = last == "Invalid argument" ? "" : ": \(last.lowercased())"
+        return IngestError(.notAudio, source.name, refusal + reason)
     }
 }

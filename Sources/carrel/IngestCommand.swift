@@ -26,7 +26,8 @@ struct IngestCommand: Command {
     static let name = "ingest"
     static let abstract = "Take audiobooks and editions into the catalog."
     static let discussion = """
-        A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or anything else that ffmpeg reads. Titles, \
+        A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or another file of sound, which \
+        becomes AAC. The formats are \(SoundFormat.names). Titles, \
         authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
         the title that is there. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML pages; other \
         contents under a product id that is there take the place of what it has.

@@ -70,6 +70,8 @@ struct OrderList: Command {
     var options = HomeOptions()
     var account: String?
     var title: String?
+    var number: String?
+    var after: String?
     var limit = 100
 
     static let name = "list"
@@ -78,6 +80,8 @@ struct OrderList: Command {
         [
             .option(\.account, "--account", value: "name", help: "Only this account's."),
             .option(\.title, "--title", value: "id", help: "Only this title's."),
+            .option(\.number, "--order-number", value: "number", help: "Only the one with this number."),
+            .option(\.after, "--after", value: "mark", help: "Only those after the mark with which an earlier list ended."),
             .option(\.limit, "--limit", help: "At most this many, up to 1000."),
         ] + Parameter.group(\.options)
 
@@ -87,6 +91,8 @@ struct OrderList: Command {
         var query = "limit=\(limit)"
         if let account { query += "&account=\(PercentEncoding.encode(account))" }
         if let title { query += "&title=\(PercentEncoding.encode(title))" }
+        if let number { query += "&orderNumber=\(PercentEncoding.encode(number))" }
+        if let after { query += "&after=\(PercentEncoding.encode(after))" }
         let answer = try await HomeClient(options).call(.get, "/v1/orders?\(query)")
         if options.json { return console.print(answer) }
         var table = TextTable(["ID", "ACCOUNT", "TITLE", "KIND", "STATE", "CREATED"].map { TextTable.Column($0) })
@@ -94,6 +100,7 @@ struct OrderList: Command {
             table.add(["id", "account", "title", "kind", "state", "createdAt"].map { order[$0]?.string ?? "" })
         }
         console.print(table)
+        if let next = answer["next"]?.string { console.note("there may be more: --after \(next) goes on from here") }
     }
 }
 

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelThreads
+import Glibc
 import Testing
 
 @Suite(.serialized) struct `A server` {
@@ -153,7 +154,27 @@ import Testing
         }
     }
 
-    @Test func `deals connections out in turn`() async throws {
+    @Test func `deals connections out in turn, one worker as many as the next`() async throws {
+        // A handler that does not wait runs on its connection's worker.
+        try await withServer({ $0.on(.get, "worker") { _, _ in .text(currentThread()) } }, workers: 3) { server in
+            var clients: [RawClient] = []
+            var dealt: [String: Int] = [:]
+            for _ in 0..<21 {
+                let client = try server.client()
+                clients.append(client)
+                var workers: Set<String> = []
+                for _ in 0..<3 {
+                    try await client.send("GET /worker HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                    workers.insert(try await client.response().text)
+                }
+                #expect(workers.count == 1, "a connection stays where it is")
+                for worker in workers { dealt[worker, default: 0] += 1 }
+            }
+            #expect(Array(dealt.values) == [7, 7, 7])
+        }
+    }
+
+    @Test func `answers many connections at once`() async throws {
         try await withServer(Self.routes, workers: 2) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for i in 0..<20 {
@@ -171,3 +192,6 @@ import Testing
         }
     }
 }
+
+/// Tells threads apart.
+private func currentThread() -> String { "\(pthread_self())" }

@@ -18,7 +18,7 @@ struct `A router` {
         }
         router.on(.get, "fail/{how}") { _, parameters in
             switch parameters["how"] {
-            case "http": throw HTTPError(.conflict, "order.taken", "the number is taken", extra: [("number", "7")])
+            case "http": throw HTTPError(.conflict, "order.taken", "the number is taken", extra: [("number", .text("7"))])
             case "domain": throw Expired()
             case "cancel": throw CancellationError()
             default: throw Surprise()

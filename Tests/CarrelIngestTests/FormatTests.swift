@@ -78,6 +78,26 @@ struct `Formats` {
         #expect(refusal?.path == intake.directory.file("unknown.m4a"))
     }
 
+    @Test func `that are on no list are refused with those that are`() async throws {
+        let intake = try Intake()
+        let sound = try await intake.tone("sound.ts", 3, ["-c:a", "aac", "-f", "mpegts"])
+        let text = intake.directory.write("text.txt", "once upon a time there was no sound at all in this file")
+        let noise = intake.directory.write("noise", (0..<3000).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) })
+        for path in [sound, text, noise] {
+            let refusal = intake.refusal(of: path)
+            #expect(refusal?.code == .notAudio)
+            let expected = "is not one of the formats that can be ingested (MP3, M4A and M4B, FLAC, WAV,"
+            #expect(refusal?.detail.hasPrefix(expected) == true, "\(refusal?.detail ?? "")")
+            #expect(refusal?.detail.contains("invalid argument") == false)
+        }
+    }
+
+    @Test func `are listed in the README`() async throws {
+        let folder = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let text = try await checkProcess(["cat", "\(folder)/README.md"]).split { " \n".contains($0) }.joined(separator: " ")
+        #expect(text.contains(SoundFormat.names))
+    }
+
     @Test func `that Carrel reads are never encoded again`() async throws {
         let intake = try Intake()
         let mp3 = try await intake.tone("a.mp3", 12, ["-c:a", "libmp3lame", "-b:a", "64k"])

@@ -150,6 +150,38 @@ struct `The commands of a back office` {
         _ = await server?.process.terminate()
     }
 
+    @Test func `list orders by number, and say where a list that stops goes on`() async throws {
+        _ = try await ingest()
+        var ids: [String] = []
+        for number in ["R 1", "R 2", "R 3"] {
+            let made = try await json(
+                "order",
+                "create",
+                "--isbn",
+                "9780306406157",
+                "--account",
+                "bob",
+                "--order-number",
+                number
+            )
+            ids.append(try #require(made["id"]?.string))
+        }
+        func listed(_ options: String...) async throws -> (ids: [String], note: String) {
+            let result = try await runProcess([DemoServer.program, "order", "list", "--home", home] + options)
+            return (result.text.split(separator: "\n").dropFirst().map { String($0.prefix(36)) }, result.errorText)
+        }
+        let all = try await listed()
+        #expect(all.ids == ids && all.note == "")
+        let one = try await listed("--order-number", "R 2")
+        #expect(one.ids == [ids[1]] && one.note == "")
+        let first = try await listed("--limit", "2")
+        #expect(first.ids == Array(ids.prefix(2)))
+        #expect(first.note.hasPrefix("there may be more: --after "), "\(first.note)")
+        let mark = try #require(first.note.split(separator: " ").first { $0.contains("_") })
+        let rest = try await listed("--limit", "2", "--after", String(mark))
+        #expect(rest.ids == [ids[2]] && rest.note == "", "\(rest)")
+    }
+
     /// Only an order that nobody has the key of can be undone.
     @Test func `cancel no order whose key was given`() async throws {
         _ = try await ingest()

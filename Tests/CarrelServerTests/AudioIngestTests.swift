@@ -8,6 +8,7 @@ import Glibc
 import Testing
 
 /// An ingest of sound into the catalog: what is there twice, and what a refusal leaves behind.
+@Suite(.onBothDatabases)
 struct `An ingest of sound` {
     private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestWork.Outcome<Title> {
         var options = IngestOptions()

@@ -10,6 +10,7 @@ import Glibc
 import Testing
 
 /// Taking uploads, and covers, into the catalog.
+@Suite(.onBothDatabases)
 struct `The catalog` {
     private static let png: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + [UInt8](repeating: 1, count: 200)
 

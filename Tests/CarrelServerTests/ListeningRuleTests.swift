@@ -5,6 +5,7 @@ import CarrelServer
 import Testing
 
 /// What holds between listeners, orders and time, as a client sees it at the routes.
+@Suite(.onBothDatabases)
 struct `A listener` {
     private func element(_ order: String, from start: Instant, _ position: Int64) -> JSON {
         [

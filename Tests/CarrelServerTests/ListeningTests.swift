@@ -155,19 +155,34 @@ struct `The interval log` {
     /// Whatever the order of arrival, however split and repeated: every server ends with the same latest place and the same log.
     @Test func `converges under any order of arrival`() async throws {
         let test = try await TestService()
+        let keys = ["startUtc", "endUtc", "startPosition", "endPosition"]
+        func particulars(_ position: Int64) -> [(String, [JSON])] {
+            [
+                ("positionMs", [-1, 0, 999, 1000].map { .number(JSONNumber(position * 1000 + $0)) }),
+                ("deviceId", ["", "a", "b"]), ("deviceName", ["", "phone", "Tablet"]), ("speed", [-1, 0, 1, 1.5]),
+            ]
+        }
         let now = test.clock.now.milliseconds
         var random = SystemRandomNumberGenerator()
         for _ in 0..<(longRun ? 200 : 10) {
             // Devices listen, go back, overlap and have wrong clocks.
-            var history: [(Int64, Int64, Int64, Int64)] = []
+            var history: [JSONObject] = []
             for _ in 0..<Int.random(in: 1...40, using: &random) {
                 let start =
                     now - Int64.random(in: 0...200_000, using: &random) + Int64.random(in: -1...1, using: &random) * 86_400_000
                 let from = Int64.random(in: 0...600, using: &random)
-                history.append(
-                    (start, start + Int64.random(in: 0...20_000, using: &random), from, Int64.random(in: 0...600, using: &random))
-                )
+                let end = start + Int64.random(in: 0...20_000, using: &random)
+                let to = Int64.random(in: 0...600, using: &random)
+                // The same interval may be told more than once, each time with other particulars.
+                for _ in 0..<Int.random(in: 1...3, using: &random) {
+                    var told = element("", start, end, from, to).object ?? [:]
+                    for (name, value) in particulars(to).shuffled(using: &random).prefix(Int.random(in: 0...4, using: &random)) {
+                        told[name] = value.randomElement(using: &random)
+                    }
+                    history.append(told)
+                }
             }
+            let distinct = Set(history.map { told in keys.map { "\(told[$0] ?? .null)" }.joined() })
             var outcomes: Set<String> = []
             for _ in 0..<6 {
                 let order = try await test.order()
@@ -175,13 +190,17 @@ struct `The interval log` {
                 while !delivery.isEmpty {
                     let batch = delivery.prefix(Int.random(in: 1...10, using: &random))
                     delivery.removeFirst(batch.count)
-                    let report = batch.map { element(order.id, $0.0, $0.1, $0.2, $0.3) }
+                    let report = batch.map { told -> JSON in
+                        var told = told
+                        told["id"] = .string(order.id)
+                        return .object(told)
+                    }
                     let answer = try await test.call(.post, "/v2/states/", body: .array(report))
                     #expect(answer.json["rejected"]?.array?.isEmpty == true)
                 }
                 let latest = try await test.call(.get, "/v2/states/latest/\(order.id)").json
                 let log = try await test.call(.get, "/v2/states/history/\(order.id)?limit=1000").json
-                #expect(log["intervals"]?.array?.count == Set(history.map { "\($0)" }).count)
+                #expect(log["intervals"]?.array?.count == distinct.count)
                 outcomes.insert(
                     String(decoding: latest.write(), as: UTF8.self) + String(decoding: log.write(), as: UTF8.self)
                 )

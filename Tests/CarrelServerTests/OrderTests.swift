@@ -1,7 +1,10 @@
+import CarrelAudio
 import CarrelBytes
 import CarrelHTTP
+import CarrelIngest
 import CarrelJSON
 import CarrelServer
+import CarrelTesting
 import Testing
 
 @Suite(.onBothDatabases)
@@ -21,6 +24,39 @@ struct `Orders of a shop` {
         #expect(second.json["id"]?.string == id)
         let other: JSON = ["account": "bob", "isbn": "9780306406157", "orderNumber": "A-1"]
         #expect(try await test.call(.post, "/v1/orders", body: other, peer: backOffice).status == 409)
+    }
+
+    @Test func `stay the same for their number when the catalog has changed since`() async throws {
+        let test = try await TestService()
+        let body: JSON = ["account": "bob", "isbn": .string(TestService.isbn), "orderNumber": "R1"]
+        func place(_ body: JSON) async throws -> (status: Int, json: JSON) {
+            try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
+        }
+        let first = try await place(body)
+        #expect(first.status == 201)
+        func repeats(_ body: JSON, _ when: Comment) async throws {
+            let again = try await place(body)
+            #expect(again.status == 200, when)
+            #expect(again.json["id"] == first.json["id"], when)
+        }
+        var options = IngestOptions()
+        options.overrides.isbn = ISBN(TestService.isbn)
+        let other = try await test.service.ingesting.ingest(test.directory.write("b.mp3", SilentMP3.frames(700)), options).title
+        try await repeats(body, "two titles have the ISBN")
+        var metadata = test.title.metadata
+        metadata.isbn = ISBN("9783161484100")
+        _ = try await test.service.titles.update(metadata, of: test.title, by: Actor("operator"))
+        try await repeats(body, "another title has the ISBN")
+        try await repeats(["account": "bob", "isbn": "9783161484100", "orderNumber": "R1"], "the title has this ISBN now")
+        try await repeats(["account": "bob", "title": .string(test.title.id), "orderNumber": "R1"], "this is the title")
+        for different in [
+            ["account": "bob", "isbn": "9780140328721", "orderNumber": "R1"],
+            ["account": "bob", "title": .string(other.id), "orderNumber": "R1"],
+            ["account": "bob", "title": "x", "orderNumber": "R1"],
+            ["account": "alice", "isbn": .string(TestService.isbn), "orderNumber": "R1"],
+        ] as [JSON] {
+            #expect(try await place(different).status == 409, "\(different)")
+        }
     }
 
     @Test(

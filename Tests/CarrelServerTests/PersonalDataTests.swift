@@ -36,7 +36,7 @@ struct `Personal data` {
             deviceLimit: 3,
             by: operatorActor
         )
-        var request = Orders.Request(account: account.name, titleID: test.title.id)
+        var request = Orders.Request(account: account.name, isbn: TestService.isbn)
         request.number = "shop-77"
         let order = try await test.order(request)
         let (service, now) = (test.service, test.clock.now)
@@ -142,7 +142,7 @@ struct `Personal data` {
             "purchases": ["id", "account_id", "product_id", "kind", "ends_at", "created_at"],
             "orders": [
                 "id", "number", "account_id", "title_id", "kind", "state", "starts_at", "ends_at", "created_at", "activated_at",
-                "ended_at", "master_version", "wrapped_key",
+                "ended_at", "master_version", "wrapped_key", "isbn",
             ],
             "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
         ]
@@ -262,6 +262,7 @@ struct `Personal data` {
         #expect(Set(starts).count == 1203, "no page is missing, none comes twice")
         #expect(document["orders"]?.array?.first?["id"]?.string == order.id)
         #expect(document["orders"]?.array?.first?["number"] == "shop-77")
+        #expect(document["orders"]?.array?.first?["isbn"] == .string(TestService.isbn))
         #expect(document["bookmarks"]?.array?.first?["note"]?.string == traces[2])
         let upstream = document["upstream"]?.array?.first
         #expect(upstream?["system"] == "bureau" && upstream?["tokens"]?.array?.count == 1)

@@ -7,6 +7,7 @@ import CarrelServer
 import CarrelTesting
 import Testing
 
+@Suite(.onBothDatabases)
 struct `Samples by ISBN` {
     /// A minute of the test's title, which has no chapters: its first 2,296 frames.
     private static let sample = SilentMP3.frames(600 * 44_100 / 1152).prefix(frames: 60 * 44_100 / 1152)

@@ -133,7 +133,8 @@ struct `Streaming of orders` {
         let refused = try await test.send(.get, path, headers: ["User-Agent": "tablet"])
         #expect(refused.status == 403)
         #expect(refused.headers["Retry-After"] == "360")
-        #expect(try JSON.parse(refused.body.rawSpan)["reason"] == "concurrency")
+        let problem = try JSON.parse(refused.body.rawSpan)
+        #expect(problem["reason"] == "concurrency" && problem["limit"] == 1 && problem["retryAfter"] == 360)
         #expect(try await test.send(.get, playlist.segments[0], headers: ["User-Agent": "phone"]).status == 200)
     }
 

@@ -7,6 +7,7 @@ import CarrelTesting
 import Testing
 
 /// What goes with a title's sound: chapters, cover, and the place where its listener was.
+@Suite(.onBothDatabases)
 struct `An order's chapters and cover` {
     private static let picture: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array("a front".utf8)
 

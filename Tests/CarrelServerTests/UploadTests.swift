@@ -9,6 +9,7 @@ import Glibc
 import Testing
 
 /// `POST /admin/v1/titles`: the body is the source, the query what it is called.
+@Suite(.onBothDatabases)
 struct `An upload of sound` {
     private static let query = [
         "title=The%20Title", "subtitle=A%20Sub", "author=Ann", "author=Ben", "narrator=Nils", "publisher=House", "language=en",

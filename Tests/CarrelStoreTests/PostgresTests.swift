@@ -3,6 +3,7 @@ import CarrelPostgres
 import CarrelStore
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 struct `A PostgreSQL database` {
@@ -12,6 +13,7 @@ struct `A PostgreSQL database` {
         WHERE datname = current_database() AND pid <> pg_backend_pid()
         """
     )
+    static let addPages = SQL("UPDATE book SET pages = pages + $2 WHERE id = $1")
     static let endMine = SQL("SELECT pg_terminate_backend(pg_backend_pid())")
     static let widen = SQL("ALTER TABLE book ADD COLUMN shelf BIGINT")
     static let all = SQL("SELECT * FROM book")
@@ -72,6 +74,33 @@ struct `A PostgreSQL database` {
             #expect(runs.withLock { $0 } == 2)
             let pages = try await database.readBriefly { try $0.row(Shelf.book, ["a"])?.integer(1) }
             #expect(pages == 51)
+        }
+    }
+
+    /// Each has what the other waits for: PostgreSQL ends one of the two (40P01).
+    @Test func `runs a write again that stood crosswise to another`() async throws {
+        try await TestEngine.postgresql.withDatabase { database in
+            try await database.write { for id in ["a", "b"] { try Shelf.add(id, to: $0) } }
+            let (runs, holding) = (Locked(0), Locked(0))
+            @Sendable func write(first: String, second: String) async throws {
+                try await database.write { transaction in
+                    runs.withLock { $0 += 1 }
+                    try transaction.run(Self.addPages, [.text(first), 10])
+                    holding.withLock { $0 += 1 }
+                    while holding.withLock({ $0 }) < 2 { usleep(1000) }
+                    try transaction.run(Self.addPages, [.text(second), 1])
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await write(first: "a", second: "b") }
+                group.addTask { try await write(first: "b", second: "a") }
+                try await group.waitForAll()
+            }
+            #expect(runs.withLock { $0 } > 2)
+            let pages = try await database.read { transaction in
+                try ["a", "b"].map { try transaction.row(Shelf.book, [.text($0)])?.integer(1) }
+            }
+            #expect(pages == [12, 12], "each write was kept once")
         }
     }
 

@@ -1,7 +1,7 @@
 /// positions.js, outbox.js, resume.js, history.js
 let placeScripts: [(name: String, source: String)] = [
     (
-        "listening is cut every ten seconds into intervals that abut",
+        "listening is cut every five seconds into intervals that abut",
         """
         const { ListeningLog } = await import('/assets/positions.js');
         const sent = [];
@@ -11,11 +11,11 @@ let placeScripts: [(name: String, source: String)] = [
         for (let second = 1; second <= 25; second++) { now += 1000; log.tick(100.25 + second * 1.5); }
         log.end(137.75);
         log.end(137.75);
-        equal(sent.length, 3);
-        equal(sent[0], { id: 'o', startUtc: '2026-05-04T10:00:00.000Z', endUtc: '2026-05-04T10:00:10.000Z', startPosition: 100, endPosition: 115,
-          positionMs: 115250, speed: 1.5, deviceId: 'd', deviceName: 'n' });
-        for (let i = 1; i < 3; i++) equal([sent[i].startUtc, sent[i].startPosition], [sent[i - 1].endUtc, sent[i - 1].endPosition]);
-        equal([sent[2].endUtc, sent[2].positionMs], ['2026-05-04T10:00:25.000Z', 137750]);
+        equal(sent.length, 5);
+        equal(sent[0], { id: 'o', startUtc: '2026-05-04T10:00:00.000Z', endUtc: '2026-05-04T10:00:05.000Z', startPosition: 100, endPosition: 107,
+          positionMs: 107750, speed: 1.5, deviceId: 'd', deviceName: 'n' });
+        for (let i = 1; i < 5; i++) equal([sent[i].startUtc, sent[i].startPosition], [sent[i - 1].endUtc, sent[i - 1].endPosition]);
+        equal([sent[4].endUtc, sent[4].positionMs], ['2026-05-04T10:00:25.000Z', 137750]);
         """
     ),
     (

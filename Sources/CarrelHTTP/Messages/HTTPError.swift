@@ -1,5 +1,11 @@
 /// A request that ends in an error: what a problem document says (RFC 9457).
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
+    /// The value of a member of the problem document.
+    public enum Value: Sendable, Equatable {
+        case text(String)
+        case number(Int64)
+    }
+
     /// The status of the response.
     public var status: HTTPStatus
     /// A stable dotted identifier, such as `order.expired`: the same in logs, problem documents and docs.
@@ -9,7 +15,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// What happened this time and what to do: a lower-case sentence without a period and without secrets.
     public var detail: String?
     /// More members of the problem document, such as a reason.
-    public var extra: [(String, String)]
+    public var extra: [(String, Value)]
     /// Fields for the response, such as `Retry-After`.
     public var headers: HTTPFields
 
@@ -25,7 +31,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         _ code: String,
         _ detail: String? = nil,
         title: String? = nil,
-        extra: [(String, String)] = [],
+        extra: [(String, Value)] = [],
         headers: HTTPFields = [:]
     ) {
         self.status = status
@@ -57,7 +63,12 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         add("status", String(status.rawValue))
         if let detail { add("detail", Self.quoted(detail)) }
         add("code", Self.quoted(code))
-        for (name, value) in extra { add(name, Self.quoted(value)) }
+        for (name, value) in extra {
+            switch value {
+            case .text(let text): add(name, Self.quoted(text))
+            case .number(let number): add(name, String(number))
+            }
+        }
         if !requestID.isEmpty { add("requestId", Self.quoted(requestID)) }
         text += "}\n"
         var response = HTTPResponse(status, headers: headers, body: .bytes(Array(text.utf8)))

@@ -65,7 +65,7 @@ extension HTTPError {
             error.code == .full ? .insufficientStorage : .unprocessableContent,
             error.code.rawValue,
             error.code == .full ? "there is no room for the upload" : "the upload \(error.detail)",
-            extra: hint.map { [("hint", $0)] } ?? []
+            extra: hint.map { [("hint", .text($0))] } ?? []
         )
     }
 }

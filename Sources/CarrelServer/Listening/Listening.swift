@@ -5,12 +5,13 @@ package import CarrelStore
 ///
 /// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
 /// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
-/// with the same answer. Only what comes from a clock ahead of ours is placed by when it first came, so that it pins nothing.
+/// with the same answer. Of an interval that is told twice with other particulars (device, speed, milliseconds) the greater are
+/// kept. Only what comes from a clock ahead of ours is placed by when it first came, so that it pins nothing.
 /// Latest is not furthest: a listener may go back.
 package struct Listening: Sendable {
     let database: any Database
     let clock: any WallClock
-    /// How many intervals of an order are kept: the newest. 100,000 are 270 hours in pieces of ten seconds.
+    /// How many intervals of an order are kept: the newest. 100,000 are 138 hours in pieces of five seconds.
     private let kept: Int
 
     package init(database: any Database, clock: any WallClock, kept: Int = 100_000) {
@@ -59,7 +60,7 @@ package struct Listening: Sendable {
                     guard case (let order, let duration)?? = known[interval.orderID], account == nil || account == order.accountID
                     else { throw ListeningInterval.Refusal.unknownOrder }
                     try interval.validate(against: order, durationMS: duration, at: now)
-                    if try ListeningStore.insert(interval, receivedAt: now, in: transaction) {
+                    if try ListeningStore.record(interval, receivedAt: now, in: transaction) {
                         outcome.accepted += 1
                         fresh[order.id, default: 0] += 1
                     } else {

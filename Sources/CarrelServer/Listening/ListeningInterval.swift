@@ -3,7 +3,8 @@ package import CarrelJSON
 
 /// One stretch of listening, as a client reports it.
 ///
-/// The first five members are its identity: reporting the same interval again changes nothing.
+/// The first five members are its identity: reporting the same interval again adds nothing. Of two that differ in the other members
+/// the greater is kept, and an empty, negative or zero one counts as left out.
 package struct ListeningInterval: Sendable, Hashable {
     package var orderID: String
     package var startUTC: Instant
@@ -62,8 +63,10 @@ package struct ListeningInterval: Sendable, Hashable {
         endPositionMS = object["positionMs"]?.int.map(Int64.init)
         deviceID = try Self.label(object["deviceId"])
         deviceName = try Self.label(object["deviceName"])
-        speed = object["speed"]?.double
-        if let exact = endPositionMS, exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 { endPositionMS = nil }
+        if let told = object["speed"]?.double, told > 0 { speed = told }
+        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
+            endPositionMS = nil
+        }
     }
 
     /// Whole seconds, far from the ends of their type; fractions that some clients send are cut.
@@ -77,7 +80,7 @@ package struct ListeningInterval: Sendable, Hashable {
         guard let text = value.string, text.utf8.count <= 128, !text.unicodeScalars.contains(where: { $0.value == 0 }) else {
             throw .malformed
         }
-        return text
+        return text.isEmpty ? nil : text
     }
 
     /// Checks what can be checked without the order.

@@ -18,6 +18,15 @@ package enum ListeningStore {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
         """
     )
+    // Of one interval told twice, the greater particulars stay, so that it does not matter which came first.
+    static let keepGreater = SQL(
+        """
+        UPDATE intervals SET end_position_ms = $6, device_id = $7, device_name = $8, speed = $9
+        WHERE order_id = $1 AND start_utc = $2 AND end_utc = $3 AND start_position = $4 AND end_position = $5
+            AND (COALESCE(end_position_ms, -1), COALESCE(device_id, ''), COALESCE(device_name, ''), COALESCE(speed, 0))
+            < ($10, $11, $12, $13)
+        """
+    )
     static let latest = SQL(
         """
         SELECT order_id, effective_end, end_position, end_position_ms, device_id, device_name FROM intervals
@@ -60,22 +69,33 @@ package enum ListeningStore {
         """
     )
 
-    package static let statements = [titlesHeard, orderAndDuration, insert, latest, latestOfTitle, history, count, deleteOldest]
+    package static let statements = [
+        titlesHeard, orderAndDuration, insert, keepGreater, latest, latestOfTitle, history, count, deleteOldest,
+    ]
 
     /// The order and the duration of its title in milliseconds; nil also where its reader was erased, of whom nothing is kept.
     static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {
         try transaction.row(orderAndDuration, [.text(id)]).map { (try OrderStore.order($0), try $0.integer(11)) }
     }
 
-    /// Whether the interval is new.
-    static func insert(_ interval: ListeningInterval, receivedAt: Instant, in transaction: any Transaction) throws -> Bool {
-        let values: [SQLValue] = [
+    /// Keeps the interval, and returns whether it is new.
+    static func record(_ interval: ListeningInterval, receivedAt: Instant, in transaction: any Transaction) throws -> Bool {
+        let key: [SQLValue] = [
             .text(interval.orderID), .instant(interval.startUTC), .instant(interval.endUTC), .integer(interval.startPosition),
-            .integer(interval.endPosition), .instant(interval.effectiveEnd(received: receivedAt)), .instant(receivedAt),
-            interval.endPositionMS.map { .integer($0) } ?? .null, SQLValue(interval.deviceID),
-            SQLValue(interval.deviceName), interval.speed.map { .real($0) } ?? .null,
+            .integer(interval.endPosition),
         ]
-        return try transaction.run(insert, values) == 1
+        let particulars: [SQLValue] = [
+            interval.endPositionMS.map { .integer($0) } ?? .null, SQLValue(interval.deviceID), SQLValue(interval.deviceName),
+            interval.speed.map { .real($0) } ?? .null,
+        ]
+        let times: [SQLValue] = [.instant(interval.effectiveEnd(received: receivedAt)), .instant(receivedAt)]
+        if try transaction.run(insert, key + times + particulars) == 1 { return true }
+        let comparable: [SQLValue] = [
+            .integer(interval.endPositionMS ?? -1), .text(interval.deviceID ?? ""), .text(interval.deviceName ?? ""),
+            .real(interval.speed ?? 0),
+        ]
+        try transaction.run(keepGreater, key + particulars + comparable)
+        return false
     }
 
     static func latest(order: String, in transaction: any Transaction) throws -> Listening.Position? {

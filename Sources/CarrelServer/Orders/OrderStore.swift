@@ -1,3 +1,4 @@
+import CarrelAudio
 import CarrelBytes
 package import CarrelStore
 
@@ -6,8 +7,8 @@ package enum OrderStore {
     static let insert = SQL(
         """
         INSERT INTO orders (id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, master_version,
-            wrapped_key)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+            wrapped_key, isbn)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING
         """
     )
     static let byID = SQL(
@@ -18,8 +19,10 @@ package enum OrderStore {
     )
     static let byNumber = SQL(
         """
-        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at
-        FROM orders WHERE number = $1
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name, orders.isbn, titles.isbn
+        FROM orders JOIN accounts ON accounts.id = orders.account_id JOIN titles ON titles.id = orders.title_id
+        WHERE orders.number = $1
         """
     )
     static let withKey = SQL(
@@ -73,12 +76,19 @@ package enum OrderStore {
         insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, keysUnderOtherMaster, rewrap,
     ]
 
-    /// Whether the order was inserted; false when its number is taken.
-    static func insert(_ order: Order, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws -> Bool {
+    /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
+    /// that was the title's id.
+    static func insert(
+        _ order: Order,
+        isbn: ISBN?,
+        key: MasterKeyring.Wrapped,
+        in transaction: any Transaction
+    ) throws -> Bool {
         let values: [SQLValue] = [
             .text(order.id), SQLValue(order.number), .text(order.accountID), .text(order.titleID),
             .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
             .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
+            SQLValue(isbn?.description),
         ]
         return try transaction.run(insert, values) == 1
     }
@@ -87,8 +97,14 @@ package enum OrderStore {
         try transaction.row(byID, [.text(id)]).map(order)
     }
 
-    static func order(number: String, in transaction: any Transaction) throws -> Order? {
-        try transaction.row(byNumber, [.text(number)]).map(order)
+    /// The order of a number, the name of its account, and the ISBNs that it may be asked for by: the one that it was placed by,
+    /// and its title's.
+    static func order(number: String, in transaction: any Transaction) throws -> (
+        order: Order, account: String, isbns: [String]
+    )? {
+        try transaction.row(byNumber, [.text(number)]).map { row in
+            (try order(row), try row.text(11), try [12, 13].compactMap { try row.textIfPresent($0) })
+        }
     }
 
     /// What streaming needs of an order; nil when there is no such order.

@@ -59,7 +59,8 @@ package final class Orders: Sendable {
         }
     }
 
-    /// Places an order. The same order number asks for the same order: a repeated request gets the order of the first.
+    /// Places an order. The same order number asks for the same order: a repeated request gets the order of the first, whatever has
+    /// become of the catalog since.
     ///
     /// - Returns: the order, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
@@ -73,10 +74,19 @@ package final class Orders: Sendable {
         if let number = request.number, number.isEmpty || number.utf8.count > 128 {
             throw ServerError(.invalid, "an order number has 1 to 128 bytes")
         }
+        let wanted = try Wanted(request)
         let wrapped = try master.current.wrap(Secret.random(count: 16))
         let (orderID, accountID, now) = (Random.uuid(), Random.uuid(), clock.now)
         return try await database.write { transaction in
-            let title = try Self.titleID(request, in: transaction)
+            if let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) {
+                let order = earlier.order
+                guard
+                    earlier.account == accountName, wanted.means(order.titleID, isbns: earlier.isbns),
+                    order.kind == request.kind, order.startsAt == request.start, order.endsAt == request.end
+                else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
+                return (order, false)
+            }
+            let title = try wanted.titleID(in: transaction)
             let account = try AccountStore.findOrInsert(Account(id: accountID, name: accountName), at: now, in: transaction)
             let order = Order(
                 id: orderID,
@@ -89,43 +99,62 @@ package final class Orders: Sendable {
                 endsAt: request.end,
                 createdAt: now
             )
-            if try OrderStore.insert(order, key: wrapped, in: transaction) {
-                // The order's id opens it where orders are capabilities: it stays out of the log.
-                let entry = actor.entry("order.create", on: account.id, at: now, reason: title)
-                try AuditStore.append(entry, in: transaction)
-                return (order, true)
-            }
-            guard let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) else {
+            guard try OrderStore.insert(order, isbn: wanted.isbn, key: wrapped, in: transaction) else {
                 throw ServerError(.conflict, "the order could not be created")
             }
-            guard
-                earlier.accountID == account.id, earlier.titleID == title, earlier.kind == request.kind,
-                earlier.startsAt == request.start, earlier.endsAt == request.end
-            else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
-            return (earlier, false)
+            // The order's id opens it where orders are capabilities: it stays out of the log.
+            let entry = actor.entry("order.create", on: account.id, at: now, reason: title)
+            try AuditStore.append(entry, in: transaction)
+            return (order, true)
         }
     }
 
-    private static func titleID(_ request: Request, in transaction: any Transaction) throws -> String {
-        switch (request.titleID, request.isbn) {
-        case (let id?, nil):
-            guard let kind = try TitleStore.kind(of: id, in: transaction) else {
-                throw ServerError(.invalid, "there is no title \(id)")
+    /// The title of an order, as the request names it.
+    private enum Wanted {
+        case title(String)
+        case isbn(ISBN)
+
+        init(_ request: Request) throws {
+            switch (request.titleID, request.isbn) {
+            case (let id?, nil): self = .title(id)
+            case (nil, let text?):
+                guard let isbn = ISBN(text) else { throw ServerError(.invalid, "\(text) is not an ISBN") }
+                self = .isbn(isbn)
+            default: throw ServerError(.invalid, "an order names either a title or an isbn")
             }
-            guard kind == .audiobook else {
-                throw ServerError(.invalid, "title \(id) is no audiobook: give its product with 'carrel plan give' instead")
+        }
+
+        var isbn: ISBN? {
+            if case .isbn(let isbn) = self { isbn } else { nil }
+        }
+
+        /// Whether this is the title with this id, which has had these ISBNs.
+        func means(_ title: String, isbns: [String]) -> Bool {
+            switch self {
+            case .title(let id): id == title
+            case .isbn(let isbn): isbns.contains(isbn.description)
             }
-            return id
-        case (nil, let text?):
-            guard let isbn = ISBN(text) else { throw ServerError(.invalid, "\(text) is not an ISBN") }
-            let ids = try TitleStore.ids(isbn: isbn, in: transaction)
-            guard let id = ids.first else { throw ServerError(.invalid, "there is no audiobook with ISBN \(isbn)") }
-            guard ids.count == 1 else {
-                throw ServerError(.invalid, "\(ids.count) titles have ISBN \(isbn): order by title id")
+        }
+
+        /// The title that this is in the catalog as it is now.
+        func titleID(in transaction: any Transaction) throws -> String {
+            switch self {
+            case .title(let id):
+                guard let kind = try TitleStore.kind(of: id, in: transaction) else {
+                    throw ServerError(.invalid, "there is no title \(id)")
+                }
+                guard kind == .audiobook else {
+                    throw ServerError(.invalid, "title \(id) is no audiobook: give its product with 'carrel plan give' instead")
+                }
+                return id
+            case .isbn(let isbn):
+                let ids = try TitleStore.ids(isbn: isbn, in: transaction)
+                guard let id = ids.first else { throw ServerError(.invalid, "there is no audiobook with ISBN \(isbn)") }
+                guard ids.count == 1 else {
+                    throw ServerError(.invalid, "\(ids.count) titles have ISBN \(isbn): order by title id")
+                }
+                return id
             }
-            return id
-        default:
-            throw ServerError(.invalid, "an order names either a title or an isbn")
         }
     }
 

@@ -42,7 +42,7 @@ package enum PersonalDataStore {
     static let orders = SQL(
         """
         SELECT orders.id, orders.number, orders.title_id, titles.title, orders.kind, orders.state, orders.starts_at,
-            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, orders.isbn
         FROM orders JOIN titles ON titles.id = orders.title_id
         WHERE orders.account_id = $1 AND (orders.created_at, orders.id) > ($2, $3)
         ORDER BY orders.created_at, orders.id LIMIT $4
@@ -195,7 +195,7 @@ package enum PersonalDataStore {
                 "kind": .string(try row.text(4)), "state": .string(try row.text(5)),
                 "start": .init(try row.instantIfPresent(6)), "end": .init(try row.instantIfPresent(7)),
                 "createdAt": .init(try row.instant(8)), "activatedAt": .init(try row.instantIfPresent(9)),
-                "endedAt": .init(try row.instantIfPresent(10)),
+                "endedAt": .init(try row.instantIfPresent(10)), "isbn": .init(try row.textIfPresent(11)),
             ]
             return (item, [.integer(try row.integer(8)), .text(try row.text(0))])
         }

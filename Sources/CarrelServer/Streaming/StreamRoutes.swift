@@ -84,7 +84,7 @@ struct StreamRoutes {
                 .forbidden,
                 "ticket.invalid",
                 "this address is no longer valid: fetch the playlist again",
-                extra: [("reason", "ticket")]
+                extra: [("reason", .text("ticket"))]
             )
         }
         try Streaming.requireLive(grant, at: now)

@@ -50,19 +50,19 @@ package final class Streaming: Sendable {
                 .forbidden,
                 "order.suspended",
                 "the account of this order is suspended",
-                extra: [("reason", "suspended")]
+                extra: [("reason", .text("suspended"))]
             )
         }
         let detail: String
-        var extra: [(String, String)] = [("reason", standing.rawValue)]
+        var extra: [(String, HTTPError.Value)] = [("reason", .text(standing.rawValue))]
         switch standing {
         case .live: return
         case .notStarted:
             detail = "this order has not started yet"
-            if let start = order.startsAt { extra.append(("startsAt", start.description)) }
+            if let start = order.startsAt { extra.append(("startsAt", .text(start.description))) }
         case .expired:
             detail = "this order has expired"
-            if let end = order.endsAt { extra.append(("endedAt", end.description)) }
+            if let end = order.endsAt { extra.append(("endedAt", .text(end.description))) }
         case .returned: detail = "this title has been returned"
         case .revoked: detail = "this order has been revoked"
         case .cancelled: detail = "this order has been cancelled"
@@ -77,7 +77,10 @@ package final class Streaming: Sendable {
             .forbidden,
             "order.concurrency",
             "too many listeners at once: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
-            extra: [("reason", "concurrency"), ("limit", String(settings.concurrency)), ("retryAfter", String(seconds))],
+            extra: [
+                ("reason", .text("concurrency")), ("limit", .number(Int64(settings.concurrency))),
+                ("retryAfter", .number(seconds)),
+            ],
             headers: ["Retry-After": String(seconds)]
         )
     }

@@ -14,7 +14,7 @@ import { clock, length, when } from './format.js';
 const breath = 180_000;
 /** Seconds of a stretch not worth listing. */
 const least = 5;
-/** Stretches listed, and the pages of intervals that are read to find them: a night is one stretch of three pages. */
+/** Stretches listed, and the pages of intervals that are read to find them: a night is one stretch of six pages. */
 const most = 50;
 const pages = 20;
 

@@ -7,7 +7,7 @@ import { forgetReader, randomHex, recall, remember, remembered } from './store.j
 const shelf = 'outbox.';
 /** Intervals in one request: well under the 64 kB that a closing page may still send. */
 const batch = 100;
-/** Kept at most: two weeks of listening without a network. */
+/** Kept at most: 27 hours of listening without a network. */
 const capacity = 20_000;
 
 export class Outbox {

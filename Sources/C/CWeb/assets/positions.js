@@ -1,4 +1,4 @@
-// Cuts listening into intervals for the server's log: one about every ten seconds, and one whenever playback stops or jumps.
+// Cuts listening into intervals for the server's log: one about every five seconds, and one whenever playback stops or jumps.
 // Neighbours abut: each begins where and when the one before it ended.
 
 /**
@@ -15,7 +15,7 @@
  */
 
 /** Milliseconds of one interval. */
-const piece = 10_000;
+const piece = 5000;
 /** An interval shorter than this tells nothing. */
 const crumb = 300;
 
