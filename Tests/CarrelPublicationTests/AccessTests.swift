@@ -53,7 +53,8 @@ struct AccessTests {
         let file = try FileResource(link, path: path)
         try await check(file, has: bytes)
         try await check(SliceResource(link, of: file, 1000..<250_000), has: Array(bytes[1000..<250_000]))
-        try await check(BufferingResource(file, size: 4096), has: bytes)
+        try await check(BufferingResource(file, least: 4096, most: 65_536), has: bytes)
+        try await check(BufferingResource(file, most: 4096), has: bytes)
         try await check(CachingResource(file), has: bytes)
         try await check(CachingResource(file, limit: 1000), has: bytes)
     }

@@ -93,7 +93,7 @@ public struct AssetOpener: Sendable {
             resource = try FileResource(link, path: path)
         case .remote(let url):
             // its end comes first, and of an archive its end is enough
-            resource = HTTPResource(link, url: url, client: client, headers: headers)
+            resource = BufferingResource(HTTPResource(link, url: url, client: client, headers: headers))
             do throws(ResourceError) {
                 return try await ArchiveFetcher(resource, warnings: warnings)
             } catch  where error.code == .malformed {

@@ -36,7 +36,7 @@ enum AudioTagsReader {
 
     /// The index of an MP4 file is read in small pieces, here and there, by what waits for each of them.
     private static func movie(_ resource: any Resource) async throws(ResourceError) -> AudioDescription {
-        let reader = WaitingReader(BufferingResource(resource, size: 64 << 10), length: try await resource.length())
+        let reader = WaitingReader(BufferingResource(resource, least: 64 << 10), length: try await resource.length())
         do {
             return try await threads.run {
                 let file = try MP4File(reader)
