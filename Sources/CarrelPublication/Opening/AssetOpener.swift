@@ -33,6 +33,9 @@ public struct AssetOpener: Sendable {
         do throws(ResourceError) {
             let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
+            if let warnings, format.conforms(to: .epub), let archive = fetcher as? ArchiveFetcher {
+                await ContainerCheck.check(archive, Warnings(warnings))
+            }
             return Opened(fetcher: fetcher, format: format)
         } catch  where error.code == .forbidden && asset.isRemote {
             let closed = FailingResource(Self.link(asset), error)
