@@ -1,6 +1,8 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelPublication
 import CarrelTesting
+import ProtectedPublications
 import Testing
 
 @testable import CarrelLCP
@@ -45,14 +47,28 @@ struct CatalogTests {
         }
     }
 
-    @Test func `opens its licenses without a question`() async throws {
-        let provider = try await TestProvider()
-        let license = try LicenseDocument(try await provider.license())
-        let service = LCPService(store: LCPStore(path: directory.file("lcp.sqlite")))
+    @Test func `opens its books without a question`() async throws {
+        let test = try await TestProvider()
+        let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
+            try await test.certificates.sign($0, with: "provider")
+        }
+        let terms = LicenseProvider.Terms()
+        let book = try await ProtectedPublication.epub(at: directory.file("book.epub"), chapters: 1, .lcp(provider, terms))
+        var configuration = LCPService.Configuration()
+        configuration.profiles = try test.profiles
+        configuration.isOffline = true
+        let service = LCPService(store: LCPStore(path: directory.file("lcp.sqlite")), configuration: configuration)
+        let streamer = Streamer(contentProtections: [service.contentProtection()], onAskCredentials: nil)
+        let asset = PublicationAsset(path: book.path)
+        let closed = try await streamer.open(asset: asset, allowUserInteraction: false)
+        #expect(closed.protectionError?.code == .incorrectCredentials)
+
         let text = #"{"links":[{"properties":{"lcp_hashed_passphrase":"\#(Base64.encode(digest))"}}]}"#
         let count = try await service.addPassphrases(fromCatalog: Array(text.utf8))
         #expect(count == 1)
-        let keys = try await service.passphrases.userKeys(for: license)
-        #expect(keys == [UserKey(passphrase: provider.passphrase)])
+        let publication = try await streamer.open(asset: asset, allowUserInteraction: false)
+        #expect(!publication.isRestricted)
+        let chapter = try await publication.get(publication.readingOrder[0]).read(upTo: 1 << 20)
+        #expect(chapter == ProtectedPublication.chapter(0))
     }
 }

@@ -53,7 +53,8 @@ struct AccessTests {
         let file = try FileResource(link, path: path)
         try await check(file, has: bytes)
         try await check(SliceResource(link, of: file, 1000..<250_000), has: Array(bytes[1000..<250_000]))
-        try await check(BufferingResource(file, size: 4096), has: bytes)
+        try await check(BufferingResource(file, least: 4096, most: 65_536), has: bytes)
+        try await check(BufferingResource(file, most: 4096), has: bytes)
         try await check(CachingResource(file), has: bytes)
         try await check(CachingResource(file, limit: 1000), has: bytes)
     }
@@ -136,6 +137,50 @@ struct InvalidatingFetcherTests {
         #expect(try await before.read(0..<1) == [1])
         fetcher.close()
         #expect(events.withLock { $0.last } == "closed 2")
+    }
+
+    /// Its resources wait in the middle of a read; once it is closed they fail, or go on.
+    private final class SlowChild: Fetcher {
+        let failsWhenClosed: Bool
+        private let isClosed = Locked(false)
+        let (reading, started) = AsyncStream.makeStream(of: Void.self)
+        let (gate, opened) = AsyncStream.makeStream(of: Void.self)
+
+        init(failsWhenClosed: Bool) { self.failsWhenClosed = failsWhenClosed }
+
+        func links() async throws(ResourceError) -> [Link] { [] }
+
+        func get(_ link: Link) -> any Resource {
+            MadeResource(link) { [self] () async throws(ResourceError) in
+                started.finish()
+                for await _ in gate {}
+                guard !failsWhenClosed || !isClosed.withLock({ $0 }) else { throw ResourceError(.unavailable, "it was closed") }
+                return [1]
+            }
+        }
+
+        func close() { isClosed.withLock { $0 = true } }
+    }
+
+    @Test(arguments: [false, true])
+    func `lets a read that is in flight finish, or fail, when its child is closed`(fails: Bool) async throws {
+        let child = SlowChild(failsWhenClosed: fails)
+        let events = Locked<[String]>([])
+        let fetcher = InvalidatingFetcher(fetcher: child) { _ in Child(2, events) }
+        let before = fetcher.get("a")
+        let reading = Task { try await before.read(0..<1) }
+        for await _ in child.reading {}
+        // neither waits for the other
+        fetcher.invalidate()
+        #expect(try await fetcher.get("a").read(0..<1) == [2])
+        child.opened.finish()
+        let result = await reading.result
+        if fails {
+            #expect(throws: ResourceError(.unavailable, "")) { try result.get() }
+        } else {
+            #expect(try result.get() == [1])
+        }
+        #expect(events.withLock { $0 } == ["made 2"])
     }
 
     @Test func `that many make anew at once leaves every child but the last closed, once`() async throws {

@@ -186,6 +186,28 @@ struct EPUBTests {
         #expect(guided.links(withRelation: "cover").map(\.href) == ["EPUB/cover.jpg"])
     }
 
+    @Test func `of version 2 has the further lists of its NCX, by their classes`() async throws {
+        let package =
+            #"<package xmlns="http://www.idpf.org/2007/opf" version="2.0"><metadata/><manifest>"#
+            + #"<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest><spine toc="ncx"/></package>"#
+        func target(_ title: String) -> String {
+            "<navTarget><navLabel><text>\(title)</text></navLabel><content src=\"c.xhtml#\(title)\"/></navTarget>"
+        }
+        let lists =
+            #"<navList class="loi figures"><navLabel><text> Of  Figures</text></navLabel>\#(target("f1"))\#(target("f2"))</navList>"#
+            + "<navList class=\"loi\">\(target("f3"))</navList><navList>\(target("t1"))</navList>"
+            + "<navList class=\"toc\">\(target("x"))</navList><navList class=\"lot\"/>"
+        let ncx = #"<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap/>\#(lists)</ncx>"#
+        let publication = try await book(Array(package.utf8), ["EPUB/toc.ncx": Array(ncx.utf8)])
+        let found = publication.manifest.subcollections
+        #expect(found.keys.sorted() == ["loi", "navList"])
+        #expect(found["loi"]?.map { $0.links.map(\.href) } == [["EPUB/c.xhtml#f1", "EPUB/c.xhtml#f2"], ["EPUB/c.xhtml#f3"]])
+        #expect(found["loi"]?[0].metadata["title"] == .string("Of Figures"))
+        // what has the name of another member of the manifest has none
+        #expect(publication.manifest.collection("navList").map(\.title) == ["t1", "x"])
+        #expect(publication.tableOfContents.isEmpty)
+    }
+
     @Test func `has its obscured fonts cleared`() async throws {
         let publication = try await open(try Fixtures.path("readium/lcp/wasteland-otf-obf.epub"))
         let fonts = publication.manifest.resources.filter {

@@ -1,16 +1,54 @@
+import CarrelPublication
 import CarrelTesting
 import Testing
 
 @Suite("The manual of publications")
 struct ManualTests {
-    @Test func `shows the protection that the tests run`() throws {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let code = try text("\(root)/Tests/CarrelPublicationTests/Examples/SignInProtection.swift")
-        let manual = try text("\(root)/docs/publications.md")
-        #expect(manual.contains("```swift\n\(code)```\n"))
+    private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+
+    @Test(arguments: [
+        (
+            "publications",
+            ["CarrelPublicationTests/Examples/OpenPublication", "CarrelPublicationTests/Examples/SignInProtection"]
+        ),
+        (
+            "lcp",
+            [
+                "CarrelLCPTests/Examples/Person", "CarrelLCPTests/Examples/ShelfProtectionService",
+                "CarrelLCPTests/SeedExampleTests",
+            ]
+        ),
+        ("reading", ["CarrelWebReaderTests/Examples/ServePublication"]),
+    ])
+    func `shows code that the tests compile and run`(page: String, files: [String]) throws {
+        let code = try files.map { Self.words(try text("Tests/\($0).swift")) }
+        let parts = try text("docs/\(page).md").split(separator: "```swift\n").dropFirst()
+        #expect(parts.count >= files.count)
+        for part in parts {
+            let end = try #require(part.firstRange(of: "```\n"))
+            let block = Self.words(String(part[..<end.lowerBound]))
+            #expect(code.contains { $0.contains(block) }, "\(block)")
+        }
     }
 
+    @Test func `opens a publication in ten lines`() async throws {
+        let directory = TemporaryDirectory()
+        var pasteboard = Pasteboard()
+        let opened = try await openPublication(
+            at: directory.write("book.epub", MadeArchive.epub().bytes),
+            copying: "words",
+            to: &pasteboard,
+            askTheUser: { _ in nil }
+        )
+        #expect(opened.bytes == Array("<html/>".utf8))
+        #expect(opened.navigator.publication.metadata.title == "Book")
+        #expect(pasteboard.texts == ["words"])
+    }
+
+    /// What the code says, however it is indented.
+    private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+
     private func text(_ path: String) throws -> String {
-        String(decoding: try #require(Fixtures.bytes(at: path)), as: UTF8.self)
+        String(decoding: try #require(Fixtures.bytes(at: "\(Self.root)/\(path)")), as: UTF8.self)
     }
 }

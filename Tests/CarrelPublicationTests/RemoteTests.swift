@@ -4,6 +4,7 @@ import CarrelHTTPServer
 import CarrelTesting
 import CarrelThreads
 import Glibc
+import ProtectedPublications
 import Testing
 
 @testable import CarrelPublication
@@ -50,6 +51,49 @@ struct RemoteTests {
             #expect(part == Array(bytes[100..<200]))
             // where its bytes begin, and the bytes
             #expect(asked.withLock { $0.count } == 2)
+        }
+    }
+
+    /// Two tracks of 4 MiB in an archive, just opened; what was asked to open it is forgotten.
+    private func tracks(_ base: String, _ asked: Locked<[String]>) async throws -> any Fetcher {
+        if directory.read("tracks.zip") == nil {
+            let content = ProtectedPublication.content(0..<4 << 20)
+            let entries = ["1.mp3", "2.mp3"].map { MadeArchive.Entry($0, content) }
+            directory.write("tracks.zip", MadeArchive(entries).bytes)
+        }
+        let archive = try await AssetOpener(client: HTTPClient()).fetcher(of: PublicationAsset(url: "\(base)/tracks.zip"))
+        asked.withLock { $0 = [] }
+        return archive
+    }
+
+    @Test func `is read ahead where reads follow each other, and nowhere else`() async throws {
+        try await withServer { base, asked in
+            var whole: [UInt8] = []
+            try await tracks(base, asked).get("1.mp3").stream(pieceSize: 64 << 10) { whole += $0 }
+            #expect(whole == ProtectedPublication.content(0..<4 << 20))
+            // 64 would be one for each piece
+            #expect(asked.withLock { $0.count } <= 8, "\(asked.withLock { $0 })")
+
+            let archive = try await tracks(base, asked)
+            let two = [archive.get("1.mp3"), archive.get("2.mp3")]
+            for start in stride(from: Int64(0), to: 2 << 20, by: 64 << 10) {
+                for track in two {
+                    let piece = try await track.read(start..<start + 64 << 10)
+                    #expect(piece == ProtectedPublication.content(start..<start + 64 << 10))
+                }
+            }
+            #expect(asked.withLock { $0.count } <= 12, "\(asked.withLock { $0 })")
+
+            let track = try await tracks(base, asked).get("1.mp3")
+            _ = try await track.read(3_999_000..<3_999_100)
+            asked.withLock { $0 = [] }
+            let starts = (0..<20).map { Int64($0 * 7 % 20) * 200_000 + 100_000 }
+            for start in starts {
+                let part = try await track.read(start..<start + 100)
+                #expect(part == ProtectedPublication.content(start..<start + 100))
+            }
+            // behind a header of 35 bytes
+            #expect(asked.withLock { $0 } == starts.map { "bytes=\($0 + 35)-\($0 + 134)" })
         }
     }
 

@@ -142,6 +142,15 @@ struct PublicationServerTests {
         }
     }
 
+    @Test func `is started as the manual shows`() async throws {
+        let publication = try await book().open()
+        let (server, manifest) = try serve(publication)
+        let response = try await send(.get, manifest)
+        #expect(try json(response)["metadata"]?["title"] != nil)
+        await server.stop()
+        publication.close()
+    }
+
     @Test func `sends every resource without an origin of its own`() async throws {
         try await withServer(try await book().open()) { addresses in
             for path in ["manifest.json", "EPUB/chapter1.xhtml", "EPUB/data.bin", "EPUB/style.css"] {

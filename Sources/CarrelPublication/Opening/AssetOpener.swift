@@ -33,6 +33,9 @@ public struct AssetOpener: Sendable {
         do throws(ResourceError) {
             let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
+            if let warnings, format.conforms(to: .epub), let archive = fetcher as? ArchiveFetcher {
+                await ContainerCheck.check(archive, Warnings(warnings))
+            }
             return Opened(fetcher: fetcher, format: format)
         } catch  where error.code == .forbidden && asset.isRemote {
             let closed = FailingResource(Self.link(asset), error)
@@ -93,7 +96,7 @@ public struct AssetOpener: Sendable {
             resource = try FileResource(link, path: path)
         case .remote(let url):
             // its end comes first, and of an archive its end is enough
-            resource = HTTPResource(link, url: url, client: client, headers: headers)
+            resource = BufferingResource(HTTPResource(link, url: url, client: client, headers: headers))
             do throws(ResourceError) {
                 return try await ArchiveFetcher(resource, warnings: warnings)
             } catch  where error.code == .malformed {

@@ -19,6 +19,8 @@ struct MadeArchive {
         var offset: Int?
         /// What the local header calls it; nil for the truth.
         var localName: [UInt8]?
+        /// Further fields of the local header (§4.5).
+        var extra: [UInt8] = []
 
         /// An entry that is stored, or deflated where that makes it smaller.
         init(_ name: String, _ content: [UInt8], deflated: Bool = false) {
@@ -60,7 +62,7 @@ struct MadeArchive {
             let local = entry.localName ?? entry.name
             directory += [0x50, 0x4b, 1, 2, 20, 3, 20, 0] + common(entry.name) + little(0, 12)
             directory += little(entry.offset ?? out.count, 4) + entry.name
-            out += [0x50, 0x4b, 3, 4, 20, 0] + common(local) + little(0, 2) + local + entry.packed
+            out += [0x50, 0x4b, 3, 4, 20, 0] + common(local) + little(entry.extra.count, 2) + local + entry.extra + entry.packed
         }
         out += gap
         let start = out.count

@@ -91,6 +91,32 @@ struct WarningTests {
             ]
         ),
         added(.moderate, #"entry "../evil" is left out, because its name leads out of the archive"#, "../evil"),
+        added(
+            .minor,
+            #"the name of entry "EPUB/a|b.txt" has a character that EPUB does not allow, U+007C"#,
+            "EPUB/a|b.txt"
+        ),
+        added(
+            .minor,
+            "the name of entry \"EPUB/a\u{e000}.txt\" has a character that EPUB does not allow, U+E000",
+            "EPUB/a\u{e000}.txt"
+        ),
+        added(
+            .minor,
+            #"the names of entries "EPUB/c.xhtml" and "EPUB/C.XHTML" differ only in upper and lower case"#,
+            "EPUB/C.XHTML"
+        ),
+        changed(
+            .moderate,
+            "the name of entry \"EPUB/\u{fffd}.css\" is not UTF-8 and is read as \"EPUB/é.css\""
+        ) { archive in
+            archive.add("EPUB/a.css", "a")
+            let last = archive.entries.count - 1
+            (archive.entries[last].name, archive.entries[last].flags) = (Array("EPUB/".utf8) + [0x82] + Array(".css".utf8), 0)
+        },
+        changed(.minor, #""mimetype" has an extra field in front of its content"#) { archive in
+            archive.entries[0].extra = [0x55, 0x54, 1, 0, 0]
+        },
         added(.moderate, #"two entries are called "EPUB/c.xhtml"; the first counts"#, "EPUB/c.xhtml"),
         Mistake(
             severity: .moderate,
@@ -99,6 +125,16 @@ struct WarningTests {
             name: "book.cbz"
         ),
     ]
+
+    private static func changed(
+        _ severity: Warning.Severity,
+        _ message: String,
+        _ change: (inout MadeArchive) -> Void
+    ) -> Mistake {
+        var archive = MadeArchive.epub()
+        change(&archive)
+        return Mistake(severity: severity, message: message, archive: archive)
+    }
 
     private static func added(_ severity: Warning.Severity, _ message: String, _ name: String) -> Mistake {
         var archive = MadeArchive.epub()

@@ -9,7 +9,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let archive: any Resource
     /// In the order of the directory.
-    private let entries: [Entry]
+    let entries: [Entry]
     /// Where each path is among them.
     private let places: [ResourcePath: Int]
 

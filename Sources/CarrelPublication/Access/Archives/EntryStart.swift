@@ -6,7 +6,7 @@ struct EntryStart {
     /// The first bytes of them, which came along.
     let head: [UInt8]
 
-    private static let headerLength: Int64 = 30
+    static let headerLength: Int64 = 30
     /// Bytes of the header's extra field that are fetched with the rest; most have fewer.
     private static let usualExtra: Int64 = 96
 

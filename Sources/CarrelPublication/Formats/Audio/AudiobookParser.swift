@@ -1,4 +1,5 @@
 import CarrelAudio
+import CarrelThreads
 
 /// Opens archives of audio files (ZAB) and single audio files.
 struct AudiobookParser: PublicationParser {
@@ -27,7 +28,12 @@ struct AudiobookParser: PublicationParser {
             }
             var manifest = Manifest(metadata: metadata, readingOrder: order)
             manifest.readingOrder[0].duration = sound.duration
-            if tracks.count == 1 { manifest.metadata.duration = sound.duration }
+            if tracks.count > 1 {
+                manifest.readingOrder[0].title = tags.title
+                try await Self.describeOthers(in: &manifest, fetcher, reads: asset.isRemote ? 24 : 2000)
+            }
+            let durations = manifest.readingOrder.compactMap(\.duration)
+            if durations.count == tracks.count { manifest.metadata.duration = durations.reduce(0, +) }
             let read = Set(tracks)
             manifest.resources = paths.filter { !read.contains($0) }.map { Link($0, mediaType: Self.type($0)) }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
@@ -42,6 +48,26 @@ struct AudiobookParser: PublicationParser {
             return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
         } catch {
             throw Publication.OpeningError(error)
+        }
+    }
+
+    /// Length and title of each track after the first, for as long as there are reads left: of a server each is a request.
+    private static func describeOthers(
+        in manifest: inout Manifest,
+        _ fetcher: any Fetcher,
+        reads: Int
+    ) async throws(ResourceError) {
+        let budget = CountedResource.Budget(reads)
+        for index in manifest.readingOrder.indices.dropFirst() {
+            do throws(ResourceError) {
+                let track = CountedResource(fetcher.get(manifest.readingOrder[index]), budget)
+                let sound = try await AudioTagsReader.outline(track)
+                manifest.readingOrder[index].duration = sound.duration
+                manifest.readingOrder[index].title = sound.tags.title
+            } catch {
+                if error.code == .unavailable || error.code == .cancelled { throw error }
+                if budget.withLock({ $0 < 0 }) { return }
+            }
         }
     }
 

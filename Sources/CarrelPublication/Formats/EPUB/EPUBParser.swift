@@ -109,6 +109,7 @@ struct EPUBParser: PublicationParser {
             if manifest.pageList.isEmpty, !document.pages.isEmpty {
                 manifest.subcollections["pageList"] = [PublicationCollection(links: document.pages)]
             }
+            manifest.subcollections.merge(document.lists) { mine, _ in mine }
         }
         if manifest.landmarks.isEmpty, !package.guide.isEmpty {
             manifest.subcollections["landmarks"] = [PublicationCollection(links: package.guide)]

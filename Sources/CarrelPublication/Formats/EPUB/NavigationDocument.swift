@@ -3,14 +3,19 @@ import CarrelXML
 
 /// The navigation document of EPUB 3 (§7): table of contents, page list, landmarks, and further lists.
 ///
-/// Read event by event, because the order of text and elements in a label matters.
+/// Read event by event, because the order of text and elements in a label matters. Of HTML, as W3C publications have it, it reads
+/// the lists that `role` names.
 struct NavigationDocument {
     /// The lists by their `epub:type`: `toc`, `page-list`, `landmarks`, `loi`, ….
     private(set) var lists: [String: [Link]] = [:]
 
     private let path: ResourcePath
+    /// Whether `role` names the lists, in any element, lists need no order, and end tags may be missing.
+    private let isHTML: Bool
     /// The types of the open `nav`; nil outside of one.
     private var types: [String]?
+    /// In HTML, the element that has them, and how many of its name are open in it.
+    private var holder = (name: "", count: 0)
     /// The open lists and items, outermost first.
     private var levels: [[Link]] = []
     private var items: [Item] = []
@@ -22,6 +27,9 @@ struct NavigationDocument {
     /// Types of one `nav` at most: what they name is one list, written once for each.
     private static let typeLimit = 4
 
+    /// Lists of HTML in each other at most.
+    private static let depthLimit = 64
+
     private struct Item {
         var label = ""
         var href: String?
@@ -32,6 +40,18 @@ struct NavigationDocument {
     /// - Parameter path: where it is; addresses in it are relative to it.
     init(at path: ResourcePath) {
         self.path = path
+        isHTML = false
+    }
+
+    /// - Parameters:
+    ///   - html: the document.
+    ///   - path: where it is.
+    init(html: String, at path: ResourcePath) {
+        self.path = path
+        isHTML = true
+        var scanner = HTMLScanner(html)
+        // what goes on deeper is there to cost memory
+        while levels.count < Self.depthLimit, let event = scanner.next() { take(event) }
     }
 
     /// Reads the document of a container, a piece at a time.
@@ -68,10 +88,14 @@ struct NavigationDocument {
         func value(_ local: String, _ namespace: String? = nil) -> String? {
             attributes.first { $0.name.local == local && $0.name.namespace == namespace }?.value
         }
+        if isHTML { hold(name, role: value("role")) }
         switch name {
-        case "nav": types = Array(PackageDocument.words(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
-        case "ol" where types != nil: levels.append([])
-        case "li" where !levels.isEmpty: items.append(Item())
+        case "nav" where !isHTML: types = Array(PackageDocument.words(value("type", EPUBNamespace.ops)).prefix(Self.typeLimit))
+        case "ol" where types != nil, "ul" where types != nil && isHTML: levels.append([])
+        case "li" where !levels.isEmpty:
+            endItem()
+            items.append(Item())
+        case "a" where isHTML && items.last?.href != nil: break
         case "a" where !items.isEmpty, "span" where !items.isEmpty:
             labelDepth = 0
             items[items.count - 1].href = value("href")
@@ -80,14 +104,37 @@ struct NavigationDocument {
         }
     }
 
+    /// Notes where lists begin in HTML (Publication Manifest §C.2).
+    private mutating func hold(_ name: String, role: String?) {
+        if types != nil {
+            if name == holder.name { holder.count += 1 }
+        } else if let type = PackageDocument.words(role).compactMap({ Self.roles[$0] }).first {
+            types = [type]
+            holder = (name, 1)
+        }
+    }
+
+    private static let roles = ["doc-toc": "toc", "doc-pagelist": "page-list"]
+
+    /// In HTML, an item ends where the next begins, or its list ends.
+    private mutating func endItem() {
+        if isHTML, items.count == levels.count { end("li") }
+    }
+
     private mutating func end(_ name: String) {
-        if let depth = labelDepth { return labelDepth = depth > 0 ? depth - 1 : nil }
+        // what is left open in a link of HTML ends with it
+        if let depth = labelDepth { return labelDepth = depth > 0 && !(isHTML && name == "a") ? depth - 1 : nil }
+        defer {
+            if isHTML, types != nil, name == holder.name {
+                holder.count -= 1
+                if holder.count == 0 { endLists() }
+            }
+        }
         switch name {
-        case "nav":
-            types = nil
-            levels = []
-            items = []
-        case "ol":
+        case "nav" where !isHTML: endLists()
+        case "ol",
+            "ul" where isHTML:
+            endItem()
             guard let list = levels.popLast() else { return }
             if !items.isEmpty {
                 items[items.count - 1].children = list
@@ -99,6 +146,12 @@ struct NavigationDocument {
             levels[levels.count - 1].append(link)
         default: break
         }
+    }
+
+    private mutating func endLists() {
+        types = nil
+        levels = []
+        items = []
     }
 
     /// An item without a label, and one that leads nowhere and has nothing below it, is none.

@@ -34,6 +34,8 @@ struct W3CManifest {
         metadata.readingProgression = object["readingProgression"]?.string.flatMap(Metadata.ReadingProgression.init)
         metadata.duration = object["duration"].flatMap(Self.seconds)
         metadata.description = object["description"]?.string
+        metadata.accessibility = accessibility(conformsTo: kinds)
+        if object["abridged"]?.bool != nil { metadata.otherMetadata["abridged"] = object["abridged"] }
         let roles: [(String, ContributorRole)] = [
             ("author", .author), ("readBy", .narrator), ("translator", .translator), ("editor", .editor), ("artist", .artist),
             ("illustrator", .illustrator), ("colorist", .colorist), ("inker", .inker), ("letterer", .letterer),
@@ -56,6 +58,24 @@ struct W3CManifest {
             manifest.resources.append(cover)
         }
         return manifest
+    }
+
+    /// What schema.org has for it (Publication Manifest §4.7.2).
+    private func accessibility(conformsTo kinds: [String]) -> Accessibility? {
+        func strings(_ name: String) -> [String] { object[name].map(Link.strings) ?? [] }
+        var found = Accessibility()
+        found.conformsTo = kinds.filter { $0.contains("/epub/a11y/") || $0.contains("/WCAG") }
+        found.accessModes = strings("accessMode")
+        found.features = strings("accessibilityFeature")
+        found.hazards = strings("accessibilityHazard")
+        found.summary = texts("accessibilitySummary")?.description
+        let sufficient = object["accessModeSufficient"].map { $0.array ?? [$0] } ?? []
+        found.accessModesSufficient = sufficient.map { set in
+            // a list of modes, or their names with commas between them
+            if let items = set["itemListElement"] { return Link.strings(items) }
+            return (set.string ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }
+        }.filter { !$0.isEmpty }
+        return found.isEmpty ? nil : found
     }
 
     private func texts(_ name: String) -> LocalizedString? {

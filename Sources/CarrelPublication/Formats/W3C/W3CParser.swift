@@ -30,13 +30,38 @@ struct W3CParser: PublicationParser {
                 if object["readingOrder"] == nil { object["readingOrder"] = .string(EntryPage.path.href) }
                 if let title = page.title { name = LocalizedString(title) }
             }
-            let manifest = try W3CManifest(object, at: isPackage ? found.place : nil, warnings).manifest(untitled: name)
-            if isPackage { return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher) }
+            var manifest = try W3CManifest(object, at: isPackage ? found.place : nil, warnings).manifest(untitled: name)
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
-            return Publication.Builder(manifest: manifest, format: format, fetcher: HTTPFetcher(base: base, client: client))
+            let content: any Fetcher = isPackage ? fetcher : HTTPFetcher(base: base, client: client)
+            try await Self.addContents(to: &manifest, content, isPackage: isPackage, warnings)
+            return Publication.Builder(manifest: manifest, format: format, fetcher: content)
         } catch {
             throw error.code == .notFound
                 ? Publication.OpeningError(.parsingFailed, error.message) : Publication.OpeningError(error)
+        }
+    }
+
+    /// Table of contents and page list: from what the manifest calls the contents, or else from the page of the package (Publication
+    /// Manifest §4.8.1).
+    private static func addContents(
+        to manifest: inout Manifest,
+        _ fetcher: any Fetcher,
+        isPackage: Bool,
+        _ warnings: Warnings
+    ) async throws(ResourceError) {
+        let named = (manifest.readingOrder + manifest.resources + manifest.links).first(withRelation: "contents")
+        guard let link = named ?? (isPackage ? Link(EntryPage.path) : nil), let path = link.path else { return }
+        do throws(ResourceError) {
+            let text = String(decoding: try await fetcher.get(link).read(upTo: EntryPage.limit), as: UTF8.self)
+            let lists = NavigationDocument(html: text, at: path).lists
+            manifest.tableOfContents = lists["toc"] ?? []
+            if let pages = lists["page-list"], !pages.isEmpty {
+                manifest.subcollections["pageList"] = [PublicationCollection(links: pages)]
+            }
+            if named != nil, manifest.tableOfContents.isEmpty { warnings.add(.moderate, "\"\(path)\" has no table of contents") }
+        } catch {
+            if isPackage, error.code == .unavailable || error.code == .cancelled { throw error }
+            if named != nil { warnings.add(.moderate, error.message) }
         }
     }
 

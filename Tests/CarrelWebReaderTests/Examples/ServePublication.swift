@@ -1,0 +1,8 @@
+import CarrelPublication
+import CarrelWebReader
+
+func serve(_ publication: Publication) throws -> (server: PublicationServer, manifest: String) {
+    let server = PublicationServer(publication)
+    let addresses = try server.start()
+    return (server, addresses.publication + "manifest.json")
+}
