@@ -31,7 +31,10 @@ struct W3CParser: PublicationParser {
                 if let title = page.title { name = LocalizedString(title) }
             }
             let manifest = try W3CManifest(object, at: isPackage ? found.place : nil, warnings).manifest(untitled: name)
-            if isPackage { return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher) }
+            if isPackage {
+                try await LockedDocuments.refuse(in: manifest, fetcher, warnings)
+                return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
+            }
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
             return Publication.Builder(manifest: manifest, format: format, fetcher: HTTPFetcher(base: base, client: client))
         } catch {
