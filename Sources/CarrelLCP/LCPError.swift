@@ -15,6 +15,8 @@ public struct LCPError: Error, Equatable, Sendable, CustomStringConvertible {
 
         /// The license document is none.
         public static let malformedLicense = Code("lcp.license")
+        /// The publication is encrypted, and there is no license in it.
+        public static let noLicense = Code("lcp.no-license")
         /// The status document is none.
         public static let malformedStatus = Code("lcp.status")
         /// The license follows a profile that is not registered here.

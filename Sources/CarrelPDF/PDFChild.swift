@@ -12,8 +12,35 @@ enum PDFChild {
     struct Limits: Sendable {
         /// Bytes more than the process has.
         let memory: Int
-        /// Of processor time; four times as many may pass.
-        let seconds: Int
+        /// Of processor time. A child that waits is ended after four times as many and half a minute.
+        let milliseconds: Int
+
+        /// For a document of so many bytes. What libqpdf needs for honest ones was measured (docs/malformed.md).
+        init(fileSize: Int) {
+            memory = min(32 << 20 + 64 * fileSize, 2 << 30)
+            milliseconds = min(500 + (1000 * fileSize) >> 20, 300_000)
+        }
+
+        init(memory: Int, milliseconds: Int) {
+            self.memory = memory
+            self.milliseconds = milliseconds
+        }
+
+        fileprivate var memoryError: PDFError {
+            let amount = "more than \(memory >> 20) MiB of memory"
+            return PDFError(
+                .tooLarge,
+                "the document asks for \(amount); 32 MiB and 64 times the size of the file are allowed, 2 GiB at most"
+            )
+        }
+
+        fileprivate var timeError: PDFError {
+            let amount = "more than \(milliseconds) ms of processor time"
+            return PDFError(
+                .tooLarge,
+                "the document asks for \(amount); 500 ms and 1 s for each MiB of the file are allowed, 300 s at most"
+            )
+        }
     }
 
     /// Bytes of an answer.
@@ -35,7 +62,7 @@ enum PDFChild {
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
         let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
-        let pid = unsafe clinux_fork_confined(kept, Int32(kept.count), UInt64(limits.memory), UInt32(limits.seconds))
+        let pid = unsafe clinux_fork_confined(kept, Int32(kept.count), UInt64(limits.memory), UInt64(limits.milliseconds))
         if pid == 0 {
             answer(ends[1], work)
             _exit(0)
@@ -43,11 +70,22 @@ enum PDFChild {
         close(ends[1])
         defer { close(ends[0]) }
         guard pid > 0 else { throw PDFError(.unavailable, "no process can be started") }
-        let bytes = collect(ends[0], until: .now + .seconds(4 * limits.seconds))
+        let bytes = collect(ends[0], until: .now + .milliseconds(4 * limits.milliseconds + 30_000))
         if bytes == nil { kill(pid, SIGKILL) }
-        guard clinux_reap(pid) == 0, let bytes,
-            let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 256, byteCount: answerLimit))
-        else { throw PDFError(.tooLarge, "the document asks for too much memory or time") }
+        let status = clinux_reap(pid)
+        guard let bytes else {
+            throw PDFError(.tooLarge, "the document keeps its reader waiting, or says too much of itself")
+        }
+        switch status {
+        case 0: break
+        case CLINUX_NO_MEMORY: throw limits.memoryError
+        case -SIGPROF, -SIGKILL: throw limits.timeError
+        // Swift that gets no memory traps; so may a library on what nobody thought of
+        default: throw PDFError(.tooLarge, "the document asks for too much memory, or libqpdf breaks on it")
+        }
+        guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 256, byteCount: answerLimit)) else {
+            throw PDFError(.tooLarge, "the document says too much of itself")
+        }
         if let code = json["code"]?.string { throw PDFError(PDFError.Code(code), json["message"]?.string ?? "") }
         return json["value"] ?? .null
     }

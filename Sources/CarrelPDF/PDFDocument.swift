@@ -68,7 +68,9 @@ package final class PDFDocument {
         var warnings: [String] = []
         if pages.isIncomplete { warnings.append("some pages of the document cannot be found") }
         if outline.isIncomplete { warnings.append("a part of the outline is left out") }
-        let labels = try PDFPageLabels.read(root, pageCount: pages.count, handle)
+        // one page named over and over would be a long list out of a short file
+        let isList = pages.places.count == pages.count
+        let labels = isList ? try PDFPageLabels.read(root, pageCount: pages.count, handle) : []
         let metadata = PDFMetadata(trailer, root)
         return PDFDescription(
             metadata: metadata,

@@ -1,15 +1,13 @@
 import CarrelJSON
+import Glibc
 
 /// Reads a stranger's PDF document with libqpdf, in a process of its own.
 ///
 /// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
-/// some memory and time, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
+/// some memory and time, the more the longer the document is, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
 /// (`BlockingThreads`). What stands on the pages is not looked at.
 public struct PDFReader: Sendable {
     private let descriptor: Int32
-
-    private static let lookLimits = PDFChild.Limits(memory: 128 << 20, seconds: 5)
-    private static let writeLimits = PDFChild.Limits(memory: 768 << 20, seconds: 300)
 
     /// - Parameter descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
     public init(descriptor: Int32) {
@@ -23,7 +21,7 @@ public struct PDFReader: Sendable {
     /// - Returns: nil when it is not encrypted.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
     public func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
-        let answer = try PDFChild.run(keeping: [descriptor], Self.lookLimits) { () throws(PDFError) in
+        let answer = try PDFChild.run(keeping: [descriptor], limits) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).encryption?.json ?? .null
         }
         return PDFEncryption(answer)
@@ -35,7 +33,7 @@ public struct PDFReader: Sendable {
     /// - Returns: the description.
     /// - Throws: as `encryption(password:)`; `pdf.damaged` for a document without a page.
     public func describe(password: String = "") throws(PDFError) -> PDFDescription {
-        let answer = try PDFChild.run(keeping: [descriptor], Self.lookLimits) { () throws(PDFError) in
+        let answer = try PDFChild.run(keeping: [descriptor], limits) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).describe().json
         }
         guard let description = PDFDescription(answer) else { throw PDFError(.unavailable, "the description was lost") }
@@ -49,9 +47,14 @@ public struct PDFReader: Sendable {
     ///   - target: of an empty regular file, open for writing.
     /// - Throws: as `encryption(password:)`; the file may have some bytes then.
     public func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
-        _ = try PDFChild.run(keeping: [descriptor, target], Self.writeLimits) { () throws(PDFError) in
+        _ = try PDFChild.run(keeping: [descriptor, target], limits) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).writeDecrypted(to: target)
             return .null
         }
+    }
+
+    private var limits: PDFChild.Limits {
+        var status = stat()
+        return PDFChild.Limits(fileSize: unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0)
     }
 }

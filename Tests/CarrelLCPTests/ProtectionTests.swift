@@ -341,14 +341,34 @@ struct ProtectionTests {
         #expect(!publication.isRestricted)
     }
 
-    @Test func `without a license is left to others, and not opened`() async throws {
+    @Test func `without a license is closed, and what to do is said`() async throws {
         let (provider, profiles) = try await provider()
         let made = try await book(provider)
         let zip = try requirePeer("zip")
         try await checkProcess([zip, "-qd", made.path, "META-INF/license.lcpl"])
-        let publication = try await open(made.path, try service(profiles), passphrase: "open sesame")
+        let audio = try await ProtectedPublication.audiobook(
+            at: directory.file("a.lcpa"),
+            tracks: 1,
+            byteCount: 100,
+            .lcp(provider, LicenseProvider.Terms())
+        )
+        try await checkProcess([zip, "-qd", audio.path, "license.lcpl"])
+        for (path, type) in [(made.path, "application/epub+zip"), (audio.path, "application/audiobook+zip")] {
+            let publication = try await open(path, try service(profiles), passphrase: "open sesame")
+            #expect(publication.isRestricted)
+            #expect(publication.protectionName == "Readium LCP")
+            #expect(publication.protectionError?.code.identifier == "lcp.no-license")
+            #expect(publication.protectionError?.message.contains("license is missing") == true)
+            #expect(publication.format.mediaType.description == type)
+        }
+        let clear = try await ProtectedPublication.epub(at: directory.file("clear.epub"), chapters: 1)
+        #expect(try await !open(clear.path, try service(profiles)).isProtected)
+    }
+
+    @Test func `of pictures is a comic, too, whose manifest does not say which profile it follows`() async throws {
+        let publication = try await open(try Fixtures.path("readium/sniffing/divina-lcp.unknown"), try service())
         #expect(publication.isRestricted)
-        #expect(publication.protectionName == "Readium LCP")
+        #expect(publication.format.mediaType.description == "application/divina+zip")
     }
 
     @Test func `defect 3: with a last block that is not padded is an error, not a crash`() async throws {

@@ -31,7 +31,11 @@ struct StandaloneLicenseTests {
         await server.shutdown(grace: .zero)
     }
 
-    private func open(_ profiles: ProfileRegistry, isOffline: Bool = false) async throws -> Publication {
+    private func open(
+        _ profiles: ProfileRegistry,
+        isOffline: Bool = false,
+        warnings: WarningList = WarningList()
+    ) async throws -> Publication {
         var configuration = LCPService.Configuration()
         configuration.profiles = profiles
         configuration.isOffline = isOffline
@@ -44,7 +48,8 @@ struct StandaloneLicenseTests {
             .open(
                 asset: PublicationAsset(path: directory.file("a.lcpl")),
                 allowUserInteraction: false,
-                credentials: "open sesame"
+                credentials: "open sesame",
+                warnings: warnings
             )
     }
 
@@ -78,6 +83,22 @@ struct StandaloneLicenseTests {
             #expect(asked.withLock { $0 } <= 6)
             await #expect(throws: Publication.OpeningError(.unavailable, "")) {
                 try await open(try test.profiles, isOffline: true)
+            }
+            let size = try #require(directory.read("a.lcpa")).count
+            for (declared, isRight) in [(size, true), (size - 1, false)] {
+                directory.write(
+                    "a.lcpl",
+                    try await provider.license(
+                        terms,
+                        key: made.contentKey,
+                        type: "application/audiobook+lcp",
+                        href: "\(base)/a.lcpa",
+                        length: declared
+                    )
+                )
+                let heard = WarningList()
+                #expect(try await !open(try test.profiles, warnings: heard).isRestricted)
+                #expect(heard.warnings.contains { $0.message.contains("its license says \(size - 1)") } == !isRight)
             }
         }
     }

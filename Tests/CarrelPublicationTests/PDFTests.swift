@@ -160,23 +160,81 @@ struct PDFTests {
                 try await open(directory.file("a.webpub"), "sesame")
             }
         }
+        let locked = directory.read("locked.pdf") ?? []
         directory.write("locked.pdf", TestPDF(pages: 1).bytes)
         try await checkProcess([zip, "-q", "a.webpub", "manifest.json", "locked.pdf"], directory: directory.path)
         #expect(try await open(directory.file("a.webpub")).metadata.title == "A")
+        try await checkLocked(locked)
     }
 
-    @Test func `is decrypted into a file that nobody finds and nobody changes`() async throws {
-        let file = try UnnamedFile()
+    /// One that a reader cannot do without is an error, any other a warning, in packages of all kinds.
+    private func checkLocked(_ locked: [UInt8]) async throws {
+        func epub(_ fallback: String, spine: String) -> [UInt8] {
+            let item = #"<item id="p" href="p.pdf" media-type="application/pdf"\#(fallback)/>"#
+            let package = MadeArchive.package.replacing("</manifest>", with: "\(item)</manifest>")
+            return MadeArchive.epub([
+                "EPUB/package.opf": Array(package.replacing("</spine>", with: "\(spine)</spine>").utf8), "EPUB/p.pdf": locked,
+            ]).bytes
+        }
+        func package(_ name: String, _ manifest: String) -> [UInt8] {
+            MadeArchive([MadeArchive.Entry(name, manifest), MadeArchive.Entry("p.pdf", locked)]).bytes
+        }
+        let (w3c, pdf) = (
+            #""@context": "https://www.w3.org/ns/pub-context", "name": "A""#,
+            #""url": "p.pdf", "encodingFormat": "application/pdf""#
+        )
+        let (page, chapter) = (#"{"href": "p.pdf", "type": "application/pdf"}"#, #"{"href": "c.html", "type": "text/html"}"#)
+        let refused = [
+            "a.epub": epub("", spine: #"<itemref idref="p"/>"#),
+            "a.lpf": package("publication.json", "{\(w3c), \"readingOrder\": [{\(pdf)}]}"),
+        ]
+        for (name, bytes) in refused {
+            await #expect(throws: Publication.OpeningError(.forbidden, ""), "\(name)") {
+                try await open(directory.write(name, bytes))
+            }
+        }
+        let warned = [
+            "a.epub": epub("", spine: ""), "b.epub": epub(#" fallback="c""#, spine: #"<itemref idref="p"/>"#),
+            "a.lpf": package("publication.json", "{\(w3c), \"readingOrder\": [\"c.html\"], \"resources\": [{\(pdf)}]}"),
+            "a.webpub": package(
+                "manifest.json",
+                "{\"metadata\": {\"title\": \"A\"}, \"readingOrder\": [\(chapter)], \"resources\": [\(page)]}"
+            ),
+        ]
+        for (name, bytes) in warned {
+            let heard = WarningList()
+            _ = try await Streamer(onAskCredentials: nil)
+                .open(asset: PublicationAsset(path: directory.write(name, bytes)), allowUserInteraction: false, warnings: heard)
+            #expect(heard.warnings.contains { $0.severity == .major && $0.message.contains("a password of its own") }, "\(name)")
+        }
+    }
+
+    /// In memory, and on the disk.
+    @Test(arguments: [3, UnnamedFile.memoryLimit + 1])
+    func `is decrypted into a file that nobody finds and nobody changes`(length: Int64) async throws {
+        let file = try UnnamedFile(expecting: length)
         try file.append([1, 2, 3])
         let resource = try file.sealed(Link(href: "a"))
         var status = stat()
         #expect(unsafe fstat(resource.descriptor, &status) == 0)
-        // no name, for the user alone, and open for reading only
+        // no name, and open for reading only
         #expect(status.st_nlink == 0)
-        #expect(status.st_mode & 0o777 == 0o600 || status.st_mode & 0o777 == 0o777)
         #expect(unsafe write(resource.descriptor, [9], 1) == -1)
         let shown = "/proc/self/fd/\(resource.descriptor)"
         #expect(unsafe linkat(AT_FDCWD, shown, AT_FDCWD, directory.file("stolen"), AT_SYMLINK_FOLLOW) == -1)
+        if length <= UnnamedFile.memoryLimit {
+            // not to be changed through the descriptor that filled it, nor through one that is opened anew
+            let again = unsafe Glibc.open(shown, O_RDWR | O_CLOEXEC)
+            for descriptor in [file.descriptor, again] {
+                #expect(unsafe pwrite(descriptor, [9], 1, 0) == -1)
+                #expect(ftruncate(descriptor, 0) == -1)
+            }
+            if again >= 0 { close(again) }
+        } else {
+            // root may do it all the same
+            #expect(status.st_mode & 0o777 == 0o400)
+            if getuid() != 0 { #expect(unsafe Glibc.open(shown, O_RDWR | O_CLOEXEC) == -1) }
+        }
         #expect(try await resource.read(0..<9) == [1, 2, 3])
         #expect(try await resource.length() == 3)
     }

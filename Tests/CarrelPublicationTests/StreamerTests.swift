@@ -1,5 +1,6 @@
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 @testable import CarrelPublication
@@ -187,5 +188,29 @@ struct StreamerTests {
         await #expect(throws: Publication.OpeningError(.parsingFailed, "")) {
             try await streamer.open(asset: PublicationAsset(path: broken), allowUserInteraction: false)
         }
+    }
+
+    @Test func `keeps a file open for as long as somebody can read from it, and no longer`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.write("book.epub", MadeArchive.epub().bytes)
+        func isOpen() -> Bool {
+            var target = [CChar](repeating: 0, count: 4096)
+            return (0..<4096).contains { descriptor in
+                let count = unsafe readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+                return count > 0 && String(decoding: target.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) == path
+            }
+        }
+        var resource: (any Resource)?
+        do {
+            let publication = try await Streamer(onAskCredentials: nil)
+                .open(asset: PublicationAsset(path: path), allowUserInteraction: false)
+            resource = publication.get(publication.readingOrder[0])
+            publication.close()
+        }
+        // what was got before goes on
+        #expect(isOpen())
+        #expect(try await resource?.read(upTo: 100) == Array("<html/>".utf8))
+        resource = nil
+        #expect(!isOpen())
     }
 }

@@ -43,20 +43,23 @@ public struct LicenseProvider: Sendable {
     ///   - key: the content key, 32 bytes.
     ///   - type: media type of the protected publication.
     ///   - href: where it is.
+    ///   - length: its bytes; nil to say nothing of them.
     /// - Returns: the document.
     /// - Throws: what signing throws.
     public func license(
         _ terms: Terms,
         key: [UInt8],
         type: String,
-        href: String = "https://library.example/publication"
+        href: String = "https://library.example/publication",
+        length: Int? = nil
     ) async throws -> [UInt8] {
         let phrase = Array(terms.passphrase.utf8)
         let userKey = Secret(SHA256.hash(phrase.rawSpan))
         let links =
             [
                 #"{"href":"https://library.example/hint","rel":"hint","type":"text/html"}"#,
-                #"{"href":"\#(href)","rel":"publication","type":"\#(type)"}"#,
+                #"{"href":"\#(href)","#
+                    + (length.map { #""length":\#($0),"# } ?? "") + #""rel":"publication","type":"\#(type)"}"#,
             ] + terms.links
         let contentKey = try Self.seal(key, userKey)
         let keyCheck = try Self.seal(Array(terms.id.utf8), userKey)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "clinux_confined.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,6 +94,8 @@ static int make_reading_ruleset(char *const *readable, int source) {
     int ruleset = version ? make_ruleset(version, kinds) : -1;
     if (ruleset < 0) return -EOPNOTSUPP;
     int error = allow(ruleset, source, READ_FILE);
+    // What is in memory cannot be named by a rule, and needs none.
+    if (error == EBADFD) error = 0;
     for (; *readable && !error; readable++) {
         int descriptor = open(*readable, O_PATH | O_CLOEXEC);
         if (descriptor < 0) continue;
@@ -206,15 +210,24 @@ static int confine(const int *kept, int count) {
     return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) && errno != EINVAL ? -1 : 0;
 }
 
-int clinux_fork_confined(const int *kept, int count, uint64_t memory, unsigned seconds) {
-    // Read before there are two: /proc/self/statm begins with the pages of addresses in use.
-    char text[64] = "";
+/// What C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
+static void end_without_memory(void) { _exit(CLINUX_NO_MEMORY); }
+
+int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds) {
+    // std::set_new_handler, where C++ is loaded. Looked up before there are two: another thread may hold the loader's lock.
+    void (*(*set_new_handler)(void (*)(void)))(void);
+    *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
+    // Read before there are two: /proc/self/statm begins with the pages of addresses in use; the sixth figure are those that can be
+    // written, without what is only reserved.
+    char text[128] = "";
     int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (statm < 0) return -1;
     ssize_t length = read(statm, text, sizeof text - 1);
     close(statm);
     if (length <= 0) return -1;
-    uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t used[6];
+    char *next_figure = text;
+    for (int i = 0; i < 6; i++) used[i] = strtoull(next_figure, &next_figure, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
     pid_t parent = getpid(), child = fork();
     if (child) return child;
     for (int signal = 1; signal < NSIG; signal++) {
@@ -231,8 +244,14 @@ int clinux_fork_confined(const int *kept, int count, uint64_t memory, unsigned s
         next = (unsigned)kept[i] + 1;
     }
     if (close_range(next, ~0u, 0)) _exit(126);
-    limit(RLIMIT_AS, used + memory);
-    limit(RLIMIT_CPU, seconds);
+    if (set_new_handler) set_new_handler(end_without_memory);
+    limit(RLIMIT_AS, used[0] + memory);
+    // The allocator has addresses in reserve for each thread, which would be free to use.
+    limit(RLIMIT_DATA, used[5] + memory);
+    // The timer's signal can be ignored by what takes the child over; the limit, in whole seconds, cannot.
+    struct itimerval timer = {.it_value = {.tv_sec = (time_t)(milliseconds / 1000), .tv_usec = (suseconds_t)(milliseconds % 1000 * 1000)}};
+    if (setitimer(ITIMER_PROF, &timer, NULL)) _exit(126);
+    limit(RLIMIT_CPU, milliseconds / 1000 + 1);
     limit(RLIMIT_CORE, 0);
     if (confine(kept, count)) _exit(126);
     return 0;

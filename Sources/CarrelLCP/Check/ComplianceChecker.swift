@@ -45,13 +45,13 @@ public struct ComplianceChecker: Sendable {
     public func check(_ asset: PublicationAsset) async throws(Publication.OpeningError) -> [ComplianceCheck] {
         var report = ComplianceReport()
         let fetcher: any Fetcher
-        let document: (bytes: [UInt8], isInEPUB: Bool)?
+        let packaged: [UInt8]?
         let bytes: [UInt8]
         do throws(ResourceError) {
             fetcher = try await AssetOpener(client: client).fetcher(of: asset)
-            document = try await LicensedPackage.document(in: fetcher)
-            if let document {
-                bytes = document.bytes
+            packaged = try await LicensedPackage.document(in: fetcher)
+            if let packaged {
+                bytes = packaged
             } else if let alone = try await LicensedPackage.document(alone: asset, fetcher) {
                 bytes = alone
             } else {
@@ -76,7 +76,7 @@ public struct ComplianceChecker: Sendable {
             // nothing is asked of addresses that anybody may have written
             for name in ["links", "status"] { report.skip(name, "the license is not to be believed") }
         }
-        if document != nil {
+        if packaged != nil {
             await checkPackage(asset, fetcher, &report)
         } else {
             report.skip("package", "the license stands alone")

@@ -23,14 +23,21 @@ public struct LCPContentProtection: ContentProtection {
         var (package, packageFetcher) = (asset, fetcher)
         let bytes: [UInt8]
         let mediaType: MediaType?
+        var warnings: [Warning] = []
         do throws(ResourceError) {
             if let license = try await LicensedPackage.document(alone: asset, fetcher) {
                 package = try await service.package(of: license)
                 packageFetcher = try await service.opener.fetcher(of: package)
+                warnings = await LicensedPackage.warnings(of: license, packageFetcher)
             }
-            guard let found = try await LicensedPackage.document(in: packageFetcher) else { return nil }
-            bytes = found.bytes
-            mediaType = try await LicensedPackage.mediaType(packageFetcher, isEPUB: found.isInEPUB)
+            let found = try await LicensedPackage.document(in: packageFetcher)
+            if found == nil, try await !LicensedPackage.isEncrypted(packageFetcher) { return nil }
+            mediaType = try await LicensedPackage.mediaType(of: package, packageFetcher)
+            guard let found else {
+                package.mediaType = mediaType ?? package.mediaType
+                return Self.restricted(package, packageFetcher, Self.missingLicense, license: nil)
+            }
+            bytes = found
         } catch {
             throw Publication.OpeningError(error)
         }
@@ -54,10 +61,13 @@ public struct LCPContentProtection: ContentProtection {
         // one that can be kept nowhere is asked for again the next time
         if outcome.isFresh, let fresh = outcome.verified { try? await container.replace(fresh) }
         let lcpLicense = LCPLicense(outcome, service) { license throws(LCPError) in try await container.replace(license) }
-        switch outcome.unlocked {
-        case .failure(let error): return Self.restricted(package, container.fetcher, error, license: lcpLicense)
-        case .success(let keys): return try await open(package, container.fetcher, keys, lcpLicense)
-        }
+        var protected =
+            switch outcome.unlocked {
+            case .failure(let error): Self.restricted(package, container.fetcher, error, license: lcpLicense)
+            case .success(let keys): try await open(package, container.fetcher, keys, lcpLicense)
+            }
+        protected.warnings = warnings
+        return protected
     }
 
     private func open(
@@ -91,6 +101,11 @@ public struct LCPContentProtection: ContentProtection {
             }
         }
     }
+
+    private static let missingLicense = LCPError(
+        .noLicense,
+        "it is protected by Readium LCP, and its license is missing: open the license document (.lcpl) again"
+    )
 
     private static func restricted(
         _ asset: PublicationAsset,

@@ -8,10 +8,25 @@ enum LicensedPackage {
     /// - Parameter fetcher: over the package.
     /// - Returns: nil for a package without one.
     /// - Throws: what reading throws.
-    static func document(in fetcher: any Fetcher) async throws(ResourceError) -> (bytes: [UInt8], isInEPUB: Bool)? {
+    static func document(in fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
         let place = LicensePlace(in: try await fetcher.paths())
         guard place.isTaken else { return nil }
-        return (try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit), place.isInEPUB)
+        return try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit)
+    }
+
+    /// Whether a package is encrypted by Readium LCP, by what it declares.
+    ///
+    /// - Parameter fetcher: over the package.
+    /// - Returns: false, too, where what it declares cannot be read.
+    /// - Throws: `resource.unavailable`, `resource.cancelled`.
+    static func isEncrypted(_ fetcher: any Fetcher) async throws(ResourceError) -> Bool {
+        guard !(fetcher is SingleResourceFetcher) else { return false }
+        do throws(ResourceError) {
+            return try await fetcher.encryptedResources().values.contains { $0.scheme == Encryption.lcpScheme }
+        } catch {
+            if error.code == .unavailable || error.code == .cancelled { throw error }
+            return false
+        }
     }
 
     /// A license document that stands alone.
@@ -36,20 +51,21 @@ enum LicensedPackage {
         return isNamed || (try? LicenseDocument(bytes)) != nil ? bytes : nil
     }
 
-    /// What a package is without its protection.
-    static func mediaType(_ fetcher: any Fetcher, isEPUB: Bool) async throws(ResourceError) -> MediaType? {
-        if isEPUB { return Format.epub.mediaType }
-        let bytes: [UInt8]
-        do throws(ResourceError) {
-            bytes = try await fetcher.get("manifest.json").read(upTo: 16 << 20)
-        } catch  where error.code == .notFound {
-            return nil
-        }
-        guard let manifest = try? Manifest(bytes.rawSpan) else { return nil }
-        let profiles = manifest.metadata.conformsTo
-        if profiles.contains(.audiobook) || manifest.metadata.type?.hasSuffix("schema.org/Audiobook") == true {
-            return Format.audiobookPackage.mediaType
-        }
-        return (profiles.contains(.divina) ? Format.divinaPackage : Format.webPublicationPackage).mediaType
+    /// What does not fit between a license and the package that it leads to. Of a package that is read by ranges the length is known
+    /// and costs nothing; its hash would take all of it.
+    static func warnings(of license: [UInt8], _ fetcher: any Fetcher) async -> [Warning] {
+        guard let link = (try? LicenseDocument(license))?.links.first(withRelation: "publication"),
+            let declared = link.length?.byteCount, let length = await (fetcher as? LicensedFetcher)?.packageLength(),
+            length != declared
+        else { return [] }
+        return [
+            Warning(.moderate, "the publication has \(length) bytes, and its license says \(declared): it may be another one")
+        ]
+    }
+
+    /// What a package is without its protection; nil where its content does not show it.
+    static func mediaType(of asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> MediaType? {
+        let format = try await AssetOpener.sniff(asset, fetcher)
+        return format.conforms(to: .epub) || format.conforms(to: .rwp) ? format.withoutLCP.mediaType : nil
     }
 }

@@ -25,7 +25,8 @@ public protocol Fetcher: AnyObject, Sendable {
     /// - Returns: nil where nobody knows, as of a server.
     func storedLength(of link: Link) -> LengthHint?
 
-    /// Lets go of files and connections. Reads in flight finish or fail with `resource.unavailable`.
+    /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as a
+    /// resource over it is held.
     func close()
 }
 

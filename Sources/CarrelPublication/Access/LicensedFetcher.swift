@@ -37,6 +37,9 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher {
         link.path == path ? LengthHint(Int64(license.count)) : child.storedLength(of: link)
     }
 
+    /// How many bytes the package has, where its archive's directory was read: that told it.
+    package func packageLength() async -> Int64? { try? await (child as? ArchiveFetcher)?.archive.length() }
+
     public func close() { child.close() }
 
     private static func link(_ path: ResourcePath) -> Link { Link(path, mediaType: Format.lcpLicense.mediaType) }

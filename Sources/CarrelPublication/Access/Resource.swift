@@ -20,7 +20,8 @@ public protocol Resource: AnyObject, Sendable {
     /// - Throws: ``ResourceError``; `buffer` may then have grown by some right bytes.
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError)
 
-    /// Lets go of files and connections; whoever reads meanwhile or afterwards gets `resource.unavailable` or its bytes.
+    /// Lets go of connections and buffers; whoever reads meanwhile or afterwards gets `resource.unavailable` or its bytes. A file of
+    /// the disk is closed with the last object that holds it.
     func close()
 }
 

@@ -2,8 +2,12 @@ import CLinux
 import CarrelThreads
 import Glibc
 
-/// A file that only this process can find: without a name from the beginning, gone with its last descriptor, and closed to every
-/// change once it is filled.
+/// A file without a name from the beginning, gone with its last descriptor.
+///
+/// Up to ``memoryLimit`` it is in memory, and once it is filled nobody can change it, this process neither (`F_SEAL_WRITE`). A longer
+/// one is on the disk, where files have no seals: it is then readable by its owner alone and has no descriptor for writing, but
+/// another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, give it back its mode, and
+/// write. Such a process could as well write into the memory of this one.
 @safe
 final class UnnamedFile: Sendable {
     /// For writing, until it is sealed.
@@ -11,19 +15,32 @@ final class UnnamedFile: Sendable {
 
     static let threads = BlockingThreads(name: "carrel-spool", count: 2)
 
-    /// Makes an empty file on the disk of `TMPDIR`, `/var/tmp` or `/tmp`, or in memory where no disk has files without names.
+    /// Bytes of a file that is kept in memory.
+    static let memoryLimit: Int64 = 64 << 20
+    private let isInMemory: Bool
+
+    /// Makes an empty file: in memory, or on the disk of `TMPDIR`, `/var/tmp` or `/tmp` where it is to be long and such a disk has
+    /// files without names.
     ///
+    /// - Parameter length: bytes that it will have, about.
     /// - Throws: `resource.unavailable`.
-    init() throws(ResourceError) {
+    init(expecting length: Int64) throws(ResourceError) {
+        if length <= Self.memoryLimit {
+            let descriptor = clinux_sealable_file()
+            if descriptor >= 0 {
+                (self.descriptor, isInMemory) = (descriptor, true)
+                return
+            }
+        }
         let chosen = unsafe getenv("TMPDIR").map { unsafe [String(cString: $0)] } ?? []
         for folder in chosen + ["/var/tmp", "/tmp"] {
             let descriptor = unsafe clinux_unnamed_file(folder)
             if descriptor >= 0 {
-                self.descriptor = descriptor
+                (self.descriptor, isInMemory) = (descriptor, false)
                 return
             }
         }
-        descriptor = clinux_sealable_file()
+        (descriptor, isInMemory) = (clinux_sealable_file(), true)
         guard descriptor >= 0 else { throw ResourceError(.unavailable, "no temporary file can be made") }
     }
 
@@ -37,14 +54,16 @@ final class UnnamedFile: Sendable {
         guard result == 0 else { throw ResourceError(.unavailable, "a temporary file cannot be written") }
     }
 
-    /// The file as a resource that is only read: nobody can change it any more.
+    /// The file as a resource that is only read, sealed as far as it can be.
     ///
     /// - Parameter link: of the resource.
     /// - Returns: the resource, which has a descriptor of its own.
     /// - Throws: `resource.unavailable`.
     func sealed(_ link: Link) throws(ResourceError) -> FileResource {
-        // one on the disk cannot be sealed; it has no other descriptor for writing than this one
-        _ = clinux_seal(descriptor)
+        // one on the disk cannot be sealed: its mode keeps it from being opened for writing again
+        guard isInMemory ? clinux_seal(descriptor) == 0 : fchmod(descriptor, 0o400) == 0 else {
+            throw ResourceError(.unavailable, "a temporary file cannot be closed to changes")
+        }
         var status = stat()
         let reading = unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC)
         guard reading >= 0, unsafe fstat(reading, &status) == 0 else {
@@ -62,11 +81,11 @@ final class UnnamedFile: Sendable {
     /// - Returns: the copy.
     /// - Throws: `resource.too-large`, or what reading throws.
     static func copy(of resource: any Resource, upTo limit: Int64) async throws(ResourceError) -> FileResource {
-        let file = try UnnamedFile()
         let length = try await resource.length()
         guard length <= limit else {
             throw ResourceError(.tooLarge, "\"\(resource.link.href)\" is longer than \(limit) bytes")
         }
+        let file = try UnnamedFile(expecting: length)
         var at: Int64 = 0
         while at < length {
             let piece = try await resource.read(at..<min(at + 1 << 20, length))

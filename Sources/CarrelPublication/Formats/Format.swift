@@ -14,6 +14,19 @@ public struct Format: Sendable, Hashable {
     /// Whether it follows a specification.
     public func conforms(to specification: Specification) -> Bool { specifications.contains(specification) }
 
+    /// What a package that Readium LCP protects is when it is unlocked.
+    package var withoutLCP: Format {
+        switch self {
+        case .lcpProtectedPDF: return .webPublicationPackage
+        case .lcpProtectedAudiobook: return .audiobookPackage
+        case .lcpProtectedDivina: return .divinaPackage
+        default:
+            var format = self
+            format.specifications.remove(.lcp)
+            return format
+        }
+    }
+
     /// One specification of a file: a container, a syntax, a kind of publication, a protection.
     public struct Specification: RawRepresentable, Sendable, Hashable {
         public let rawValue: String

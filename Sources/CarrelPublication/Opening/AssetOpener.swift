@@ -70,6 +70,17 @@ public struct AssetOpener: Sendable {
         return named ?? before
     }
 
+    /// What a package is by its content, as the streamer sniffs it.
+    ///
+    /// - Parameters:
+    ///   - asset: whose name and media type are hints.
+    ///   - fetcher: over it.
+    /// - Returns: its format, with the protection that it shows.
+    /// - Throws: what reading throws.
+    package static func sniff(_ asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> Format {
+        try await FormatSniffer(asset, fetcher).sniff()
+    }
+
     /// The resources in an asset, as they are: a package on a server is read by ranges and not downloaded.
     ///
     /// - Parameters:

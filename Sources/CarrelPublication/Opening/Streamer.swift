@@ -66,6 +66,7 @@ public final class Streamer: Sendable {
             }
             if unlocked == nil, let refusal = opened.refusal { throw Publication.OpeningError(refusal) }
             if let unlocked {
+                for warning in unlocked.warnings { warnings?.log(warning) }
                 (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
                 format = try await opener.format(of: asset, fetcher: fetcher, before: format)
             }

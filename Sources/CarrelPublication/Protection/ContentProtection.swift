@@ -30,6 +30,8 @@ public struct ProtectedAsset: Sendable {
     public var fetcher: any Fetcher
     /// Adds the protection's service, at least.
     public var onCreatePublication: Publication.Builder.Transform?
+    /// Mistakes that did not keep it from being opened.
+    public var warnings: [Warning] = []
 
     public init(
         asset: PublicationAsset,

@@ -80,7 +80,10 @@ public final class Publication: Sendable {
     /// All services of a type.
     public func findServices<Service>(_ type: Service.Type) -> [Service] { services.compactMap { $0 as? Service } }
 
-    /// Lets go of files and connections. Reads in flight finish or fail.
+    /// Ends connections and lets go of what the services and containers hold. Reads in flight finish or fail.
+    ///
+    /// The descriptor of a file is closed with the last object that could read from it: this publication, and resources that were got
+    /// from it and are still held.
     public func close() {
         for service in services { service.close() }
         fetcher.close()

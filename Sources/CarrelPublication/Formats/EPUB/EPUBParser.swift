@@ -30,6 +30,7 @@ struct EPUBParser: PublicationParser {
                 warnings.add(.minor, "\"\(Self.mimetype)\" is not there")
             }
             if warnings.logger != nil { Self.checkReadingOrder(of: manifest, fetcher, warnings) }
+            try await LockedDocuments.refuse(in: manifest, fetcher, warnings)
             let identifier = package.uniqueIdentifier
             let cleared = TransformingFetcher(fetcher) { resource in
                 guard let path = resource.link.path, let algorithm = encryption[path]?.algorithm,

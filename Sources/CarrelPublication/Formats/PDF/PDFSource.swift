@@ -57,7 +57,7 @@ struct PDFSource {
     /// - Returns: a resource with the link of the document.
     /// - Throws: as `encryption(password:)`.
     func decrypted(password: String) async throws(ResourceError) -> FileResource {
-        let target = try UnnamedFile()
+        let target = try await UnnamedFile(expecting: file.length())
         try await read { (reader) throws(PDFError) in
             try reader.writeDecrypted(password: password, to: target.descriptor)
         }

@@ -6,8 +6,6 @@ import CarrelJSON
 /// standing alone.
 struct ReadiumParser: PublicationParser {
     let client: HTTPClient
-    /// PDF documents of a package that are looked at.
-    private static let documentLimit = 100
 
     func parse(
         _ asset: PublicationAsset,
@@ -34,31 +32,11 @@ struct ReadiumParser: PublicationParser {
                 return Publication.Builder(manifest: manifest, format: format, fetcher: remote(asset, manifest))
             }
             Self.settle(&manifest, in: Set(listed.compactMap(\.path)), warnings)
-            try await Self.refuseLockedDocuments(of: manifest, fetcher)
+            try await LockedDocuments.refuse(in: manifest, fetcher, warnings)
             return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
         } catch {
             throw error.code == .notFound
                 ? Publication.OpeningError(.parsingFailed, error.message) : Publication.OpeningError(error)
-        }
-    }
-
-    /// One protection a publication: nobody could be asked for the password of a PDF document in a package.
-    private static func refuseLockedDocuments(of manifest: Manifest, _ fetcher: any Fetcher) async throws(ResourceError) {
-        for link in manifest.readingOrder.prefix(documentLimit) where link.mediaType?.matches(Format.pdf.mediaType) == true {
-            let isLocked: Bool
-            do throws(ResourceError) {
-                isLocked = try await PDFTail.needsPassword(fetcher.get(link))
-            } catch {
-                // one that is missing, damaged or closed by a protection is found out when it is read
-                if error.code == .cancelled { throw error }
-                continue
-            }
-            if isLocked {
-                throw ResourceError(
-                    .forbidden,
-                    "\"\(link.href)\" in the package needs a password of its own, which is not supported"
-                )
-            }
         }
     }
 

@@ -31,6 +31,7 @@ struct W3CParser: PublicationParser {
                 if let title = page.title { name = LocalizedString(title) }
             }
             var manifest = try W3CManifest(object, at: isPackage ? found.place : nil, warnings).manifest(untitled: name)
+            if isPackage { try await LockedDocuments.refuse(in: manifest, fetcher, warnings) }
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
             let content: any Fetcher = isPackage ? fetcher : HTTPFetcher(base: base, client: client)
             try await Self.addContents(to: &manifest, content, isPackage: isPackage, warnings)
