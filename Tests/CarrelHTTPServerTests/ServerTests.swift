@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelThreads
+import CarrelTesting
 import Testing
 
 @Suite(.serialized) struct `A server` {
