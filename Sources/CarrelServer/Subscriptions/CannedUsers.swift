@@ -12,6 +12,8 @@ package struct CannedUsers: EntitlementSource {
     /// The products that these users know of.
     private let issues: [String]
     private let clock: any WallClock
+    /// Lets time pass.
+    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// What a user of the form `A-B-C` does instead of answering: A when signing in, B when verifying, C for credentials.
     package enum Fault: Error, Sendable, Equatable {
@@ -34,12 +36,18 @@ package struct CannedUsers: EntitlementSource {
     }
 
     /// Their products' ids are the prefix and a number, padded to four digits.
-    package init(prefix: String = "com.pugpig.edition", numbers: ClosedRange<Int> = 1...100, clock: any WallClock) {
+    package init(
+        prefix: String = "com.pugpig.edition",
+        numbers: ClosedRange<Int> = 1...100,
+        clock: any WallClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
         issues = numbers.map { number in
             let digits = String(number)
             return prefix + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
         }
         self.clock = clock
+        self.sleep = sleep
     }
 
     /// The names that are listed, and what each shows.
@@ -152,7 +160,7 @@ package struct CannedUsers: EntitlementSource {
     }
 
     private func raise(_ fault: Fault?) async throws {
-        if fault == .stall { return try await Task.sleep(for: .seconds(60)) }
+        if fault == .stall { return try await sleep(.seconds(60)) }
         if let fault { throw fault }
     }
 

@@ -50,7 +50,7 @@ extension SubscriptionSettings {
             }
         }
         if let receipts { made.append(receipts) }
-        if hasCannedUsers { made.append(CannedUsers(clock: clock)) }
+        if hasCannedUsers { made.append(CannedUsers(clock: clock, sleep: sleep)) }
         return EntitlementSources(inOrder: made)
     }
 }

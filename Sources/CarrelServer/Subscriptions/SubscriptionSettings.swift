@@ -11,6 +11,8 @@ package struct SubscriptionSettings: Sendable {
     package var sources: [Source] = [.accounts]
     /// Whether the canned users exist, for testing an app against every case.
     package var hasCannedUsers = false
+    /// How the canned users that answer late let the time pass.
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// How long an edition's credentials live.
     package var credentialLife = Duration.seconds(24 * 3600)
     package var devices = DevicePolicy()
