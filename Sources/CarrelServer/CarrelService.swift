@@ -210,7 +210,9 @@ package final class CarrelService: Sendable {
         let calls = SubscriptionRoutes(
             service: authorisation,
             names: settings.subscription.names,
-            alsoValue: settings.subscription.alsoValue
+            alsoValue: settings.subscription.alsoValue,
+            refusesQuerySecrets: settings.subscription.refusesQuerySecrets,
+            metrics: metrics
         )
         calls.add(to: &router)
         var callsAlone = Router()

@@ -28,6 +28,7 @@ struct ServeSettings: SettingsTable {
     var signInNetworkLimit = SignInThrottle.usualNetworkLimit
     var categoryValues = false
     var names = ParameterNames()
+    var refusesQuerySecrets = false
     var feedPasswords = false
     var sha1Secret: String?
     var sha1Until: Instant?
@@ -221,6 +222,7 @@ struct ServeSettings: SettingsTable {
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues
         made.subscription.names = names
+        made.subscription.refusesQuerySecrets = refusesQuerySecrets
         made.subscription.givesFeedPasswords = feedPasswords
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal

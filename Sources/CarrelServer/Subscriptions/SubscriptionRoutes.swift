@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHTTPServer
 import CarrelSubscription
 
 /// The five calls that apps make, at the server's root: `sign_in`, `renew_token`, `verify_subscription`, `edition_credentials`
@@ -12,6 +13,9 @@ struct SubscriptionRoutes {
     let names: ParameterNames
     /// Whether categories say their term as `value` too.
     let alsoValue: Bool
+    /// Whether calls with a token or a password in the query are refused.
+    let refusesQuerySecrets: Bool
+    let metrics: MetricsRegistry
 
     /// Names, passwords and a long token are a few kilobytes.
     private static let bodyLimit = 65_536
@@ -65,8 +69,14 @@ struct SubscriptionRoutes {
         _ call: @escaping @Sendable (HTTPRequest, Parameters) async throws -> HTTPResponse
     ) {
         for method in [HTTPMethod.get, .post] {
-            router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
-                Self.unstored(try await respond(request, call))
+            let counter = metrics.counter(
+                "carrel_query_secrets_total",
+                "Calls of apps with a token or a password in the query, which the logs of proxies keep.",
+                [("call", name), ("method", method.rawValue)]
+            )
+            // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
+            router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true, answersHead: false) { request, _ in
+                Self.unstored(try await respond(request, counter, call))
             }
         }
         router.setFieldsOfProblems(at: name, Self.unstored)
@@ -98,14 +108,25 @@ struct SubscriptionRoutes {
         return response
     }
 
+    private func holdsSecret(_ query: Query) -> Bool {
+        query.pairs.contains { !$0.value.isEmpty && (names.token.contains($0.name) || names.password.contains($0.name)) }
+    }
+
     private func respond(
         _ request: HTTPRequest,
+        _ secretsInQuery: Counter,
         _ call: (HTTPRequest, Parameters) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         do {
-            // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
-            guard request.method != .head else {
-                throw HTTPError(.methodNotAllowed, "http.methodNotAllowed", "use GET or POST", headers: ["Allow": "GET, POST"])
+            if holdsSecret(request.query) {
+                secretsInQuery.add()
+                if refusesQuerySecrets {
+                    throw HTTPError(
+                        .badRequest,
+                        "subscription.secretInQuery",
+                        "tokens and passwords are taken from a form only, by POST: what is in a query is kept in logs"
+                    )
+                }
             }
             return try await call(request, try await Self.parameters(of: request))
         } catch let fault as CannedUsers.Fault {
@@ -121,18 +142,7 @@ struct SubscriptionRoutes {
     }
 
     private static func parameters(of request: HTTPRequest) async throws -> Parameters {
-        var form = Query()
-        if request.method == .post {
-            let type = request.contentType
-            guard type == nil || type == "application/x-www-form-urlencoded" else {
-                throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
-            }
-            let bytes = try await request.body.collect(upTo: bodyLimit)
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw HTTPError(.badRequest, "http.form", "the form is not UTF-8")
-            }
-            form = try Query(parsing: text)
-        }
+        let form = request.method == .post ? try await request.form(upTo: bodyLimit, orUntyped: true) : Query()
         return Parameters(form: form, query: request.query)
     }
 

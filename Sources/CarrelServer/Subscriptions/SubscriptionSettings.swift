@@ -21,6 +21,8 @@ package struct SubscriptionSettings: Sendable {
 
     /// What apps call the parameters of the five calls.
     package var names = ParameterNames()
+    /// Whether calls with a token or a password in the query are refused.
+    package var refusesQuerySecrets = false
     /// Whether accounts are given a second credential for feeds when they sign in.
     package var givesFeedPasswords = false
     /// Credentials of the field's old scheme that are let in; nil for none.
