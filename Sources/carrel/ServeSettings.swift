@@ -207,6 +207,11 @@ struct ServeSettings: SettingsTable {
             && rest.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_~:[]/".contains($0)) }
     }
 
+    /// Whether other machines reach the server without TLS, and through no proxy that could have it.
+    var isInTheClear: Bool {
+        certificate == nil && trustedProxies.isEmpty && IPAddress(address)?.isLoopback != true
+    }
+
     /// What the service needs of it.
     var service: CarrelService.Settings {
         var made = CarrelService.Settings()
