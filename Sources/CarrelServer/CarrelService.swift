@@ -212,6 +212,7 @@ package final class CarrelService: Sendable {
             names: settings.subscription.names,
             alsoValue: settings.subscription.alsoValue,
             refusesQuerySecrets: settings.subscription.refusesQuerySecrets,
+            saysWhatWasAsked: settings.subscription.saysWhatWasAsked,
             metrics: metrics
         )
         calls.add(to: &router)

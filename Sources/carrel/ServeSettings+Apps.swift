@@ -32,6 +32,12 @@ extension ServeSettings {
             help: "Whether apps' calls are refused that have a token or a password in the query, where proxies log it."
         ),
         Setting(
+            \.debugComments,
+            "subscription.debug-comments",
+            help:
+                "Whether answers to apps end with a comment that says which call it was, of which product, and the request's id."
+        ),
+        Setting(
             \.feedPasswords,
             "subscription.global-auth-password",
             help: "Whether accounts are given a second credential for feeds when they sign in."

@@ -29,6 +29,7 @@ struct ServeSettings: SettingsTable {
     var categoryValues = false
     var names = ParameterNames()
     var refusesQuerySecrets = false
+    var debugComments = false
     var feedPasswords = false
     var sha1Secret: String?
     var sha1Until: Instant?
@@ -228,6 +229,7 @@ struct ServeSettings: SettingsTable {
         made.subscription.alsoValue = categoryValues
         made.subscription.names = names
         made.subscription.refusesQuerySecrets = refusesQuerySecrets
+        made.subscription.saysWhatWasAsked = debugComments
         made.subscription.givesFeedPasswords = feedPasswords
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal

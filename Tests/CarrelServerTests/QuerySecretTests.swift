@@ -107,3 +107,27 @@ struct `A form of an older app` {
         #expect(try await send(test, type + "; charset=iso-8859-1", Array("username=%zz".utf8)).status == 400)
     }
 }
+
+struct `A comment for those who debug an app` {
+    private func reply(_ call: String, _ parameters: [String: String], isOn: Bool) async throws -> String {
+        let test = try await TestService {
+            $0.subscription.hasCannedUsers = true
+            $0.subscription.saysWhatWasAsked = isOn
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
+        return try await test.ask(call, parameters).xml
+    }
+
+    @Test func `is behind answers where the operator says so, with no secret and nothing that ends it`() async throws {
+        let signIn = ["username": "activeall", "password": "s3cret"]
+        #expect(try await reply("sign_in", signIn, isOn: false).hasSuffix("</token>"))
+        let token = try await reply("sign_in", signIn, isOn: true)
+        #expect(token.hasPrefix("<token>llaevitca</token>\n<!-- sign_in, request in-process --"))
+        #expect(!token.contains("s3cret"))
+        let credentials = ["token": "llaevitca", "product_id": "a-->\u{0}<!--"]
+        let asked = try await reply("edition_credentials", credentials, isOn: true)
+        #expect(asked.contains("</credentials>\n<!-- edition_credentials of 'a- ->\u{fffd}<!- -', request in-process --"))
+        #expect(!(asked.split(separator: "<!--").last?.contains("llaevitca") ?? true))
+        #expect(try await reply("sign_out", ["token": "llaevitca"], isOn: true) == "signed out\n")
+    }
+}

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelSubscription
+import CarrelXML
 
 /// The five calls that apps make, at the server's root: `sign_in`, `renew_token`, `verify_subscription`, `edition_credentials`
 /// and `sign_out`, by GET or POST, with parameters in the query or a form, with or without a slash at the end.
@@ -15,6 +16,8 @@ struct SubscriptionRoutes {
     let alsoValue: Bool
     /// Whether calls with a token or a password in the query are refused.
     let refusesQuerySecrets: Bool
+    /// Whether answers end with a comment that says what was asked.
+    let saysWhatWasAsked: Bool
     let metrics: MetricsRegistry
 
     /// Names, passwords and a long token are a few kilobytes.
@@ -76,7 +79,7 @@ struct SubscriptionRoutes {
             )
             // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
             router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true, answersHead: false) { request, _ in
-                Self.unstored(try await respond(request, counter, call))
+                Self.unstored(try await respond(name, request, counter, call))
             }
         }
         router.setFieldsOfProblems(at: name, Self.unstored)
@@ -113,6 +116,7 @@ struct SubscriptionRoutes {
     }
 
     private func respond(
+        _ name: String,
         _ request: HTTPRequest,
         _ secretsInQuery: Counter,
         _ call: (HTTPRequest, Parameters) async throws -> HTTPResponse
@@ -128,7 +132,11 @@ struct SubscriptionRoutes {
                     )
                 }
             }
-            return try await call(request, try await Self.parameters(of: request))
+            let parameters = try await Self.parameters(of: request)
+            let response = try await call(request, parameters)
+            guard saysWhatWasAsked else { return response }
+            let product = parameters[names.product].map { " of '\($0)'" } ?? ""
+            return Self.ending(response, with: XMLWriter.comment("\(name)\(product), request \(request.id)") + "\n".utf8)
         } catch let fault as CannedUsers.Fault {
             switch fault {
             case .status(let status): return HTTPResponse(HTTPStatus(rawValue: status))
@@ -144,6 +152,22 @@ struct SubscriptionRoutes {
     private static func parameters(of request: HTTPRequest) async throws -> Parameters {
         let form = request.method == .post ? try await request.form(upTo: bodyLimit, orUntyped: true) : Query()
         return Parameters(form: form, query: request.query)
+    }
+
+    /// A document with a comment behind it; another response as it is.
+    private static func ending(_ response: HTTPResponse, with comment: [UInt8]) -> HTTPResponse {
+        guard response.headers["Content-Type"] == contentType else { return response }
+        var response = response
+        switch response.body {
+        case .bytes(let bytes): response.body = .bytes(bytes + comment)
+        case .stream(_, let produce):
+            response.body = .stream(length: nil) { body in
+                try await produce(body)
+                try await body.write(comment)
+            }
+        default: break
+        }
+        return response
     }
 
     private func signIn(_ request: HTTPRequest, _ parameters: Parameters) async throws -> HTTPResponse {

@@ -23,6 +23,8 @@ package struct SubscriptionSettings: Sendable {
     package var names = ParameterNames()
     /// Whether calls with a token or a password in the query are refused.
     package var refusesQuerySecrets = false
+    /// Whether answers end with a comment that says what was asked, for those who debug an app.
+    package var saysWhatWasAsked = false
     /// Whether accounts are given a second credential for feeds when they sign in.
     package var givesFeedPasswords = false
     /// Credentials of the field's old scheme that are let in; nil for none.
