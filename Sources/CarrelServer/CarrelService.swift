@@ -210,7 +210,10 @@ package final class CarrelService: Sendable {
         let calls = SubscriptionRoutes(
             service: authorisation,
             names: settings.subscription.names,
-            alsoValue: settings.subscription.alsoValue
+            alsoValue: settings.subscription.alsoValue,
+            refusesQuerySecrets: settings.subscription.refusesQuerySecrets,
+            saysWhatWasAsked: settings.subscription.saysWhatWasAsked,
+            metrics: metrics
         )
         calls.add(to: &router)
         var callsAlone = Router()

@@ -68,17 +68,20 @@ public struct XMLWriter: Sendable {
         escape(text, inAttribute: false)
     }
 
-    /// A comment. No text ends it early: `--` is written as `- -`, and so is a `-` at its end.
-    public mutating func comment(_ text: String) {
-        closeTag()
-        bytes += "<!-- ".utf8
+    /// A comment, which may stand behind the document too. No text ends it early: `--` is written as `- -`, and so is a `-` at its
+    /// end.
+    ///
+    /// - Parameter text: what it says.
+    /// - Returns: the comment with its marks.
+    public static func comment(_ text: String) -> [UInt8] {
+        var bytes = Array("<!-- ".utf8)
         var last: Unicode.Scalar = " "
         for scalar in text.unicodeScalars {
             if scalar == "-" && last == "-" { bytes.append(UInt8(ascii: " ")) }
-            bytes += String(Self.isAllowed(scalar) ? scalar : "\u{fffd}").utf8
+            bytes += String(isAllowed(scalar) ? scalar : "\u{fffd}").utf8
             last = scalar
         }
-        bytes += " -->".utf8
+        return bytes + " -->".utf8
     }
 
     /// White space between elements.

@@ -179,6 +179,12 @@ struct ServeCommand: Command {
         case .orderURL: console.note("access: whoever has an order id can listen to it (stream.access = order-url)")
         case .session: console.note("access: an order needs its account's session too (stream.access = session)")
         }
+        if settings.isInTheClear {
+            console.warning(
+                "passwords and tokens come in the clear from other machines: there is no TLS at \(settings.address)",
+                hint: "set tls.certificate and tls.key, or name the proxy that has TLS in http.trusted-proxies"
+            )
+        }
         if settings.cannedUsers {
             console.warning(
                 "anybody can sign in as a canned user (subscription.canned-users)",

@@ -46,6 +46,17 @@ extension ServeSettings {
             help: "Parameters of sign_in that hold what the device is called."
         ),
         Setting(
+            \.refusesQuerySecrets,
+            "subscription.refuse-query-secrets",
+            help: "Whether apps' calls are refused that have a token or a password in the query, where proxies log it."
+        ),
+        Setting(
+            \.debugComments,
+            "subscription.debug-comments",
+            help:
+                "Whether answers to apps end with a comment that says which call it was, of which product, and the request's id."
+        ),
+        Setting(
             \.feedPasswords,
             "subscription.global-auth-password",
             help: "Whether accounts are given a second credential for feeds when they sign in."

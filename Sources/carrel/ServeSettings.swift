@@ -31,6 +31,8 @@ struct ServeSettings: SettingsTable {
     var signInNetworkLimit = SignInThrottle.usualNetworkLimit
     var categoryValues = false
     var names = ParameterNames()
+    var refusesQuerySecrets = false
+    var debugComments = false
     var feedPasswords = false
     var sha1Secret: String?
     var sha1Until: Instant?
@@ -209,6 +211,11 @@ struct ServeSettings: SettingsTable {
             && rest.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_~:[]/".contains($0)) }
     }
 
+    /// Whether other machines reach the server without TLS, and through no proxy that could have it.
+    var isInTheClear: Bool {
+        certificate == nil && trustedProxies.isEmpty && IPAddress(address)?.isLoopback != true
+    }
+
     /// What the service needs of it.
     var service: CarrelService.Settings {
         var made = CarrelService.Settings()
@@ -226,6 +233,8 @@ struct ServeSettings: SettingsTable {
         made.subscription.devices.limit = deviceLimit == 0 ? nil : deviceLimit
         made.subscription.alsoValue = categoryValues
         made.subscription.names = names
+        made.subscription.refusesQuerySecrets = refusesQuerySecrets
+        made.subscription.saysWhatWasAsked = debugComments
         made.subscription.givesFeedPasswords = feedPasswords
         made.subscription.sha1 = sha1Secret.map { SHA1Credentials(secret: Secret(Array($0.utf8)), until: sha1Until) }
         made.editions.refusal = editionRefusal

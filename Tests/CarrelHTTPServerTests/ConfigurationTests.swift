@@ -1,5 +1,6 @@
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelTesting
 import Testing
 
 struct `Addresses` {

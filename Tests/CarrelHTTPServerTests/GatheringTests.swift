@@ -1,3 +1,4 @@
+import CarrelTesting
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelThreads

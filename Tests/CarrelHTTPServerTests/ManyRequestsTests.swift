@@ -2,6 +2,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelThreads
 import Glibc
+import CarrelTesting
 import Testing
 
 struct `Requests that come all at once` {

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelTesting
 import Testing
 
 struct `Metrics` {

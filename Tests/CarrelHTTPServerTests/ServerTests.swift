@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelThreads
+import CarrelTesting
 import Glibc
 import Testing
 

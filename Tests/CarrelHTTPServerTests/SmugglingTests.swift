@@ -1,5 +1,6 @@
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelTesting
 import Testing
 
 /// Requests that two programs could read in two ways, as raw bytes over a real socket.

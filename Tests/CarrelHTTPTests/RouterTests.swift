@@ -76,6 +76,30 @@ struct `A router` {
         #expect(response.body.length == "v1/orders/{order}".utf8.count)
     }
 
+    @Test func `HEAD is refused like other methods where GET does not answer it`() async {
+        var router = Router()
+        router.on(.get, "call", answersHead: false) { _, _ in .text("done") }
+        router.on(.post, "call") { _, _ in .text("done") }
+        for method in [HTTPMethod.head, .options, .delete] {
+            let response = await router.respond(to: HTTPRequest(method, "/call"))
+            #expect(response.status == .methodNotAllowed && response.headers["Allow"] == "GET, POST", "\(method)")
+        }
+        #expect(await router.respond(to: HTTPRequest(.get, "/call")).status == .ok)
+    }
+
+    @Test func `what was refused before its target was believed has the fields of problems at its path`() {
+        var router = Self.router()
+        router.setFieldsOfProblems(at: "calls", ["Pragma": "no-cache"])
+        let error = HTTPError(.badRequest, "http.host")
+        for target in ["/calls", "/calls/", "/calls/x?y=%zz", "/calls?x=%zz", "/c%61lls/%", "/calls/../.."] {
+            #expect(router.response(error, toTarget: target, requestID: "1").headers["Pragma"] == "no-cache", "\(target)")
+        }
+        for target in ["/", "", "*", "/call", "/callsx", "//calls", "/x/calls", "/%", "/calls%"] {
+            let response = router.response(error, toTarget: target, requestID: "1")
+            #expect(response.headers["Pragma"] == nil && response.headers["Cache-Control"] == "no-store", "\(target)")
+        }
+    }
+
     @Test func `another method is refused with the methods that are allowed`() async {
         let response = await Self.router().respond(to: HTTPRequest(.delete, "/v1/orders/1"))
         #expect(response.status == .methodNotAllowed)

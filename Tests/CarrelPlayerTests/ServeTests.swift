@@ -36,6 +36,36 @@ struct `A server as it is started` {
         }
     }
 
+    @Test func `says when passwords would come in the clear, and only then`() async throws {
+        func warning(_ change: (inout ServeSettings) -> Void) throws -> Bool {
+            var settings = try LoadedSettings<ServeSettings>().values
+            change(&settings)
+            return settings.isInTheClear
+        }
+        for address in ["0.0.0.0", "::", "192.0.2.1"] { #expect(try warning { $0.address = address }) }
+        for address in ["127.0.0.1", "127.0.0.2", "::1"] { #expect(try !warning { $0.address = address }) }
+        #expect(
+            try !warning {
+                $0.address = "0.0.0.0"
+                $0.trustedProxies = ["10.0.0.0/8"]
+            }
+        )
+        #expect(
+            try !warning {
+                $0.address = "0.0.0.0"
+                $0.certificate = "server.pem"
+            }
+        )
+        let open = try await start(["--bind", "0.0.0.0"])
+        #expect(try await open.waitForError(containing: "in the clear").contains("there is no TLS at 0.0.0.0"))
+        #expect(try await open.waitForError(containing: "hint: ").contains("http.trusted-proxies"))
+        #expect(await open.terminate() == .exited(0))
+        let closed = try await start()
+        _ = try await closed.waitForError(containing: "access: ")
+        #expect(await closed.terminate() == .exited(0))
+        #expect(!closed.errors.contains("in the clear"))
+    }
+
     /// The kernel keeps the files of a process that forbids dumps in /proc for root (proc(5), PR_SET_DUMPABLE), so that nobody's
     /// own processes cannot read it. The program beside it shows that others can be.
     @Test func `lets no other process of its user read its memory, and leaves no core`() async throws {

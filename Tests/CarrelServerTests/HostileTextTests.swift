@@ -64,6 +64,7 @@ struct `Hostile texts` {
         let test = try await TestService {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.hasCannedUsers = true
+            $0.subscription.saysWhatWasAsked = true
         }
         var generator = SystemRandomNumberGenerator()
         let texts = (0..<10_000).map { _ in Self.text(&generator) }

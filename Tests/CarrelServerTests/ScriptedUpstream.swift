@@ -26,13 +26,15 @@ final class ScriptedUpstream: Sendable {
         case drip
         /// 200, half of the answer, and nothing more.
         case stall
+        /// 200 and a grant, a minute later.
+        case minute
         /// 200 and more bytes than anybody wants.
         case flood
 
         var description: String { rawValue }
 
         /// Whether it lasts until the time limit.
-        var isSlow: Bool { [.timeout, .drip, .stall].contains(self) }
+        var isSlow: Bool { [.timeout, .drip, .stall, .minute].contains(self) }
     }
 
     /// How it is asked.
@@ -222,6 +224,8 @@ final class ScriptedUpstream: Sendable {
         case .stall:
             connection.write(head)
             _ = connection.read()
+        case .minute:
+            if !connection.waitToRead(milliseconds: 60_000) { connection.respond(200, body: grant) }
         case .flood:
             connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: " ", count: 65_536) + "\r\n"

@@ -290,6 +290,35 @@ struct `A system upstream that fails` {
         #expect(entries.count { $0.action == "upstream.available" && $0.subject == "bureau" } == 1)
     }
 
+    /// Nothing is set but the policy: a call is waited for five seconds, however long the system sits on it.
+    @Test(arguments: Policy.allCases)
+    func `is waited for no longer than the default settings say`(policy: Policy) async throws {
+        let upstream = ScriptedUpstream()
+        let test = try await TestService {
+            var settings = upstream.settings
+            settings.policy = policy.value
+            $0.subscription.sources = [.upstream(settings), .accounts]
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
+        _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
+        #expect(try await Self.verify(test, "T-reader") == "active")
+        #expect(try await Self.credentials(test, "T-reader", "p1") == "86400 s")
+        upstream.fail(.minute)
+        async let verified = Self.verify(test, "T-reader")
+        async let known = Self.credentials(test, "T-reader", "p1")
+        async let other = Self.credentials(test, "T-lapsed", "p1")
+        let words = try await [verified, known, other]
+        switch policy {
+        case .closed: #expect(words == ["503", "503", "notrecognised"])
+        case .lastKnownGood: #expect(words == ["active", "3600 s", "notrecognised"])
+        case .open: #expect(words == ["503", "900 s", "notrecognised"])
+        }
+        // Who answered them all is the time limit: the system would have said yes.
+        #expect(try await Self.health(test)["failure"]?.string?.contains("time") == true)
+        upstream.fail(nil)
+        #expect(try await Self.verify(test, "T-reader") == "active")
+    }
+
     @Test func `keeps nobody else waiting`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .closed, timeout: .seconds(3)) { $0.concurrency = 8 }

@@ -158,12 +158,29 @@ public struct HTTPRequest: Sendable {
         return String(type).lowercased().trimmingASCIISpace()
     }
 
-    /// The body as a form (`application/x-www-form-urlencoded`) of at most `limit` bytes.
-    public func form(upTo limit: Int) async throws(HTTPError) -> Query {
-        guard contentType == "application/x-www-form-urlencoded" else {
+    /// Whether the body's type says that its text is ISO 8859-1.
+    private var isLatin1: Bool {
+        (headers["Content-Type"] ?? "").lowercased().split(separator: ";").dropFirst().contains { parameter in
+            let pair = parameter.split(separator: "=").map { String($0).trimmingASCIISpace() }
+            return pair.first == "charset" && ["iso-8859-1", "\"iso-8859-1\"", "latin1"].contains(pair.last)
+        }
+    }
+
+    /// The body as a form (`application/x-www-form-urlencoded`), in UTF-8 unless its type says that it is ISO 8859-1.
+    ///
+    /// - Parameters:
+    ///   - limit: how many bytes it may have.
+    ///   - orUntyped: whether a body without a type is taken for a form.
+    /// - Returns: its fields.
+    /// - Throws: 415 for another type, 413 for a longer body, 400 for text that is broken.
+    public func form(upTo limit: Int, orUntyped: Bool = false) async throws(HTTPError) -> Query {
+        let type = contentType
+        guard type == "application/x-www-form-urlencoded" || (orUntyped && type == nil) else {
             throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
         }
-        guard let text = String(validating: try await body.collect(upTo: limit), as: UTF8.self) else {
+        let bytes = try await body.collect(upTo: limit)
+        if isLatin1 { return try Query(parsingLatin1: bytes) }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw HTTPError(.badRequest, "http.form", "the form is not UTF-8")
         }
         return try Query(parsing: text)

@@ -7,9 +7,14 @@ public enum PercentEncoding {
         guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
             return String(text)
         }
+        return bytes(text.utf8, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The same, of bytes in whatever encoding.
+    static func bytes(_ text: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var digits = text.utf8.makeIterator()
+        bytes.reserveCapacity(text.count)
+        var digits = text.makeIterator()
         while let c = digits.next() {
             if c == UInt8(ascii: "%") {
                 guard let high = digits.next().flatMap(value), let low = digits.next().flatMap(value) else { return nil }
@@ -20,7 +25,7 @@ public enum PercentEncoding {
                 bytes.append(c)
             }
         }
-        return String(validating: bytes, as: UTF8.self)
+        return bytes
     }
 
     /// The text with every byte but unreserved characters (RFC 3986 §2.3) escaped.

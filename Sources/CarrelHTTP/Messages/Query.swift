@@ -21,22 +21,39 @@ public struct Query: Sendable, Hashable {
 
     /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
+        self.raw = raw
+        pairs = try Self.pairs(Array(raw.utf8), limit, Self.decode)
+    }
+
+    /// The same of a form in ISO 8859-1: every byte, escaped or not, is the character of that number.
+    init(parsingLatin1 bytes: [UInt8], limit: Int = 256) throws(HTTPError) {
+        raw = Self.latin1(bytes)
+        pairs = try Self.pairs(bytes, limit) { PercentEncoding.bytes($0, plusIsSpace: true).map(Self.latin1) }
+    }
+
+    private static func latin1(_ bytes: [UInt8]) -> String {
+        String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    private static func pairs(
+        _ bytes: [UInt8],
+        _ limit: Int,
+        _ decode: (ArraySlice<UInt8>) -> String?
+    ) throws(HTTPError) -> [Pair] {
         var pairs: [Pair] = []
-        let bytes = Array(raw.utf8)
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: UInt8(ascii: "&")) ?? bytes.count
             defer { start = end + 1 }
             guard end > start else { continue }
             let equals = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
-            let name = Self.decode(bytes[start..<(equals ?? end)])
-            let value = equals.map { Self.decode(bytes[($0 + 1)..<end]) } ?? ""
+            let name = decode(bytes[start..<(equals ?? end)])
+            let value = equals.map { decode(bytes[($0 + 1)..<end]) } ?? ""
             guard let name, let value else { throw HTTPError(.badRequest, "http.query", "the query has a broken escape") }
             guard pairs.count < limit else { throw HTTPError(.badRequest, "http.query", "the query has too many fields") }
             pairs.append(Pair(name: name, value: value))
         }
-        self.raw = raw
-        self.pairs = pairs
+        return pairs
     }
 
     /// The text of a name or value; most have nothing to undo. What was cut out of text at ASCII characters is text.

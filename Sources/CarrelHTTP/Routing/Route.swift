@@ -4,7 +4,7 @@ public final class Route: Sendable {
     /// ``HTTPProblemConvertible`` error, or anything else, which the client sees as 500 and nothing more.
     public typealias Action = @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
 
-    /// The method it answers; GET also answers HEAD.
+    /// The method it answers.
     public let method: HTTPMethod
     /// The pattern as it was given.
     public let pattern: String
@@ -14,6 +14,8 @@ public final class Route: Sendable {
     public let acceptsForms: Bool
     /// Whether a page of another origin may change state through it.
     public let acceptsOtherOrigins: Bool
+    /// Whether GET answers HEAD too.
+    public let answersHead: Bool
     let parts: [RoutePattern.Part]
     let action: Action
 
@@ -24,6 +26,7 @@ public final class Route: Sendable {
         secret: [String],
         acceptsForms: Bool,
         acceptsOtherOrigins: Bool,
+        answersHead: Bool,
         action: @escaping Action
     ) {
         self.method = method
@@ -32,6 +35,7 @@ public final class Route: Sendable {
         self.secret = secret
         self.acceptsForms = acceptsForms
         self.acceptsOtherOrigins = acceptsOtherOrigins
+        self.answersHead = answersHead
         self.action = action
     }
 

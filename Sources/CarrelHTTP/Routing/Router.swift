@@ -15,12 +15,13 @@ public struct Router: Sendable {
     /// Adds a route. Traps when the pattern is broken or taken.
     ///
     /// - Parameters:
-    ///   - method: the method; GET answers HEAD too.
+    ///   - method: the method.
     ///   - pattern: segments joined by `/`, with or without a first one: literal text, `{name}`, `{name}.suffix`,
     ///     `prefix{name}`, or `{name...}` at the end for all that is left. `{/}` at the end also accepts a path that ends in a slash.
     ///   - secret: parameters that are never logged.
     ///   - acceptsForms: whether a state-changing request may carry a form or plain text.
     ///   - acceptsOtherOrigins: whether a page of another origin may send a state-changing request.
+    ///   - answersHead: whether GET answers HEAD too.
     ///   - handler: makes the response.
     public mutating func on(
         _ method: HTTPMethod,
@@ -28,6 +29,7 @@ public struct Router: Sendable {
         secret: [String] = [],
         acceptsForms: Bool = false,
         acceptsOtherOrigins: Bool = false,
+        answersHead: Bool = true,
         handler: @escaping Route.Action
     ) {
         let parsed = RoutePattern(pattern)
@@ -40,6 +42,7 @@ public struct Router: Sendable {
                 secret: secret,
                 acceptsForms: acceptsForms,
                 acceptsOtherOrigins: acceptsOtherOrigins,
+                answersHead: answersHead,
                 action: handler
             )
         )
@@ -56,11 +59,25 @@ public struct Router: Sendable {
     }
 
     private func response(_ problem: HTTPError, to request: HTTPRequest) -> HTTPResponse {
-        var response = problem.response(requestID: request.id)
-        guard !problemFields.isEmpty, let fields = request.path.segments.first.flatMap({ problemFields[$0] }) else {
-            return response
-        }
-        for field in fields { response.headers[field.name] = field.value }
+        response(problem, at: request.path.segments.first ?? "", requestID: request.id)
+    }
+
+    /// The response to a request that is refused before its target is believed, with the fields of problems at its path.
+    ///
+    /// - Parameters:
+    ///   - problem: why it is refused.
+    ///   - target: as sent, whatever it is.
+    ///   - requestID: names the request.
+    /// - Returns: the problem.
+    public func response(_ problem: HTTPError, toTarget target: String, requestID: String) -> HTTPResponse {
+        let segment = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        let text = Substring(segment)
+        return response(problem, at: PercentEncoding.decode(text) ?? String(text), requestID: requestID)
+    }
+
+    private func response(_ problem: HTTPError, at segment: String, requestID: String) -> HTTPResponse {
+        var response = problem.response(requestID: requestID)
+        for field in problemFields[segment] ?? [:] { response.headers[field.name] = field.value }
         return response
     }
 
@@ -73,14 +90,14 @@ public struct Router: Sendable {
             return RouteMatch(problem: HTTPError(.notFound, "http.notFound", "there is nothing at this path"))
         }
         let wanted = request.method
-        let end =
-            ends.first { $0.method == wanted } ?? (wanted == .head ? ends.first { $0.method == .get } : nil)
+        let ofHead = ends.first { $0.method == .get && routes[$0.route].answersHead }
+        let end = ends.first { $0.method == wanted } ?? (wanted == .head ? ofHead : nil)
         guard let end else {
             guard HTTPMethod.known.contains(wanted) else {
                 return RouteMatch(problem: HTTPError(.notImplemented, "http.method", "the method is not known"))
             }
             var allowed = ends.map(\.method.rawValue)
-            if allowed.contains("GET"), !allowed.contains("HEAD") { allowed.append("HEAD") }
+            if ofHead != nil, !allowed.contains("HEAD") { allowed.append("HEAD") }
             return RouteMatch(
                 problem: HTTPError(
                     .methodNotAllowed,

@@ -39,8 +39,9 @@ public struct ServerConfiguration: Sendable {
     package var exchangeDeadline: Duration = .seconds(4 * 3600)
     /// More connections than this are closed as they come.
     public var maximumConnections = 20000
-    /// Bytes that a connection keeps for a request's line and header fields (and while it is idle).
-    static let headerBytes = 12 * 1024
+    /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
+    /// token of 4,096 bytes fits into the line though each of them is escaped, beside a kilobyte and a half of fields.
+    static let headerBytes = 15 * 1024
     /// How much of a body that nobody wants is read, so that the client sees the answer, before the connection is cut.
     static let discardedBody = 1 << 20
 

@@ -119,7 +119,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             self.match = match
             return start(request, match, framing)
         } catch {
-            return send(error.response(requestID: id), closing: true)
+            return send(core.router.response(error, toTarget: target, requestID: id), closing: true)
         }
     }
 

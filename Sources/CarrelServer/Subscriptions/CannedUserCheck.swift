@@ -59,8 +59,15 @@ struct CannedUserCheck: Sendable {
         _ parameters: [(String, String)],
         _ read: @escaping @Sendable ([UInt8]) -> String
     ) async -> String {
-        let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
-        let request = HTTPRequest(.get, "/\(call)/?\(query)", peer: Self.stranger(), id: "canned-user-check")
+        let form = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+        let request = HTTPRequest(
+            .post,
+            "/\(call)/",
+            headers: ["Content-Type": "application/x-www-form-urlencoded"],
+            body: Array(form.utf8),
+            peer: Self.stranger(),
+            id: "canned-user-check"
+        )
         let (router, patience) = (router, patience)
         return await withTaskGroup(of: String.self) { group in
             group.addTask {

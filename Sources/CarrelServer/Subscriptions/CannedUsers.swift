@@ -12,6 +12,8 @@ package struct CannedUsers: EntitlementSource {
     /// The ids of the products that these users know of.
     private let issues: [String]
     private let clock: any WallClock
+    /// Lets time pass.
+    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// What a user of the form `A-B-C` does instead of answering: A when signing in, B when verifying, C for credentials.
     package enum Fault: Error, Sendable, Equatable {
@@ -52,9 +54,14 @@ package struct CannedUsers: EntitlementSource {
         }
     }
 
-    package init(issues: Issues = Issues(), clock: any WallClock) {
+    package init(
+        issues: Issues = Issues(),
+        clock: any WallClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
         self.issues = issues.ids
         self.clock = clock
+        self.sleep = sleep
     }
 
     /// The names that are listed, and what each shows.
@@ -204,7 +211,7 @@ package struct CannedUsers: EntitlementSource {
     }
 
     private func raise(_ fault: Fault?) async throws {
-        if fault == .stall { return try await Task.sleep(for: .seconds(60)) }
+        if fault == .stall { return try await sleep(.seconds(60)) }
         if let fault { throw fault }
     }
 

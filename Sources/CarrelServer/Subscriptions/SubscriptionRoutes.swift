@@ -1,6 +1,8 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHTTPServer
 import CarrelSubscription
+import CarrelXML
 
 /// The five calls that apps make, at the server's root: `sign_in`, `renew_token`, `verify_subscription`, `edition_credentials`
 /// and `sign_out`, by GET or POST, with parameters in the query or a form, with or without a slash at the end.
@@ -12,6 +14,11 @@ struct SubscriptionRoutes {
     let names: ParameterNames
     /// Whether categories say their term as `value` too.
     let alsoValue: Bool
+    /// Whether calls with a token or a password in the query are refused.
+    let refusesQuerySecrets: Bool
+    /// Whether answers end with a comment that says what was asked.
+    let saysWhatWasAsked: Bool
+    let metrics: MetricsRegistry
 
     /// Names, passwords and a long token are a few kilobytes.
     private static let bodyLimit = 65_536
@@ -65,8 +72,14 @@ struct SubscriptionRoutes {
         _ call: @escaping @Sendable (HTTPRequest, Parameters) async throws -> HTTPResponse
     ) {
         for method in [HTTPMethod.get, .post] {
-            router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true) { request, _ in
-                Self.unstored(try await respond(request, call))
+            let counter = metrics.counter(
+                "carrel_query_secrets_total",
+                "Calls of apps with a token or a password in the query, which the logs of proxies keep.",
+                [("call", name), ("method", method.rawValue)]
+            )
+            // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
+            router.on(method, name + "{/}", acceptsForms: true, acceptsOtherOrigins: true, answersHead: false) { request, _ in
+                Self.unstored(try await respond(name, request, counter, call))
             }
         }
         router.setFieldsOfProblems(at: name, Self.unstored)
@@ -98,16 +111,32 @@ struct SubscriptionRoutes {
         return response
     }
 
+    private func holdsSecret(_ query: Query) -> Bool {
+        query.pairs.contains { !$0.value.isEmpty && (names.token.contains($0.name) || names.password.contains($0.name)) }
+    }
+
     private func respond(
+        _ name: String,
         _ request: HTTPRequest,
+        _ secretsInQuery: Counter,
         _ call: (HTTPRequest, Parameters) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         do {
-            // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.
-            guard request.method != .head else {
-                throw HTTPError(.methodNotAllowed, "http.methodNotAllowed", "use GET or POST", headers: ["Allow": "GET, POST"])
+            if holdsSecret(request.query) {
+                secretsInQuery.add()
+                if refusesQuerySecrets {
+                    throw HTTPError(
+                        .badRequest,
+                        "subscription.secretInQuery",
+                        "tokens and passwords are taken from a form only, by POST: what is in a query is kept in logs"
+                    )
+                }
             }
-            return try await call(request, try await Self.parameters(of: request))
+            let parameters = try await Self.parameters(of: request)
+            let response = try await call(request, parameters)
+            guard saysWhatWasAsked else { return response }
+            let product = parameters[names.product].map { " of '\($0)'" } ?? ""
+            return Self.ending(response, with: XMLWriter.comment("\(name)\(product), request \(request.id)") + "\n".utf8)
         } catch let fault as CannedUsers.Fault {
             switch fault {
             case .status(let status): return HTTPResponse(HTTPStatus(rawValue: status))
@@ -121,19 +150,24 @@ struct SubscriptionRoutes {
     }
 
     private static func parameters(of request: HTTPRequest) async throws -> Parameters {
-        var form = Query()
-        if request.method == .post {
-            let type = request.contentType
-            guard type == nil || type == "application/x-www-form-urlencoded" else {
-                throw HTTPError(.unsupportedMediaType, "http.mediaType", "send application/x-www-form-urlencoded")
-            }
-            let bytes = try await request.body.collect(upTo: bodyLimit)
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw HTTPError(.badRequest, "http.form", "the form is not UTF-8")
-            }
-            form = try Query(parsing: text)
-        }
+        let form = request.method == .post ? try await request.form(upTo: bodyLimit, orUntyped: true) : Query()
         return Parameters(form: form, query: request.query)
+    }
+
+    /// A document with a comment behind it; another response as it is.
+    private static func ending(_ response: HTTPResponse, with comment: [UInt8]) -> HTTPResponse {
+        guard response.headers["Content-Type"] == contentType else { return response }
+        var response = response
+        switch response.body {
+        case .bytes(let bytes): response.body = .bytes(bytes + comment)
+        case .stream(_, let produce):
+            response.body = .stream(length: nil) { body in
+                try await produce(body)
+                try await body.write(comment)
+            }
+        default: break
+        }
+        return response
     }
 
     private func signIn(_ request: HTTPRequest, _ parameters: Parameters) async throws -> HTTPResponse {

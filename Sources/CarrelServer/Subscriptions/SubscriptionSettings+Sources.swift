@@ -50,7 +50,7 @@ extension SubscriptionSettings {
             }
         }
         if let receipts { made.append(receipts) }
-        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: clock)) }
+        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: clock, sleep: sleep)) }
         return EntitlementSources(inOrder: made)
     }
 }

@@ -13,6 +13,8 @@ package struct SubscriptionSettings: Sendable {
     package var hasCannedUsers = false
     /// The products that they know of.
     package var cannedIssues = CannedUsers.Issues()
+    /// How the canned users that answer late let the time pass.
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// How long an edition's credentials live.
     package var credentialLife = Duration.seconds(24 * 3600)
     package var devices = DevicePolicy()
@@ -21,6 +23,10 @@ package struct SubscriptionSettings: Sendable {
 
     /// What apps call the parameters of the five calls.
     package var names = ParameterNames()
+    /// Whether calls with a token or a password in the query are refused.
+    package var refusesQuerySecrets = false
+    /// Whether answers end with a comment that says what was asked, for those who debug an app.
+    package var saysWhatWasAsked = false
     /// Whether accounts are given a second credential for feeds when they sign in.
     package var givesFeedPasswords = false
     /// Credentials of the field's old scheme that are let in; nil for none.

@@ -1,26 +1,32 @@
 import CarrelThreads
 import Glibc
-import Testing
 
 /// A response as it came over the wire.
-struct RawResponse: Sendable {
-    var status = 0
-    var headers: [(name: String, value: String)] = []
-    var body: [UInt8] = []
+public struct RawResponse: Sendable {
+    /// The status code; 0 before there is one.
+    public var status = 0
+    /// The header fields, their names in lower case.
+    public var headers: [(name: String, value: String)] = []
+    /// What follows the header, without the marks of chunks.
+    public var body: [UInt8] = []
 
-    subscript(name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    /// The first field of that name.
+    public subscript(name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 /// A client that sends exactly the bytes it is told to, on a thread of its own.
-final class RawClient: Sendable {
-    enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
+public final class RawClient: Sendable {
+    /// What went wrong.
+    public enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
 
     private let descriptor: Int32
     private let thread = BlockingThreads(name: "raw-client", count: 1)
     private let left = Locked<[UInt8]>([])
 
-    init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    /// Connects to a port of 127.0.0.1.
+    public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var on: Int32 = 1
         unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -41,17 +47,21 @@ final class RawClient: Sendable {
 
     deinit { close(descriptor) }
 
-    func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    /// Ends both directions.
+    public func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
     /// Resets the connection, as a program does that closes it with bytes unread.
-    func reset() {
+    public func reset() {
         var nobody = sockaddr(sa_family: UInt16(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         unsafe connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     }
-    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    /// Ends its own direction.
+    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+    /// Sends all of it.
+    public func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    func send(_ bytes: [UInt8]) async throws {
+    /// Sends all of it.
+    public func send(_ bytes: [UInt8]) async throws {
         try await thread.run { [descriptor] in
             var sent = 0
             while sent < bytes.count {
@@ -70,12 +80,12 @@ final class RawClient: Sendable {
     }
 
     /// Whatever comes next, empty at the end.
-    func receive(timeout: Int32 = 10_000) async throws -> [UInt8] {
+    public func receive(timeout: Int32 = 10_000) async throws -> [UInt8] {
         try await thread.run { [descriptor] in try Self.read(descriptor, timeout) }
     }
 
     /// Everything until the server closes.
-    func receiveAll(timeout: Int32 = 10_000) async throws -> [UInt8] {
+    public func receiveAll(timeout: Int32 = 10_000) async throws -> [UInt8] {
         var all = left.withLock { $0 }
         left.withLock { $0 = [] }
         while true {
@@ -87,7 +97,7 @@ final class RawClient: Sendable {
     }
 
     /// The next whole response. A response to HEAD has no body.
-    func response(toHead: Bool = false, timeout: Int32 = 10_000) async throws -> RawResponse {
+    public func response(toHead: Bool = false, timeout: Int32 = 10_000) async throws -> RawResponse {
         var buffer = left.withLock { $0 }
         func more() async throws {
             let bytes = try await receive(timeout: timeout)
