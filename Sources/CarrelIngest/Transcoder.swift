@@ -59,7 +59,7 @@ struct Transcoder {
                 "-format_whitelist", SoundFormat.whitelist, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
                 "-i", "file:\(source.absolutePath)",
             ],
-            refusal: "is not one of the formats that can be ingested (\(SoundFormat.names))"
+            refusal: "is damaged, or not in one of the formats that can be ingested (\(SoundFormat.names))"
         ) { span in
             guard out.count + span.byteCount <= 16 << 20 else {
                 throw IngestError(.malformed, source.name, "describes itself in more than 16 MiB")

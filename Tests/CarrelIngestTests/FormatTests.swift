@@ -86,7 +86,7 @@ struct `Formats` {
         for path in [sound, text, noise] {
             let refusal = intake.refusal(of: path)
             #expect(refusal?.code == .notAudio)
-            let expected = "is not one of the formats that can be ingested (MP3, M4A and M4B, FLAC, WAV,"
+            let expected = "is damaged, or not in one of the formats that can be ingested (MP3, M4A and M4B, FLAC, WAV,"
             #expect(refusal?.detail.hasPrefix(expected) == true, "\(refusal?.detail ?? "")")
             #expect(refusal?.detail.contains("invalid argument") == false)
         }

@@ -196,11 +196,13 @@ struct PDFDocumentTests {
     /// What a document could do that takes its reader over.
     @Test func `whose reader is taken over reaches no file, socket or process`() throws {
         let path = directory.write("own", [1, 2, 3])
-        let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
         let answer = try PDFChild.run(keeping: [descriptor], .init(memory: 64 << 20, milliseconds: 5000)) { () throws(PDFError) in
             let tries: [(String, () -> Int32)] = [
-                ("its own", { unsafe open("/proc/self/fd/\(descriptor)", O_RDWR) }),
+                ("its own", { unsafe open("/proc/self/fd/\(descriptor)", O_RDONLY) }),
+                ("its own, to write", { unsafe open("/proc/self/fd/\(descriptor)", O_WRONLY | O_TRUNC) }),
+                ("its owner", { fcntl(descriptor, F_SETOWN, getppid()) }),
                 ("another", { unsafe open("/etc/passwd", O_RDONLY) }),
                 ("the same by its name", { unsafe open(path, O_RDONLY) }),
                 ("new", { unsafe open(path + ".new", O_WRONLY | O_CREAT, 0o600) }),

@@ -87,7 +87,7 @@ struct `The slots of an account's devices` {
             let account = try #require(try await test.service.accounts.find(named: "alice"))
             for number in 1...limit { #expect(try await signIn("lost-\(number)", test) != nil) }
             for device in try await test.service.devices.list(of: account) {
-                try await test.service.devices.revoke(device.id, of: account, by: Actor("operator"))
+                try await test.service.devices.revoke(device.id, of: account, isOwner: false, by: Actor("operator"))
             }
             for number in 1...limit { #expect(try await signIn("new-\(number)", test) != nil) }
             #expect(try await signIn("more", test) == nil)

@@ -135,7 +135,7 @@ struct `What is remembered of an account` {
         case .password: try await service.desk.setPassword("another horse battery", of: stand.alice.id, by: staff)
         case .device:
             let device = try #require(try await service.devices.list(of: stand.alice).first)
-            try await service.devices.revoke(device.id, of: stand.alice, by: staff)
+            try await service.devices.revoke(device.id, of: stand.alice, isOwner: false, by: staff)
         case .renewal: _ = try await stand.test.ask("renew_token", ["token": stand.token], at: service)
         case .erasure: try await service.erasure.erase(stand.alice.id, by: staff)
         }

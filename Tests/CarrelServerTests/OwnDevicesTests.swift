@@ -39,7 +39,7 @@ struct `A reader's devices and history` {
         #expect(entries?.map { $0["actor"]?.string } == [account.id])
 
         // It signs out and comes back, and is still called so.
-        try await test.service.devices.revoke(id, of: account, by: Actor("operator"))
+        try await test.service.devices.revoke(id, of: account, isOwner: false, by: Actor("operator"))
         try await signIn(test, "x")
         #expect(try await test.service.devices.list(of: account).first?.name == "My telephone")
         let plain = try await test.call(.patch, staff, body: ["name": .null], peer: local)

@@ -83,7 +83,7 @@ struct `Credentials that were given out` {
         case .password: try await service.desk.setPassword("another horse battery", of: stand.alice.id, by: staff)
         case .device:
             let device = try #require(try await service.devices.list(of: stand.alice).first)
-            try await service.devices.revoke(device.id, of: stand.alice, by: staff)
+            try await service.devices.revoke(device.id, of: stand.alice, isOwner: false, by: staff)
         case .command: try await revoke(["account": "alice"])
         case .product: try await revoke(["product": "issue-1"])
         case .all: try await revoke(["all": true])

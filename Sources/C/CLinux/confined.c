@@ -50,7 +50,7 @@ static const uint32_t refused[] = {
 /// All that may be called after a fork, to work on bytes.
 static const uint32_t allowed[] = {
     SYS_read,         SYS_readv,          SYS_pread64,     SYS_write,        SYS_writev,        SYS_pwrite64,
-    SYS_lseek,        SYS_openat,         SYS_close,       SYS_fcntl,        SYS_fstat,         SYS_newfstatat,
+    SYS_lseek,        SYS_openat,         SYS_close,       SYS_fstat,         SYS_newfstatat,
     SYS_brk,          SYS_mmap,           SYS_munmap,      SYS_mremap,       SYS_mprotect,      SYS_madvise,
     SYS_futex,        SYS_rt_sigaction,   SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_getpid,
     SYS_getppid,      SYS_gettid,         SYS_getrandom,   SYS_sysinfo,      SYS_clock_gettime, SYS_gettimeofday,
@@ -199,15 +199,19 @@ static int confine(const int *kept, int count) {
         if (ruleset < 0) return -1;
         struct stat status;
         for (int i = 0; i < count; i++) {
-            // What has no place in a file system (a pipe, memory) cannot be named by a rule, and needs none.
-            if (!fstat(kept[i], &status) && S_ISREG(status.st_mode)) allow(ruleset, kept[i], kinds & (READ_FILE | WRITE_FILE | TRUNCATE));
+            // As it was opened. What has no place in a file system (a pipe, memory) cannot be named by a rule, and needs none.
+            int mode = fcntl(kept[i], F_GETFL) & O_ACCMODE;
+            uint64_t wanted = (mode == O_WRONLY ? 0 : READ_FILE) | (mode == O_RDONLY ? 0 : WRITE_FILE | TRUNCATE);
+            if (kept[i] > STDERR_FILENO && !fstat(kept[i], &status) && S_ISREG(status.st_mode)) allow(ruleset, kept[i], kinds & wanted);
         }
         if (syscall(RESTRICT_SELF, ruleset, 0) || close(ruleset)) return -1;
     }
+    // EINVAL: a kernel without seccomp.
+    if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL) return 0;
     struct sock_filter program[FILTER_LENGTH(COUNT(allowed))];
     unsigned short length = make_filter(program, allowed, COUNT(allowed), SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | EPERM);
     struct sock_fprog filter = {.len = length, .filter = program};
-    return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) && errno != EINVAL ? -1 : 0;
+    return length && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 0;
 }
 
 /// What C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.

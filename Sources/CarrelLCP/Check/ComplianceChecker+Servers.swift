@@ -151,6 +151,7 @@ extension ComplianceChecker {
                 return report.skip("status.renew", "the provider renews on a page of its own")
             }
             let end = try await end(before, server)
+            await Self.nextSecond()
             let after = try await server.renew(renewal, device: Random.uuid(), until: before.potentialEnd)
             report.add(
                 "status.renew",
@@ -158,8 +159,8 @@ extension ComplianceChecker {
             )
             report.add("status.renew-times", Self.timesFault(before, after, ofLicense: true))
             let later = try await self.end(after, server)
-            let isLater = if let end, let later { later > end } else { later != nil && end == nil }
-            report.add("status.renew-end", isLater ? nil : "the license does not end later than before")
+            let isLonger = if let end { later.map { $0 > end } ?? true } else { later == nil }
+            report.add("status.renew-end", isLonger ? nil : "the license does not end later than before")
         } catch {
             report.add("status.renew", error.message)
         }
@@ -173,6 +174,7 @@ extension ComplianceChecker {
             guard let giving = before.links.first(withRelation: "return") else {
                 return report.add("status.return", "there is no link to give it back at")
             }
+            await Self.nextSecond()
             let after = try await server.giveBack(giving, device: Random.uuid())
             let isOver = after.status == .returned || after.status == .cancelled
             report.add("status.return", isOver ? nil : "the license is \(after.status.rawValue)")
@@ -183,6 +185,9 @@ extension ComplianceChecker {
             report.add("status.return", error.message)
         }
     }
+
+    /// Servers may tell times in whole seconds.
+    private static func nextSecond() async { try? await Task.sleep(for: .seconds(1)) }
 
     /// When the license ends, as the server has it now; nil where it does not end.
     private func end(_ status: StatusDocument, _ server: LicenseServer) async throws(LCPError) -> Instant? {

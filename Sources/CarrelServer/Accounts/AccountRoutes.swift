@@ -23,7 +23,7 @@ struct AccountRoutes {
             return try await Self.rename(parameters["device"], of: account, request, by: actor, in: devices)
         }
         on(.delete, "/devices/{device}", of: &router) { request, account, parameters in
-            try await devices.revoke(parameters["device"], of: account, by: try await callers.actor(request))
+            try await devices.revoke(parameters["device"], of: account, isOwner: false, by: try await callers.actor(request))
             return .empty(.noContent)
         }
         on(.delete, "/devices", of: &router) { request, account, _ in

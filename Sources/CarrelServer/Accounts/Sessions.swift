@@ -169,7 +169,8 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Ends all sessions of an account, those at the administrator's page too, and voids its links.
+    /// Ends all sessions of an account, those at the administrator's page too, and voids its links, for its staff: the slots of its
+    /// devices are free, and how often devices took turns is forgotten.
     ///
     /// - Parameters:
     ///   - account: whose.
@@ -177,7 +178,12 @@ package struct Sessions: Sendable {
     /// - Returns: how many ended.
     /// - Throws: when the database does not take it; all go on then.
     func endAll(of account: Account, by actor: Actor) async throws -> Int {
-        try await endOthers(than: "", of: account, by: actor)
+        let now = clock.now
+        return try await database.write { transaction in
+            let count = try Self.endOthers(than: "", of: account.id, by: actor, at: now, in: transaction)
+            try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
+            return count
+        }
     }
 
     /// Ends all sessions of an account but one, those at the administrator's page too, and voids its links.

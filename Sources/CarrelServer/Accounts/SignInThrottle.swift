@@ -13,7 +13,8 @@ import CarrelThreads
 /// memory of this process.
 ///
 /// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
-/// whoever guesses beside it, in a library's network, does not lock it out. Its id is no secret. Who knows it gets the guesses of
+/// whoever guesses beside it, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
+/// at no other counter. Its id is no secret. Who knows it gets the guesses of
 /// one more counter, the same few from wherever they come, and none for another account; and who uses them up makes of the device
 /// a stranger, which the other three let pass as they do anybody, and not one that is locked out.
 package struct SignInThrottle: Sendable {
@@ -140,8 +141,10 @@ package struct SignInThrottle: Sendable {
             try ThrottleStore.remove(keys.account, in: transaction)
             if let device = keys.device { try ThrottleStore.remove(device, in: transaction) }
             try ThrottleStore.setNetwork(keys.success, at: now, in: transaction)
-            // The network gets back what this attempt took.
-            guard var counter = try ThrottleStore.counter(keys.network, in: transaction), counter.failures > 0 else { return }
+            // The network gets back what this attempt took; a known device's took nothing.
+            guard keys.device == nil, var counter = try ThrottleStore.counter(keys.network, in: transaction),
+                counter.failures > 0
+            else { return }
             counter.failures -= 1
             if counter.failures < ofNetwork.free { counter.until = Instant(milliseconds: 0) }
             try ThrottleStore.set(counter, for: keys.network, memory: Self.networkMemory, in: transaction)
@@ -187,12 +190,15 @@ package struct SignInThrottle: Sendable {
             let known = try ThrottleStore.counter(key, in: transaction).flatMap { now - $0.updatedAt < memory ? $0 : nil }
             return Counted(key: key, rule: rule, memory: memory, forgivesRepeats: forgivesRepeats, counter: known ?? .init())
         }
-        let network = try look(keys.network, ofNetwork, Self.networkMemory, forgivesRepeats: false)
         if let key = keys.device {
-            let device = try look(key, Self.ofDevice, Self.memory)
-            if device.counter.until <= now { return Turn(counters: [device, network], isOfKnownDevice: true) }
+            // each try counts, so that nobody keeps the server busy with one password
+            let device = try look(key, Self.ofDevice, Self.memory, forgivesRepeats: false)
+            if device.counter.until <= now { return Turn(counters: [device], isOfKnownDevice: true) }
         }
-        var counters = [try look(keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory), network]
+        var counters = [
+            try look(keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory),
+            try look(keys.network, ofNetwork, Self.networkMemory, forgivesRepeats: false),
+        ]
         let success = try ThrottleStore.network(keys.success, in: transaction)
         if success.map({ now - $0 >= Self.successMemory }) ?? true {
             counters.append(try look(keys.account, Self.ofAccount, Self.memory))

@@ -41,6 +41,12 @@ package enum DeviceStore {
         UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2) WHERE id = $1
         """
     )
+    static let freeAllForStaff = SQL(
+        """
+        UPDATE devices SET freed_at = COALESCE(freed_at, $2), departures = 0, departed_at = COALESCE(freed_at, $2)
+        WHERE account_id = $1
+        """
+    )
     static let freeAll = SQL("UPDATE devices SET freed_at = $2 WHERE account_id = $1 AND freed_at IS NULL AND id <> $3")
     /// A session that was left alone ended long after its device signed in.
     static let freeUnused = SQL(
@@ -52,7 +58,7 @@ package enum DeviceStore {
         """
     )
 
-    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAll, freeUnused]
+    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -94,6 +100,11 @@ package enum DeviceStore {
     /// Frees a device's slot, and forgets that it left that or another.
     static func freeForStaff(_ id: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(freeForStaff, [.text(id), .instant(now)])
+    }
+
+    /// The same for all of an account's.
+    static func freeAllForStaff(of account: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(freeAllForStaff, [.text(account), .instant(now)])
     }
 
     static func freeAll(of account: String, butFor id: String?, at now: Instant, in transaction: any Transaction) throws {

@@ -111,18 +111,15 @@ package struct Devices: Sendable {
     package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in
-            let devices = try DeviceStore.devices(of: account.id, in: transaction)
-            for device in devices {
-                try SessionStore.deleteAll(ofDevice: device.id, in: transaction)
-                try DeviceStore.freeForStaff(device.id, at: now, in: transaction)
-            }
-            let held = devices.count { $0.freedAt == nil }
+            let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
+            for device in held { try SessionStore.deleteAll(ofDevice: device.id, in: transaction) }
+            try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
             try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
             try AuditStore.append(
-                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held)),
+                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
                 in: transaction
             )
-            return held
+            return held.count
         }
     }
 
@@ -134,7 +131,7 @@ package struct Devices: Sendable {
     ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
     ///   - actor: who does it.
     /// - Throws: ``ServerError`` `notFound` where the account has no such device.
-    package func revoke(_ id: String, of account: Account, isOwner: Bool = false, by actor: Actor) async throws {
+    package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await database.write { transaction in
             guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {

@@ -81,7 +81,8 @@ package final class Orders: Sendable {
             if let number = request.number, let earlier = try OrderStore.order(number: number, in: transaction) {
                 let order = earlier.order
                 guard
-                    earlier.account == accountName, wanted.means(order.titleID, isbns: earlier.isbns),
+                    // é in one code point and in two are two accounts
+                    earlier.account.utf8.elementsEqual(accountName.utf8), wanted.means(order.titleID, isbns: earlier.isbns),
                     order.kind == request.kind, order.startsAt == request.start, order.endsAt == request.end
                 else { throw ServerError(.conflict, "order number \(number) belongs to an order that differs from this one") }
                 return (order, false)

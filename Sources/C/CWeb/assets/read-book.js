@@ -71,7 +71,10 @@ export class Book {
   /** Where the pages of the printed book begin in a document, as its page list says: fragments. @param {number} index */
   pageBreaks(index) {
     return (this.manifest.pageList ?? []).filter((/** @type {Link} */ link) => this.indexOf(link.href) === index)
-      .map((/** @type {Link} */ link) => decodeURIComponent(fragmentOf(link.href)));
+      .map((/** @type {Link} */ link) => {
+        const fragment = fragmentOf(link.href);
+        try { return decodeURIComponent(fragment); } catch { return fragment; }
+      });
   }
 
   /** What kind of view shows a link. @param {Link} link */
