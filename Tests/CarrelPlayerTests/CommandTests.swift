@@ -139,7 +139,10 @@ struct `The command` {
         #expect(followed.split(separator: "\n").suffix(2) == ["mp3", Substring(format)], "without the list it is followed")
         let refused = try await carrel("ingest", path, "--home", home)
         #expect(refused.status == .exited(65))
-        #expect(refused.errorText.contains("is damaged, or not in one of the formats that can be ingested (MP3,"), "\(refused.errorText)")
+        #expect(
+            refused.errorText.contains("is damaged, or not in one of the formats that can be ingested (MP3,"),
+            "\(refused.errorText)"
+        )
         #expect(try await DemoServer.json(["title", "list", "--home", home, "--json"])["titles"]?.array?.count == 1)
     }
 

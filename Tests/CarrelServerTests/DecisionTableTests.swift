@@ -125,7 +125,9 @@ struct `The decision table` {
             default: break
             }
         }
-        if device == .revoked { for id in ids { try await test.service.devices.revoke(id, of: account, isOwner: false, by: staff) } }
+        if device == .revoked {
+            for id in ids { try await test.service.devices.revoke(id, of: account, isOwner: false, by: staff) }
+        }
         switch token {
         case .none: return ""
         case .garbage: return String(signedIn.reversed())

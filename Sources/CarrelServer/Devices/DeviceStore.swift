@@ -58,7 +58,9 @@ package enum DeviceStore {
         """
     )
 
-    package static let statements = [insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused]
+    package static let statements = [
+        insert, byKey, byAccount, byID, take, rename, free, freeForStaff, freeAllForStaff, freeAll, freeUnused,
+    ]
 
     static func insert(_ device: Device, keyHash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
