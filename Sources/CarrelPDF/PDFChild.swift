@@ -14,16 +14,21 @@ enum PDFChild {
         let memory: Int
         /// Of processor time. A child that waits is ended after four times as many and half a minute.
         let milliseconds: Int
+        /// Bytes of a file that is written, which may lie in memory.
+        let written: Int
 
         /// For a document of so many bytes. What libqpdf needs for honest ones was measured (docs/malformed.md).
         init(fileSize: Int) {
-            memory = min(32 << 20 + 64 * fileSize, 2 << 30)
-            milliseconds = min(500 + (1000 * fileSize) >> 20, 300_000)
+            let size = min(max(0, fileSize), 1 << 40)
+            memory = min(32 << 20 + 64 * size, 2 << 30)
+            milliseconds = min(500 + (1000 * size) >> 20, 300_000)
+            written = 2 * size + 1 << 20
         }
 
         init(memory: Int, milliseconds: Int) {
             self.memory = memory
             self.milliseconds = milliseconds
+            written = memory
         }
 
         fileprivate var memoryError: PDFError {
@@ -62,7 +67,13 @@ enum PDFChild {
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
         let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
-        let pid = unsafe clinux_fork_confined(kept, Int32(kept.count), UInt64(limits.memory), UInt64(limits.milliseconds))
+        let pid = unsafe clinux_fork_confined(
+            kept,
+            Int32(kept.count),
+            UInt64(limits.memory),
+            UInt64(limits.milliseconds),
+            UInt64(limits.written)
+        )
         if pid == 0 {
             answer(ends[1], work)
             _exit(0)
@@ -79,7 +90,7 @@ enum PDFChild {
         switch status {
         case 0: break
         case CLINUX_NO_MEMORY: throw limits.memoryError
-        case -SIGPROF, -SIGKILL: throw limits.timeError
+        case -SIGPROF: throw limits.timeError
         // Swift that gets no memory traps; so may a library on what nobody thought of
         default: throw PDFError(.tooLarge, "the document asks for too much memory, or libqpdf breaks on it")
         }

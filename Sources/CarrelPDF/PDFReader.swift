@@ -53,8 +53,10 @@ public struct PDFReader: Sendable {
         }
     }
 
-    private var limits: PDFChild.Limits {
+    var limits: PDFChild.Limits {
         var status = stat()
-        return PDFChild.Limits(fileSize: unsafe fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0)
+        guard unsafe fstat(descriptor, &status) == 0 else { return PDFChild.Limits(fileSize: 0) }
+        // holes are no document
+        return PDFChild.Limits(fileSize: min(Int(status.st_size), 512 * Int(status.st_blocks)))
     }
 }

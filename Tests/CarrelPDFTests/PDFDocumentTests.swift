@@ -193,6 +193,35 @@ struct PDFDocumentTests {
         }
     }
 
+    @Test func `is given what its bytes are worth, and nothing for holes`() throws {
+        let path = directory.write("hole.pdf", TestPDF(pages: 1).bytes)
+        let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        let before = PDFReader(descriptor: descriptor).limits
+        try #require(ftruncate(descriptor, 8 << 40) == 0)
+        let after = PDFReader(descriptor: descriptor).limits
+        #expect(after.memory <= before.memory + 1 << 20 && after.milliseconds <= before.milliseconds + 10)
+        // more than there is
+        let most = PDFChild.Limits(fileSize: .max)
+        #expect(most.memory == 2 << 30 && most.milliseconds == 300_000)
+    }
+
+    @Test func `whose reader writes without end is refused`() throws {
+        let path = directory.write("out", "")
+        let target = unsafe open(path, O_RDWR | O_CLOEXEC)
+        defer { close(target) }
+        let limits = PDFChild.Limits(memory: 8 << 20, milliseconds: 5000)
+        #expect(throws: PDFError(.tooLarge, "")) {
+            try PDFChild.run(keeping: [target], limits) { () throws(PDFError) in
+                let piece = [UInt8](repeating: 1, count: 1 << 20)
+                while unsafe write(target, piece, piece.count) > 0 {}
+                return .null
+            }
+        }
+        var status = stat()
+        #expect(unsafe fstat(target, &status) == 0 && status.st_size <= 8 << 20)
+    }
+
     /// What a document could do that takes its reader over.
     @Test func `whose reader is taken over reaches no file, socket or process`() throws {
         let path = directory.write("own", [1, 2, 3])

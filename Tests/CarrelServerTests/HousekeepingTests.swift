@@ -54,7 +54,7 @@ struct `What has expired` {
         #expect(try await test.service.housekeeping.run() > 0)
         #expect(try await count(test, Self.sessions) == 1)
         #expect(try await count(test, Self.networks) == 1, "the one that has just signed in")
-        #expect(try await count(test, Self.counters) == 1, "of the network; the account's went with the right password")
+        #expect(try await count(test, Self.counters) == 0, "the device's went with the right password, and no other counts it")
     }
 
     /// What others than the reader of a request remember, with when it was written and what to call it: of each one row that is

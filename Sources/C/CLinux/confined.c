@@ -217,7 +217,7 @@ static int confine(const int *kept, int count) {
 /// What C++ calls when there is no memory, in place of an exception, which libraries take for damage of what they read.
 static void end_without_memory(void) { _exit(CLINUX_NO_MEMORY); }
 
-int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds) {
+int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t milliseconds, uint64_t written) {
     // std::set_new_handler, where C++ is loaded. Looked up before there are two: another thread may hold the loader's lock.
     void (*(*set_new_handler)(void (*)(void)))(void);
     *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
@@ -256,6 +256,7 @@ int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t m
     struct itimerval timer = {.it_value = {.tv_sec = (time_t)(milliseconds / 1000), .tv_usec = (suseconds_t)(milliseconds % 1000 * 1000)}};
     if (setitimer(ITIMER_PROF, &timer, NULL)) _exit(126);
     limit(RLIMIT_CPU, milliseconds / 1000 + 1);
+    limit(RLIMIT_FSIZE, written);
     limit(RLIMIT_CORE, 0);
     if (confine(kept, count)) _exit(126);
     return 0;

@@ -82,12 +82,14 @@ struct AudioTagsReader {
 
     private func flac() async throws(ResourceError) -> AudioDescription {
         var found = AudioDescription()
-        var at: Int64 = 4
+        var (at, left): (Int64, Int) = (4, limit)
         for _ in 0..<Self.blockLimit {
+            guard reachesEnd || at <= Int64(limit) else { break }
             let header = try await resource.read(at..<at + Int64(FLACBlock.headerLength))
             guard let block = FLACBlock(header.rawSpan) else { break }
             at += Int64(FLACBlock.headerLength)
-            if let kind = block.kind, block.length <= limit {
+            if let kind = block.kind, block.length <= left, kind != .picture || found.tags.cover == nil {
+                left -= block.length
                 let bytes = try await resource.read(at..<at + Int64(block.length))
                 switch kind {
                 case .streamInformation: found.duration = FLACBlock.duration(bytes.rawSpan)
@@ -124,8 +126,9 @@ struct AudioTagsReader {
     private func wave() async throws(ResourceError) -> AudioDescription {
         var found = AudioDescription()
         let length = try await resource.length()
-        var (at, byteRate): (Int64, Int?) = (12, nil)
+        var (at, left, byteRate): (Int64, Int, Int?) = (12, limit, nil)
         for _ in 0..<Self.blockLimit {
+            guard reachesEnd || at <= Int64(limit) else { break }
             let header = try await resource.read(at..<at + 8)
             guard header.count == 8 else { break }
             at += 8
@@ -133,9 +136,11 @@ struct AudioTagsReader {
             let size = min(Int64(header.rawSpan.u32le(at: 4)), length - at)
             let name = header.prefix(4)
             if name.elementsEqual("data".utf8) {
+                // of a stream nobody wrote how long it is: what follows are its samples
+                guard size > 0 else { break }
                 found.duration = byteRate.map { Double(size) / Double($0) }
-                if !reachesEnd { break }
-            } else if size <= Int64(limit), ["fmt ", "LIST", "id3 ", "ID3 "].contains(where: { name.elementsEqual($0.utf8) }) {
+            } else if size <= Int64(left), ["fmt ", "LIST", "id3 ", "ID3 "].contains(where: { name.elementsEqual($0.utf8) }) {
+                left -= Int(size)
                 let bytes = try await resource.read(at..<at + size)
                 if name.elementsEqual("fmt ".utf8) {
                     byteRate = RIFFChunk.byteRate(bytes.rawSpan)

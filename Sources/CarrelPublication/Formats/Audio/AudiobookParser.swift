@@ -65,8 +65,9 @@ struct AudiobookParser: PublicationParser {
                 manifest.readingOrder[index].duration = sound.duration
                 manifest.readingOrder[index].title = sound.tags.title
             } catch {
-                if error.code == .unavailable || error.code == .cancelled { throw error }
-                if budget.withLock({ $0 < 0 }) { return }
+                if error.code == .cancelled { throw error }
+                // a server that does not answer now may when the track is played
+                if error.code == .unavailable || budget.withLock({ $0 < 0 }) { return }
             }
         }
     }

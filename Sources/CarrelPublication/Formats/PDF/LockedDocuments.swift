@@ -1,7 +1,7 @@
 /// The PDF documents of a package that need a password of their own. One protection a publication: nobody could be asked for it.
 enum LockedDocuments {
     /// Documents that are looked at: two small parts of each are read.
-    private static let limit = 1000
+    private static let limit = 100
 
     /// - Parameters:
     ///   - manifest: of the package.
@@ -12,7 +12,7 @@ enum LockedDocuments {
         let links = manifest.readingOrder.filter(\.alternates.isEmpty).filter(isPDF)
         let replaceable = manifest.readingOrder.filter { !$0.alternates.isEmpty } + manifest.resources
         let all = links + replaceable.flatMap { [$0] + $0.alternates }.filter(isPDF)
-        var seen: Set<ResourcePath> = []
+        var (seen, trials): (Set<ResourcePath>, PDFTail.Trials) = ([], PDFTail.Trials())
         for (index, link) in all.enumerated() {
             guard let path = link.path, seen.insert(path).inserted else { continue }
             guard seen.count <= limit else {
@@ -22,7 +22,8 @@ enum LockedDocuments {
                 )
                 return
             }
-            guard try await isLocked(link, fetcher) else { continue }
+            if Task.isCancelled { throw ResourceError(.cancelled, "nobody waits for it any more") }
+            guard try await isLocked(link, fetcher, &trials) else { continue }
             let message = "\"\(link.href)\" in the package needs a password of its own, which is not supported"
             guard index >= links.count else { throw ResourceError(.forbidden, message) }
             warnings.add(.major, message)
@@ -33,9 +34,13 @@ enum LockedDocuments {
         link.mediaType.map { $0.matches(Format.pdf.mediaType) } ?? (link.path?.fileExtension?.lowercased() == "pdf")
     }
 
-    private static func isLocked(_ link: Link, _ fetcher: any Fetcher) async throws(ResourceError) -> Bool {
+    private static func isLocked(
+        _ link: Link,
+        _ fetcher: any Fetcher,
+        _ trials: inout PDFTail.Trials
+    ) async throws(ResourceError) -> Bool {
         do throws(ResourceError) {
-            return try await PDFTail.needsPassword(fetcher.get(link))
+            return try await PDFTail.needsPassword(fetcher.get(link), &trials)
         } catch {
             // one that is missing, damaged or closed by a protection is found out when it is read
             if error.code == .cancelled { throw error }

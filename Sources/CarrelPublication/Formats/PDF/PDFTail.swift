@@ -4,18 +4,26 @@ import CarrelBytes
 enum PDFTail {
     private static let tailSize: Int64 = 8 << 10
     private static let headSize: Int64 = 64 << 10
-    /// A longer one is not copied to try the empty password on it.
-    private static let trialSize: Int64 = 256 << 20
+    /// What may be spent on trying the empty password on the documents of a package, which are copied for it.
+    struct Trials {
+        var count = 16
+        var bytes: Int64 = 8 << 20
+    }
 
     /// Whether a document in a package needs a password of its own.
     ///
-    /// - Parameter resource: the document; two small parts of it are read, and all of it where they show an encryption.
+    /// - Parameters:
+    ///   - resource: the document; two small parts of it are read, and all of it where they show an encryption.
+    ///   - trials: what is left to try with.
     /// - Returns: false where the password is empty, because viewers open that without asking, and for what is no PDF document; true
-    ///   for an encrypted one that is too long to try.
+    ///   for an encrypted one where nothing is left to try with.
     /// - Throws: what reading throws.
-    static func needsPassword(_ resource: any Resource) async throws(ResourceError) -> Bool {
+    static func needsPassword(_ resource: any Resource, _ trials: inout Trials) async throws(ResourceError) -> Bool {
         guard try await saysEncrypted(resource) else { return false }
-        guard try await resource.length() <= trialSize else { return true }
+        let length = try await resource.length()
+        guard trials.count > 0, length <= trials.bytes else { return true }
+        trials.count -= 1
+        trials.bytes -= length
         do throws(ResourceError) {
             guard let source = try await PDFSource(SingleResourceFetcher(resource)) else { return false }
             _ = try await source.encryption(password: "")

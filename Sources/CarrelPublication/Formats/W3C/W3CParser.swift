@@ -34,7 +34,8 @@ struct W3CParser: PublicationParser {
             if isPackage { try await LockedDocuments.refuse(in: manifest, fetcher, warnings) }
             let base: String? = if case .remote(let url) = asset.location { url } else { object["url"]?.string }
             let content: any Fetcher = isPackage ? fetcher : HTTPFetcher(base: base, client: client)
-            try await Self.addContents(to: &manifest, content, isPackage: isPackage, warnings)
+            // opening a file asks no server that the file names
+            if isPackage || asset.isRemote { try await Self.addContents(to: &manifest, content, isPackage: isPackage, warnings) }
             return Publication.Builder(manifest: manifest, format: format, fetcher: content)
         } catch {
             throw error.code == .notFound
@@ -61,7 +62,7 @@ struct W3CParser: PublicationParser {
             }
             if named != nil, manifest.tableOfContents.isEmpty { warnings.add(.moderate, "\"\(path)\" has no table of contents") }
         } catch {
-            if isPackage, error.code == .unavailable || error.code == .cancelled { throw error }
+            if error.code == .cancelled || isPackage && error.code == .unavailable { throw error }
             if named != nil { warnings.add(.moderate, error.message) }
         }
     }
