@@ -381,7 +381,7 @@ if Context.environment["CARREL_BENCH"] != nil {
                 "CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelLCP", "CarrelPublication",
                 "ProtectedPublications",
             ],
-            exclude: ["C", "curve", "hostile", "measure", "run"]
+            exclude: ["C", "curve", "hostile", "hostile-pdf", "measure", "run"]
         ),
         benchmark("ScanBench", ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelMP4", "CarrelPackager"]),
         .target(name: "CClientLoops", dependencies: ["CCurl"], path: "Benchmarks/ClientBench/C"),

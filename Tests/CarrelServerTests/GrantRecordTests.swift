@@ -122,6 +122,7 @@ struct `The record of credentials that were given out` {
     @Test func `is not doubled by a commit that was kept though it failed`() async throws {
         let shop = try await shop()
         #expect(try await shop.ask("issue-1") == true)
+        #expect(await shop.isSettled())
         try await shop.run(Self.jam)
         #expect(try await shop.ask("issue-2") == true)
         #expect(await !shop.isSettled())

@@ -144,7 +144,10 @@ struct `Personal data` {
                 "id", "number", "account_id", "title_id", "kind", "state", "starts_at", "ends_at", "created_at", "activated_at",
                 "ended_at", "master_version", "wrapped_key", "isbn",
             ],
-            "audit": ["id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal"],
+            "audit": [
+                "id", "at", "actor", "action", "subject", "outcome", "reason", "request_id", "number", "seal", "first_at",
+                "filter", "entries",
+            ],
         ]
         let tables = try await schema(try await TestService())
         for (table, treatment) in PersonalData.tables {

@@ -36,7 +36,7 @@ package struct Actor: Sendable {
     }
 
     /// What strangers choose, without control characters and no longer than an id may be.
-    private static func cleaned(_ text: String) -> String {
+    static func cleaned(_ text: String) -> String {
         guard text.utf8.count > 256 || text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return text }
         let scalars = text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }
         return String(String.UnicodeScalarView(scalars))

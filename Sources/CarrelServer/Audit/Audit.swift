@@ -12,7 +12,7 @@ import CarrelStore
 package struct Audit: Sendable {
     let database: any Database
     /// Takes what no change of state goes with.
-    let group: AuditGroup
+    package let group: AuditGroup
     private let chain: AuditChain
 
     package struct Entry: Sendable, Equatable {
@@ -106,16 +106,21 @@ package struct Audit: Sendable {
     package func verify() async throws -> Verification {
         let known = try chain.known()
         return try await database.read { [chain] transaction in
-            var (last, broken): (AuditHead.Mark?, Int64?) = (nil, nil)
-            try AuditStore.eachSealed(in: transaction) { entry, mark in
+            var (last, broken, count): (AuditHead.Mark?, Int64?, Int) = (nil, nil, 0)
+            try AuditStore.eachSealed(in: transaction) { row, mark in
                 guard broken == nil else { return }
-                let expected = try chain.mark(of: entry, after: last)
-                if mark != expected || (mark.number == known?.number && mark != known) { broken = expected.number }
+                let expected = try chain.mark(of: row.entry, after: last)
+                let isKnown = mark.number != known?.number || mark == known
+                if mark == expected, isKnown, let entries = row.entryCount {
+                    count += entries
+                } else {
+                    broken = expected.number
+                }
                 last = expected
             }
-            let count = last?.number ?? 0
-            if broken == nil, let known, count < known.number { broken = count + 1 }
-            return broken.map { .broken(number: $0) } ?? .intact(count: Int(count))
+            let end = last?.number ?? 0
+            if broken == nil, let known, end < known.number { broken = end + 1 }
+            return broken.map { .broken(number: $0) } ?? .intact(count: count)
         }
     }
 

@@ -1,30 +1,42 @@
+package import CarrelBytes
 import CarrelStore
 import CarrelThreads
 
-/// Records entries that no change of state goes with, in groups: whoever is answered does not wait for the disk.
+/// Records what no change of state goes with, in groups: whoever is answered does not wait for the disk.
 ///
-/// An entry is written ``interval`` after it was recorded. Where the disk is slow, or many entries wait, recording waits for it.
-/// Where the log cannot be written, recording throws: nobody is handed what no log would tell of. What was recorded before is
-/// kept and tried again.
-final class AuditGroup: Sendable {
-    private struct Item {
+/// What is recorded is written ``interval`` later: a few entries as rows, many as one ``AuditPage``. Where the disk is slow, or many
+/// entries wait, recording waits for it. Where the log cannot be written, recording throws: nobody is handed what no log would
+/// tell of. What was recorded before is kept and tried again.
+package final class AuditGroup: Sendable {
+    private struct Waiter {
         /// Nil for somebody who only waits for those before.
         let entry: Audit.Entry?
-        /// Who waits; nil for an entry whose caller has gone on.
-        let continuation: CheckedContinuation<Void, any Error>?
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    /// What one commit writes.
+    private struct Group {
+        /// What callers recorded who have gone on.
+        var page: AuditPage?
+        /// Those who have not.
+        var waiters: [Waiter] = []
+
+        var count: Int { (page?.count ?? 0) + waiters.count { $0.entry != nil } }
+        var entries: [Audit.Entry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
+        var isEmpty: Bool { page == nil && waiters.isEmpty }
     }
 
     private struct State {
-        var items: [Item] = []
-        /// Those that are being written.
-        var inFlight: [Item] = []
+        var next = Group()
+        /// What is being written, and after a failure what is written again.
+        var inFlight = Group()
         var isWriting = false
         /// When the first that is not written yet was recorded.
         var since: ContinuousClock.Instant?
         /// Why the last group could not be written, and when that is tried again.
         var failure: (error: any Error, until: ContinuousClock.Instant)?
 
-        var waiting: Int { items.count + inFlight.count }
+        var count: Int { next.count + inFlight.count }
     }
 
     /// How long entries wait for company.
@@ -35,8 +47,6 @@ final class AuditGroup: Sendable {
     private static let pause = Duration.seconds(1)
     /// Entries not written yet whose callers may have gone on.
     private static let limit = 8192
-    /// Entries of one commit, at most.
-    private static let groupLimit = 512
 
     private let database: any Database
     private let chain: AuditChain
@@ -48,28 +58,35 @@ final class AuditGroup: Sendable {
     }
 
     /// How many entries are not written yet.
-    var waiting: Int { state.withLock(\.waiting) }
+    var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
-    var unwritten: [Audit.Entry] { state.withLock { ($0.inFlight + $0.items).compactMap(\.entry) } }
+    var unwritten: [Audit.Entry] { state.withLock { $0.inFlight.entries + $0.next.entries } }
 
-    /// Takes an entry to the log.
+    /// Takes an entry to the log; the parameters are those of ``Actor/entry(_:on:at:outcome:reason:)``.
     ///
-    /// - Parameter entry: what happened.
     /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
-    func record(_ entry: Audit.Entry) async throws {
+    package func record(
+        _ action: String,
+        on subject: String,
+        by actor: Actor,
+        at moment: Instant,
+        outcome: Audit.Entry.Outcome = .allowed,
+        reason: String = ""
+    ) async throws {
         let now = ContinuousClock.now
         let (mustWait, mustStart) = try state.withLock { state -> (Bool, Bool) in
             if let failure = state.failure { throw failure.error }
             let isSlow = state.since.map { now - $0 > Self.patience } ?? false
-            guard !isSlow, state.waiting < Self.limit else { return (true, false) }
-            state.items.append(Item(entry: entry, continuation: nil))
+            guard !isSlow, state.count < Self.limit else { return (true, false) }
+            if state.next.page == nil { state.next.page = AuditPage(at: moment) }
+            state.next.page?.append(action, on: subject, by: actor, at: moment, outcome: outcome, reason: reason)
             if state.since == nil { state.since = now }
             defer { state.isWriting = true }
             return (false, !state.isWriting)
         }
         if mustStart { start() }
-        if mustWait { try await wait(with: entry) }
+        if mustWait { try await wait(with: actor.entry(action, on: subject, at: moment, outcome: outcome, reason: reason)) }
     }
 
     /// Returns once all that was recorded before is durable.
@@ -86,7 +103,7 @@ final class AuditGroup: Sendable {
     private func wait(with entry: Audit.Entry?) async throws {
         try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
-                state.items.append(Item(entry: entry, continuation: continuation))
+                state.next.waiters.append(Waiter(entry: entry, continuation: continuation))
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
@@ -102,69 +119,69 @@ final class AuditGroup: Sendable {
 
     /// Writes what has come; false when there is nothing any more.
     private func writeGroup() async -> Bool {
-        let (failure, isAwaited) = state.withLock { state in
-            (state.failure, state.items.count >= Self.groupLimit || state.items.contains { $0.continuation != nil })
-        }
+        let (failure, isAwaited) = state.withLock { ($0.failure, !$0.next.waiters.isEmpty) }
         if let failure {
             try? await Task.sleep(until: failure.until)
         } else if !isAwaited {
             try? await Task.sleep(for: Self.interval)
         }
-        let group = state.withLock { state -> [Item] in
-            let group = Array(state.items.prefix(Self.groupLimit))
-            state.items.removeFirst(group.count)
-            state.inFlight = group
-            state.isWriting = !group.isEmpty
-            if group.isEmpty {
+        let group = state.withLock { state -> Group in
+            // What failed comes first, as it was.
+            if state.inFlight.isEmpty {
+                state.inFlight = state.next
+                state.next = Group()
+            }
+            state.isWriting = !state.inFlight.isEmpty
+            if !state.isWriting {
                 // Who failed was told, nothing was kept: the next one tries.
                 state.since = nil
                 state.failure = nil
             }
-            return group
+            return state.inFlight
         }
         guard !group.isEmpty else { return false }
         do {
             // After a failure nobody knows what became of a commit.
-            try await write(group.compactMap(\.entry), again: failure != nil)
+            try await write(group, again: failure != nil)
             state.withLock { state in
                 state.failure = nil
-                state.inFlight = []
-                state.since = state.items.isEmpty ? nil : .now
+                state.inFlight = Group()
+                state.since = state.next.isEmpty ? nil : .now
             }
-            for item in group { item.continuation?.resume() }
+            for waiter in group.waiters { waiter.continuation.resume() }
         } catch {
             let failed = state.withLock { state in
-                let kept = group.filter { $0.continuation == nil }
-                let others = state.items.filter { $0.continuation != nil }
+                let failed = group.waiters + state.next.waiters
+                state.inFlight.waiters = []
+                state.next.waiters = []
                 // Nothing can be written any more.
-                let isOver = (error as? StoreError)?.code == .closed
-                state.items = isOver ? [] : kept + state.items.filter { $0.continuation == nil }
-                state.inFlight = []
+                if (error as? StoreError)?.code == .closed { (state.inFlight, state.next) = (Group(), Group()) }
                 state.failure = (error, .now + Self.pause)
-                return group.filter { $0.continuation != nil } + others
+                return failed
             }
-            for item in failed { item.continuation?.resume(throwing: error) }
+            for waiter in failed { waiter.continuation.resume(throwing: error) }
         }
         return true
     }
 
-    /// Writes entries, and seals them where that disturbs nobody.
+    /// Writes a group, and seals it where that disturbs nobody.
     ///
-    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, they wait for
+    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, it waits for
     /// ``Audit/seal()``, which says what is wrong.
-    private func write(_ entries: [Audit.Entry], again: Bool) async throws {
-        guard !entries.isEmpty else { return }
+    private func write(_ group: Group, again: Bool) async throws {
         let (chain, isAlone) = (chain, database.engine == .sqlite)
+        let (gathered, waiting) = (group.page?.rows ?? [], group.waiters.compactMap(\.entry).map { AuditRow(entry: $0) })
         let last = try await database.write { transaction -> AuditHead.Mark? in
-            let new = try entries.filter { try !again || !AuditStore.isThere($0.id, in: transaction) }
+            let isThere = try again && gathered.first.map { try AuditStore.isThere($0.entry.id, in: transaction) } ?? false
+            let rows = isThere ? waiting : gathered + waiting
             var marks: [AuditHead.Mark] = []
             do {
-                if isAlone { marks = try chain.marks(of: new, in: transaction) }
+                if isAlone { marks = try chain.marks(of: rows.map(\.entry), in: transaction) }
             } catch is ServerError {
                 // sealing says so
             }
-            for (index, entry) in new.enumerated() {
-                try AuditStore.append(entry, marks.isEmpty ? nil : marks[index], in: transaction)
+            for (index, row) in rows.enumerated() {
+                try AuditStore.append(row, marks.isEmpty ? nil : marks[index], in: transaction)
             }
             return marks.last
         }

@@ -5,8 +5,8 @@ package import CarrelStore
 package enum AuditStore {
     static let insert = SQL(
         """
-        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, number, seal)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, number, seal, first_at, filter, entries)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         """
     )
     static let unsealed = SQL(
@@ -20,7 +20,7 @@ package enum AuditStore {
     static let seal = SQL("UPDATE audit SET number = $2, seal = $3 WHERE id = $1")
     static let sealed = SQL(
         """
-        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal FROM audit
+        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal, first_at, filter, entries FROM audit
         WHERE number IS NOT NULL ORDER BY number
         """
     )
@@ -30,7 +30,7 @@ package enum AuditStore {
             doer.name, object.name
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6) AND audit.entries IS NULL
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -72,17 +72,26 @@ package enum AuditStore {
     static let isThere = SQL("SELECT 1 FROM audit WHERE id = $1")
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
-    package static let statements = [
-        insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
-        unsealedCount,
-    ]
+    package static let statements =
+        [
+            insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
+            unsealedCount,
+        ] + statementsOfPages
 
-    /// Writes an entry; one without a mark is to be sealed yet.
-    static func append(_ entry: Audit.Entry, _ mark: AuditHead.Mark? = nil, in transaction: any Transaction) throws {
+    /// Writes an entry, which is to be sealed yet.
+    static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
+        try append(AuditRow(entry: entry), nil, in: transaction)
+    }
+
+    /// Writes a row; one without a mark is to be sealed yet.
+    static func append(_ row: AuditRow, _ mark: AuditHead.Mark?, in transaction: any Transaction) throws {
+        let (entry, page) = (row.entry, row.page)
         let values: [SQLValue] = [
             .text(entry.id), .instant(entry.at), .text(entry.actor), .text(entry.action), .text(entry.subject),
             .text(entry.outcome.rawValue), .text(entry.reason), .text(entry.requestID),
             mark.map { .integer($0.number) } ?? .null, mark.map { .blob($0.seal) } ?? .null,
+            page.map { .instant($0.first) } ?? .null, page.map { .blob($0.filter) } ?? .null,
+            page.map { .blob($0.bytes) } ?? .null,
         ]
         _ = try transaction.run(insert, values)
     }
@@ -112,15 +121,27 @@ package enum AuditStore {
 
     static func eachSealed(
         in transaction: any Transaction,
-        _ body: (Audit.Entry, AuditHead.Mark) throws -> Void
+        _ body: (AuditRow, AuditHead.Mark) throws -> Void
     ) throws {
         try transaction.each(sealed, []) { row in
-            try body(try entry(row), AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9)))
+            var page: AuditRow.Page?
+            if let first = try row.instantIfPresent(10), let filter = try row.blobIfPresent(11) {
+                page = try row.blobIfPresent(12).map { AuditRow.Page(first: first, filter: filter, bytes: $0) }
+            }
+            let mark = AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9))
+            try body(AuditRow(entry: try entry(row), page: page), mark)
         }
     }
 
     /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
     static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
+        let (rows, others) = (try rows(filter, in: transaction), try entriesInPages(filter, in: transaction))
+        if others.isEmpty { return rows }
+        let all = (rows + (try named(others, in: transaction))).sorted { Audit.Entry.isListedBefore($0.entry, $1.entry) }
+        return Array(all.prefix(filter.limit))
+    }
+
+    private static func rows(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
         switch (filter.about, filter.actor) {
         case (nil, nil): return try found(list, filter, [], in: transaction)
         case (nil, let actor?): return try found(listOfActor, filter, [.text(actor), .text("")], in: transaction)
@@ -132,7 +153,7 @@ package enum AuditStore {
             let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.entry.actor != about }
             let isProduct = try transaction.row(product, [.text(about)]) != nil
             let handedOut = isProduct ? try found(listOfProduct, filter, [.text(about)], in: transaction) : []
-            let all = (done + suffered + handedOut).sorted { ($1.entry.at, $0.entry.id) < ($0.entry.at, $1.entry.id) }
+            let all = (done + suffered + handedOut).sorted { Audit.Entry.isListedBefore($0.entry, $1.entry) }
             return Array(all.prefix(filter.limit))
         }
     }
@@ -172,7 +193,7 @@ package enum AuditStore {
         try transaction.row(unsealedCount, []).map { Int(try $0.integer(0)) } ?? 0
     }
 
-    private static func entry(_ row: Row) throws -> Audit.Entry {
+    static func entry(_ row: Row) throws -> Audit.Entry {
         guard let outcome = Audit.Entry.Outcome(rawValue: try row.text(5)) else {
             throw ServerError(.home, "an audit entry has an outcome that this version does not know")
         }

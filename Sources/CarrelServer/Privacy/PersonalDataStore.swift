@@ -229,9 +229,16 @@ package enum PersonalDataStore {
         }
     }
 
-    /// What the account did, and what was done to it.
+    /// What the account did, and what was done to it: first what has rows of its own, then what stands in pages.
     static func audit(of account: String, after: [SQLValue]?, in transaction: any Transaction) throws -> Page {
-        try page(audit, [.text(account)] + (after ?? [.integer(.min), .text("")]), in: transaction, entry)
+        if let after, after.count == 3, case .integer(let at) = after[1], case .text(let id) = after[2] {
+            let mark = (Instant(milliseconds: at), id)
+            let (entries, next) = try AuditStore.entries(about: account, inPagesAfter: mark, in: transaction)
+            return (entries.map(json), next.map { [.null, .instant($0.0), .text($0.1)] })
+        }
+        let start: [SQLValue] = [.integer(.min), .text("")]
+        let (items, next) = try page(audit, [.text(account)] + (after ?? start), in: transaction, entry)
+        return (items, next ?? [.null] + start)
     }
 
     /// What others did to something that is the account's: a device, an order.
@@ -246,12 +253,16 @@ package enum PersonalDataStore {
     }
 
     private static func entry(_ row: Row) throws -> (JSON, [SQLValue]) {
-        let item: JSON = [
-            "at": .init(try row.instant(1)), "actor": .string(try row.text(2)), "action": .string(try row.text(3)),
-            "subject": .string(try row.text(4)), "outcome": .string(try row.text(5)), "reason": .string(try row.text(6)),
-            "requestId": .string(try row.text(7)),
+        let entry = try AuditStore.entry(row)
+        return (json(of: entry), [.instant(entry.at), .text(entry.id)])
+    }
+
+    private static func json(of entry: Audit.Entry) -> JSON {
+        [
+            "at": .init(entry.at), "actor": .string(entry.actor), "action": .string(entry.action),
+            "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),
+            "requestId": .string(entry.requestID),
         ]
-        return (item, [.integer(try row.integer(1)), .text(try row.text(0))])
     }
 
     private static func page(

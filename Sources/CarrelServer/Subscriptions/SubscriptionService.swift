@@ -101,7 +101,7 @@ struct SubscriptionService: Sendable {
         switch decision {
         case .granted(let rule, let tag, let life, _, let headers):
             let actor = Actor(tag, requestID: caller.requestID)
-            try await audit.record(actor.entry("edition.credentials", on: productID, at: now, reason: rule))
+            try await audit.record("edition.credentials", on: productID, by: actor, at: now, reason: rule)
             activity.count(.credentials)
             let life = min(life ?? credentialLife, credentialLife)
             let pair = issuer.issue(product: productID, account: tag, life: life)
@@ -109,8 +109,8 @@ struct SubscriptionService: Sendable {
         case .refused(let status, _, let tag):
             // Whoever looks for an account's entries finds its refusals, too.
             let actor = tag.map { Actor($0, requestID: caller.requestID) } ?? caller
-            let entry = actor.entry("edition.credentials", on: productID, at: now, outcome: .refused, reason: status ?? "error")
-            try await audit.record(entry)
+            let reason = status ?? "error"
+            try await audit.record("edition.credentials", on: productID, by: actor, at: now, outcome: .refused, reason: reason)
             activity.refuse(status ?? "error")
             return answer(decision)
         }

@@ -18,7 +18,10 @@ func spawn(
 ) throws(ProcessError) -> Int32 {
     guard let name = arguments.first else { throw ProcessError(.notStarted, "no program was named") }
     var pid: Int32 = 0
-    let variables = environment.map { $0.map { "\($0.key)=\($0.value)" } } ?? inheritedEnvironment()
+    let inherited = inheritedEnvironment()
+    // A sanitizer writes what it finds where these say, whatever else a test takes from a program.
+    let ofSanitizers = inherited.filter { $0.hasPrefix("ASAN_OPTIONS=") || $0.hasPrefix("TSAN_OPTIONS=") }
+    let variables = environment.map { ofSanitizers + $0.map { "\($0.key)=\($0.value)" } } ?? inherited
     let error = unsafe withCStrings(arguments) { argv in
         unsafe withCStrings(variables) { envp in
             if let directory { return unsafe clinux_spawn(&pid, argv, envp, directory, standard) }

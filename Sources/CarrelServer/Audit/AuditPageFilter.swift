@@ -1,0 +1,39 @@
+import CarrelBytes
+
+/// Which ids a page of the audit log speaks of: a Bloom filter with ten bits for each and seven of them set, which says of one id in
+/// a hundred that it may be there though it is not, and never that one is not there that is.
+package struct AuditPageFilter: Sendable, Equatable {
+    package let bits: [UInt8]
+
+    /// A filter as it was written.
+    package init(bits: [UInt8]) { self.bits = bits }
+
+    /// The filter of ids that stand in bytes.
+    init(ids: [Range<Int>], in bytes: [UInt8]) {
+        var bits = [UInt8](repeating: 0, count: max(8, ids.count * 10 / 8))
+        for id in ids {
+            for place in Self.places(of: Self.hash(bytes[id]), count: bits.count * 8) { bits[place >> 3] |= 1 << (place & 7) }
+        }
+        self.bits = bits
+    }
+
+    /// False where nothing in the page speaks of the id.
+    package func mayHold(_ id: String) -> Bool {
+        guard !bits.isEmpty else { return false }
+        return Self.places(of: Self.hash(id.utf8), count: bits.count * 8).allSatisfy { bits[$0 >> 3] & 1 << ($0 & 7) != 0 }
+    }
+
+    /// Seven places, by two halves of one hash (Kirsch and Mitzenmacher, 2006).
+    private static func places(of hash: UInt64, count: Int) -> some Sequence<Int> {
+        let (start, step) = (hash & 0xffff_ffff, hash >> 32 | 1)
+        return (0..<7).lazy.map { Int((start &+ UInt64($0) &* step) % UInt64(count)) }
+    }
+
+    /// FNV-1a, its bits mixed once more: the lowest would follow the last character.
+    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash = (hash ^ hash >> 33) &* 0xff51_afd7_ed55_8ccd
+        return hash ^ hash >> 33
+    }
+}
