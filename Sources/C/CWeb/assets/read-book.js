@@ -39,6 +39,7 @@ export class Book {
       return typeof name === 'string' ? name : Object.values(name)[0];
     });
     this.authors = author.join(', ');
+    this.language = [answer.manifest.metadata.language ?? []].flat()[0];
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
     const fixed = answer.manifest.metadata.layout === 'fixed' || answer.manifest.metadata.presentation?.layout === 'fixed';
     this.isFixed = (/** @type {Link} */ link) => (link.properties?.layout ? link.properties.layout === 'fixed' : fixed);

@@ -15,15 +15,19 @@ if (pen) pen.font = '100px sans-serif';
 
 export class DrawnView {
   /**
+   * @param {string|undefined} language of the publication
    * @param {() => number} zoom 1 where the whole page fits
    * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, selection: (text: string) => void}} heard
    */
-  constructor(zoom, heard) {
+  constructor(language, zoom, heard) {
+    this.language = language;
     this.zoom = zoom;
     this.heard = heard;
     this.holder = byId('stage');
     /** @type {HTMLElement|null} */
     this.view = null;
+    /** @type {HTMLElement|null} */
+    this.sheet = null;
     this.page = 0;
     this.total = 0;
     this.waiting = new AbortController();
@@ -39,7 +43,7 @@ export class DrawnView {
   close() {
     this.waiting.abort();
     this.view?.remove();
-    this.view = null;
+    this.view = this.sheet = null;
   }
 
   /** @param {import('./read-book.js').Link} link @param {string} title @param {any} to */
@@ -89,7 +93,7 @@ export class DrawnView {
     this.heard.moved({ progression: (page - 1) / this.total, fragments: [`page=${page}`], page: page - 1, pages: this.total, isMoved });
     try {
       const picture = make('img', { alt: name, draggable: 'false' });
-      const [words] = await Promise.all([ask(`drawn/words?href=${this.href}&page=${page}`, { signal }), this.draw(picture, this.wanted(), signal)]);
+      const [words] = await Promise.all([ask(`drawn/words?href=${this.href}&page=${page}`, { signal }), this.draw(picture, page, this.wanted(), signal)]);
       if (signal.aborted || !this.view) return;
       this.size = upright(words, picture);
       this.picture = picture;
@@ -110,11 +114,11 @@ export class DrawnView {
     return sizes.find((size) => size >= pixels) ?? sizes[sizes.length - 1];
   }
 
-  /** Loads the page's picture in a size. */
-  async draw(picture, size, signal) {
-    const address = `drawn/picture?href=${this.href}&page=${this.page}&size=${size}`;
+  /** Loads the picture of a page in a size. */
+  async draw(picture, page, size, signal) {
+    const address = `drawn/picture?href=${this.href}&page=${page}&size=${size}`;
     signal.addEventListener('abort', () => { picture.src = ''; });
-    picture.dataset.size = String(size);
+    Object.assign(picture.dataset, { page, size });
     picture.src = address;
     // why there is no picture, only an answer with words says
     await picture.decode().catch(() => { if (!signal.aborted) return ask(address, { signal }); });
@@ -122,7 +126,7 @@ export class DrawnView {
 
   layer(blocks) {
     const { width, height } = this.size;
-    return make('div', { class: 'words' }, ...blocks.map((lines) => make('p', {}, ...lines.flatMap((line) => [...line.map(([text, left, top, wide, high], at) => {
+    return make('div', { class: 'words', lang: this.language }, ...blocks.map((lines) => make('p', {}, ...lines.flatMap((line) => [...line.map(([text, left, top, wide, high], at) => {
       const next = line[at + 1];
       // a blank reaches to the next word, so that what is selected has no holes
       const gap = next ? next[1] - left - wide : -1;
@@ -152,7 +156,7 @@ export class DrawnView {
     const picture = make('img', { alt: this.picture.alt, draggable: 'false' });
     const before = this.picture;
     before.dataset.size = String(size);
-    await this.draw(picture, size, this.waiting.signal).catch(() => {});
+    await this.draw(picture, Number(before.dataset.page), size, this.waiting.signal).catch(() => {});
     if (before !== this.picture || !picture.naturalWidth) return;
     before.replaceWith(picture);
     this.picture = picture;

@@ -163,7 +163,7 @@ const pages = new PagesView(book.pages, {
 });
 const media = new MediaView(book, moved, () => step(1));
 const look = new Look(answer.preferences, () => { pages.send('look', { look: look.values }); drawn.fit(); });
-const drawn = new DrawnView(() => look.size / 100, {
+const drawn = new DrawnView(book.language, () => look.size / 100, {
   moved,
   opened: () => opened(),
   edge: (by) => step(by),
@@ -236,7 +236,7 @@ function goTo(target) {
   if (at === index && !aside && pages.port) {
     pages.send('go', { to });
     pages.focus();
-  } else if (at === index && !aside && drawn.total) {
+  } else if (at === index && !aside && drawn.isOpen && drawn.total) {
     drawn.go(to);
     drawn.focus();
   } else open(at, to);
