@@ -32,8 +32,7 @@ package final class DrawnDocument: Sendable {
             throw ResourceError(.malformed, "\"\(resource.link.href)\" is no PDF document")
         }
         pageCount = try await source.describe().pageCount
-        // what the document itself permits is not asked for: the rights to the publication are
-        file = try await source.encryption(password: "") == nil ? source.file : source.decrypted(password: "")
+        file = source.file
         self.poppler = poppler
     }
 
