@@ -248,6 +248,40 @@ struct DrawnPageTests {
         }
     }
 
+    @Test func `goes on in the next document of a package, and back to the last page of the one before`() async throws {
+        let zip = try requirePeer("zip")
+        try await checkProcess(["mkdir", "package"], directory: directory.path)
+        directory.write("package/a.pdf", Self.pdf.bytes)
+        directory.write("package/b.pdf", TestPDF(words: ["Another", "And its end"]).bytes)
+        directory.write(
+            "package/manifest.json",
+            """
+            {"metadata": {"title": "Two", "conformsTo": "https://readium.org/webpub-manifest/profiles/pdf"}, "readingOrder": [
+              {"href": "a.pdf", "type": "application/pdf"}, {"href": "b.pdf", "type": "application/pdf"}]}
+            """
+        )
+        try await checkProcess([zip, "-qXr", "../a.webpub", "."], directory: directory.file("package"))
+        let protection = StatedProtection(rights: CountedRights(characters: 1, pages: 1))
+        let publication = try await open(directory.file("a.webpub"), StatedProtection.adding(protection))
+        try await ReaderPage.withBrowser { browser in
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                for number in 1...4 {
+                    try await waitForPage(number, browser)
+                    try await browser.click("#later")
+                }
+                let words = "document.querySelector('.words')?.textContent.trim()"
+                try await browser.wait(until: "\(words) === 'Another'")
+                #expect(try await browser.text("#progress").hasPrefix("Page 1 of 2"))
+                try await page.waitForPlace {
+                    $0["href"]?.string == "b.pdf" && $0["locations"]?["fragments"]?.array?.first == "page=1"
+                }
+                try await browser.click("#earlier")
+                try await waitForPage(4, browser)
+                #expect(try await browser.script("return \(words)") == "The last page")
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `whose rights are all there stays in the viewer of the browser`(isEncrypted: Bool) async throws {
         try await ReaderPage.withBrowser { browser in
