@@ -149,7 +149,7 @@ struct DrawnPageTests {
                 func askToPrint() async throws {
                     try await browser.click("#open-print")
                     try await browser.wait(until: "document.getElementById('print-sheet').open")
-                    #expect(try await browser.text("#print-count") == "It counts as one page.")
+                    #expect(try await browser.text("#print-count") == "The whole page is printed. It counts as one page.")
                     try await browser.click("#print-form button[type=submit]")
                 }
                 try await askToPrint()

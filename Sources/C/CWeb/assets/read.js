@@ -313,7 +313,8 @@ function askToPrint({ characters, breaks }) {
   if (drawn.isOpen || book.isFixed(book.order[index])) toPrint = 1;
   else if (listed) toPrint = 1 + Math.min(breaks, listed);
   else toPrint = Math.max(1, Math.ceil(shown / 1024));
-  setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
+  const cost = toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`;
+  setText(byId('print-count'), drawn.isOpen ? `The whole page is printed. ${cost}` : cost);
   openSheet(dialog('print'));
 }
 function wantPrint() {
