@@ -311,6 +311,32 @@ struct DrawnPageTests {
         }
     }
 
+    @Test func `is drawn no longer when the page was turned meanwhile`() async throws {
+        _ = (try requirePeer("pdftoppm"), try requirePeer("pdftotext"))
+        // fills a large page again and again
+        var slow = TestPDF(words: ["Words"], page: "/MediaBox [0 0 300 300]")
+        let content = String(repeating: "0 0 300 300 re f\n", count: 200_000)
+        slow.objects[3] = "<< /Length \(content.utf8.count) >>\nstream\n\(content)\nendstream"
+        let protection = StatedProtection(rights: CountedRights(characters: 1, pages: 1))
+        let publication = try await open(directory.write("a.pdf", slow.bytes), StatedProtection.adding(protection))
+        let reader = try await WebReader(publication, folder: folder, poppler: Poppler())
+        let address = try reader.start()
+        let client = HTTPClient()
+        func get(_ path: String) async throws -> HTTPStatus {
+            try await client.send(ClientRequest(.get, address + "drawn/\(path)&href=a.pdf&page=1")).status
+        }
+        // as many as are drawn at a time
+        let pictures = (1...2).map { _ in Task { try await get("picture?size=2700") } }
+        try await Task.sleep(for: .seconds(1))
+        for picture in pictures { picture.cancel() }
+        for picture in pictures { await #expect(throws: (any Error).self) { try await picture.value } }
+        let start = ContinuousClock.now
+        let status = try await get("words?")
+        #expect(status == .ok && ContinuousClock.now - start < .seconds(8))
+        await reader.stop()
+        publication.close()
+    }
+
     @Test func `is given by page and size to the reader's page, and never as it is`() async throws {
         let client = HTTPClient()
         let publication = try await metered(CountedRights(characters: 1, pages: 1))
