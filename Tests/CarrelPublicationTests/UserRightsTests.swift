@@ -47,6 +47,19 @@ struct UserRightsTests {
         #expect(await rights.copy(""))
     }
 
+    @Test func `are told from those that allow everything, also by who makes rights and says nothing`() throws {
+        let store = try store()
+        let limited: [any UserRights] = [
+            rights(copy: 1_000_000, print: nil, store), rights(copy: nil, print: 0, store), AllRestrictedUserRights(),
+            FixedUserRights(copy: true, print: false), FixedUserRights(copy: false, print: true),
+        ]
+        for rights in limited { #expect(!rights.isUnlimited) }
+        let all: [any UserRights] = [
+            rights(copy: nil, print: nil, store), UnrestrictedUserRights(), FixedUserRights(copy: true, print: true),
+        ]
+        for rights in all { #expect(rights.isUnlimited) }
+    }
+
     @Test func `that nobody can look up forbid: an error is not "no limit" (defect 4)`() async throws {
         let rights = rights(copy: 10, print: 10, BrokenStore())
         #expect(await rights.canCopy == false)

@@ -3,9 +3,10 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
-import CarrelWebReader
 import CarrelTesting
 import Testing
+
+@testable import CarrelWebReader
 
 /// The web reader in a real browser, on a publication that the test made.
 final class ReaderPage: Sendable {
@@ -18,11 +19,11 @@ final class ReaderPage: Sendable {
     private let reader: WebReader
     private let client = HTTPClient()
 
-    init(_ publication: Publication, browser: Browser, folder: String) async throws {
+    init(_ publication: Publication, browser: Browser, folder: String, poppler: Poppler = Poppler()) async throws {
         self.publication = publication
         self.browser = browser
         self.folder = folder
-        reader = try await WebReader(publication, folder: folder)
+        reader = try await WebReader(publication, folder: folder, poppler: poppler)
         address = try reader.start()
     }
 
@@ -48,9 +49,10 @@ final class ReaderPage: Sendable {
         _ publication: Publication,
         _ browser: Browser,
         folder: String,
+        poppler: Poppler = Poppler(),
         _ body: (ReaderPage) async throws -> Void
     ) async throws {
-        let page = try await ReaderPage(publication, browser: browser, folder: folder)
+        let page = try await ReaderPage(publication, browser: browser, folder: folder, poppler: poppler)
         do {
             try await browser.open(page.address)
             try await browser.wait(until: isReady)

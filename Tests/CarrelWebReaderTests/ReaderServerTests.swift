@@ -24,7 +24,7 @@ struct ReaderServerTests {
     ) async throws {
         let protection = StatedProtection(rights: CountedRights(characters: 10, pages: 1))
         let publication = try await book.open(isCounted ? StatedProtection.adding(protection) : nil)
-        let reader = try await WebReader(publication, folder: folder, recordLimit: recordLimit)
+        let reader = try await WebReader(publication, folder: folder, recordLimit: recordLimit, poppler: Poppler())
         let address = try reader.start()
         do {
             try await body(address, try await beginning(address))

@@ -198,6 +198,9 @@ static const unsigned char read_api_js[] = {
 static const unsigned char read_book_js[] = {
 #embed "assets/read-book.js"
 };
+static const unsigned char read_drawn_js[] = {
+#embed "assets/read-drawn.js"
+};
 static const unsigned char read_frame_js[] = {
 #embed "assets/read-frame.js"
 };
@@ -376,6 +379,7 @@ static const struct cweb_asset table[] = {
     ASSET(positions_js, "positions.js", JAVASCRIPT),
     ASSET(read_api_js, "read-api.js", JAVASCRIPT),
     ASSET(read_book_js, "read-book.js", JAVASCRIPT),
+    ASSET(read_drawn_js, "read-drawn.js", JAVASCRIPT),
     ASSET(read_frame_js, "read-frame.js", JAVASCRIPT),
     ASSET(read_keys_js, "read-keys.js", JAVASCRIPT),
     ASSET(read_look_js, "read-look.js", JAVASCRIPT),

@@ -3,6 +3,9 @@
 /// Text is counted in Unicode scalars. Consuming is one step: two askers never get the last character both. A store that fails
 /// forbids.
 public protocol UserRights: Sendable {
+    /// Whether everything is allowed and will be, so that nobody needs to count or to keep back anything.
+    var isUnlimited: Bool { get }
+
     /// Whether copying is possible at all; false when all is used up. To show a button.
     var canCopy: Bool { get async }
     /// Whether a text may be copied now. Consumes nothing.
@@ -29,6 +32,9 @@ public protocol UserRights: Sendable {
 }
 
 extension UserRights {
+    /// False: rights that do not say so may be limited.
+    public var isUnlimited: Bool { false }
+
     /// Consumes the right to copy a text.
     public func copy(_ text: String) async -> Bool { await copy(text, requestID: nil) }
     /// Consumes the right to print.
@@ -39,6 +45,7 @@ extension UserRights {
 public struct UnrestrictedUserRights: UserRights {
     public init() {}
 
+    public var isUnlimited: Bool { true }
     public var canCopy: Bool { get async { true } }
     public func canCopy(_ text: String) async -> Bool { true }
     public func copy(_ text: String, requestID: String?) async -> Bool { true }
@@ -69,6 +76,7 @@ public struct FixedUserRights: UserRights {
         mayPrint = print
     }
 
+    public var isUnlimited: Bool { mayCopy && mayPrint }
     public var canCopy: Bool { get async { mayCopy } }
     public func canCopy(_ text: String) async -> Bool { mayCopy }
     public func copy(_ text: String, requestID: String?) async -> Bool { mayCopy }

@@ -40,7 +40,9 @@ struct PublicationRoutes {
             throw publication.protectionError.map { ResourceError(.forbidden, $0.message) }
                 ?? ResourceError(.forbidden, "the publication is restricted")
         }
-        return ServedResource(publication.get(Link(path)), salt: session.content.text)
+        let resource = publication.get(Link(path))
+        try session.refuseDrawn(MediaType(ServedResource.mediaType(of: resource.link)))
+        return ServedResource(resource, salt: session.content.text)
     }
 
     /// What the publication's service found, or else the resource that the manifest calls its cover.

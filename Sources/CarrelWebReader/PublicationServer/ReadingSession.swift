@@ -28,6 +28,20 @@ final class ReadingSession: Sendable {
         self.isRead = isRead
     }
 
+    /// Whether PDF documents are shown as drawn pages with their words: the viewer of a browser has buttons of its own, which count
+    /// nothing.
+    var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
+
+    /// Where documents are drawn, answers 403 to who wants one as it is.
+    func refuseDrawn(_ type: MediaType?) throws(HTTPError) {
+        guard drawsDocuments, type?.matches(Format.pdf.mediaType) ?? false else { return }
+        throw HTTPError(
+            .forbidden,
+            "reader.drawn",
+            "the rights to this document are limited, so that its pages are shown in the reader only"
+        )
+    }
+
     /// From here on requests come in by this address.
     func listens(at place: Place) {
         self.place.withLock { $0 = place }

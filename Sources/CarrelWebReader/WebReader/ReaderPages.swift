@@ -60,6 +60,7 @@ struct ReaderPages {
         }
         var resource = try resource(path)
         let type = MediaType(ServedResource.mediaType(of: resource.link))
+        try session.refuseDrawn(type)
         let isMarkup = type?.isHTML == true || (request.isForFrame && type.map(Self.isXML) == true)
         var salt = "page " + session.content.text
         if isMarkup, let scripted = try await ScriptedDocument.adding(to: resource) {
@@ -90,6 +91,7 @@ struct ReaderPages {
 
     /// A PDF document, and nothing else: its frame has no sandbox but that of the policy.
     private func document(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
+        try session.refuseDrawn(Format.pdf.mediaType)
         let resource = try resource(path)
         let head = try await resource.read(0..<1024)
         let mark = Array("%PDF-".utf8)

@@ -8,13 +8,14 @@ struct ReaderRoutes {
     let session: ReadingSession
     let records: ReadingRecords
     let documents: SessionToken
+    let drawn: DrawnDocuments
 
     private static let base = "read/{token}/"
     private static let placeLimit = 64 << 10
     private static let annotationLimit = 256 << 10
     private static let importLimit = 32 << 20
 
-    private var publication: Publication { session.publication }
+    var publication: Publication { session.publication }
 
     func add(to router: inout Router) {
         on(&router, .get, "book") { _, _ in .json(try await book().write()) }
@@ -33,6 +34,7 @@ struct ReaderRoutes {
         }
         on(&router, .get, "search") { request, _ in .json(try await search(request).write()) }
         addAnnotations(to: &router)
+        addDrawnPages(to: &router)
     }
 
     private func addAnnotations(to router: inout Router) {
@@ -91,7 +93,8 @@ struct ReaderRoutes {
         "more than \(ReadingRecord.annotationLimit) annotations, or \(ReadingRecords.sizeLimit >> 20) MiB of them, are not kept"
     )
 
-    private func on(_ router: inout Router, _ method: HTTPMethod, _ route: String, _ action: @escaping Route.Action) {
+    /// A route that only the reader's page may use, and whose answers nobody keeps.
+    func on(_ router: inout Router, _ method: HTTPMethod, _ route: String, _ action: @escaping Route.Action) {
         router.on(method, Self.base + route, secret: ["token"]) { request, parameters in
             try session.admitControl(request, parameters["token"])
             var response = try await action(request, parameters)
@@ -115,6 +118,7 @@ struct ReaderRoutes {
             "documents": .string("/document/\(documents.text)/"),
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
+            "drawsDocuments": .bool(session.drawsDocuments),
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],
             "record": ["place": place?.json ?? .null, "annotations": .array(record.annotations.map(\.json))],
             "preferences": try await records.preferences(),

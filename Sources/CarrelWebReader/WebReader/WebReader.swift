@@ -16,11 +16,17 @@ public final class WebReader: Sendable {
     /// - Throws: `reader.restricted` for a publication that nobody may read here, `reader.store` when the folder cannot
     ///   be used, `opening.parsing-failed` for one with nothing to read.
     public convenience init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
-        try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit)
+        try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit, poppler: Poppler())
     }
 
-    /// A reader that keeps so many bytes of highlights and notes.
-    init(_ publication: Publication, folder: String, port: UInt16 = 0, recordLimit: Int) async throws {
+    /// A reader that keeps so many bytes of highlights and notes, and draws pages with such programs.
+    init(
+        _ publication: Publication,
+        folder: String,
+        port: UInt16 = 0,
+        recordLimit: Int = ReadingRecords.sizeLimit,
+        poppler: Poppler
+    ) async throws {
         do throws(Publication.OpeningError) { _ = try Navigator(publication) } catch {
             guard publication.isRestricted else { throw error }
             throw ReaderError(.restricted, error.message)
@@ -31,7 +37,8 @@ public final class WebReader: Sendable {
         server = PublicationServer(session, port: port) { router in
             let pages = ReaderPages(session: session)
             pages.add(to: &router)
-            ReaderRoutes(session: session, records: records, documents: pages.documents).add(to: &router)
+            let drawn = DrawnDocuments(publication, poppler)
+            ReaderRoutes(session: session, records: records, documents: pages.documents, drawn: drawn).add(to: &router)
         }
     }
 

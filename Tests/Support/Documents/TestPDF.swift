@@ -1,5 +1,5 @@
 /// A PDF document that a test writes object by object.
-public struct TestPDF {
+public struct TestPDF: Sendable {
     /// What stands between `obj` and `endobj`; the first has number 1.
     public var objects: [String]
     /// Further entries of the trailer, such as `/Info 3 0 R`.
@@ -20,6 +20,34 @@ public struct TestPDF {
         let kids = (0..<pages).map { "\($0 + 3) 0 R" }.joined(separator: " ")
         objects = ["<< /Type /Catalog /Pages 2 0 R \(catalog) >>", "<< /Type /Pages /Count \(pages) /Kids [\(kids)] >>"]
         objects += (0..<pages).map { _ in "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 300] /Resources << >> >>" }
+        objects += others
+    }
+
+    /// A document with words in Helvetica on its pages, line by line from the top.
+    ///
+    /// - Parameters:
+    ///   - words: of each page; without brackets and backslashes.
+    ///   - page: entries of each page.
+    ///   - catalog: further entries of the catalog.
+    ///   - others: objects behind the pages, from number 4 + 2 × pages on. Page n, from 0, is object 3 + 2 × n.
+    public init(
+        words: [String],
+        page: String = "/MediaBox [0 0 200 300]",
+        catalog: String = "",
+        others: [String] = []
+    ) {
+        let kids = words.indices.map { "\(3 + 2 * $0) 0 R" }.joined(separator: " ")
+        let font = 3 + 2 * words.count
+        objects = ["<< /Type /Catalog /Pages 2 0 R \(catalog) >>", "<< /Type /Pages /Count \(words.count) /Kids [\(kids)] >>"]
+        for (index, text) in words.enumerated() {
+            let lines = text.split(separator: "\n").map { "(\($0)) Tj T*" }.joined(separator: " ")
+            let content = "BT /F 12 Tf 14 TL 20 250 Td \(lines) ET"
+            objects.append(
+                "<< /Type /Page /Parent 2 0 R \(page) /Resources << /Font << /F \(font) 0 R >> >> /Contents \(4 + 2 * index) 0 R >>"
+            )
+            objects.append("<< /Length \(content.utf8.count) >>\nstream\n\(content)\nendstream")
+        }
+        objects.append("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
         objects += others
     }
 

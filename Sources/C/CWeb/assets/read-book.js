@@ -16,6 +16,9 @@ export function normal(href) {
 /** @param {string} href */
 export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexOf('#') + 1) : '');
 
+/** The page of a PDF document that is asked for (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
+export const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
+
 export class Book {
   /** @param {any} answer of `book` */
   constructor(answer) {
@@ -27,7 +30,8 @@ export class Book {
     this.documents = answer.documents;
     this.protection = answer.protection;
     this.rights = answer.rights;
-    this.isCounted = answer.protectedBy !== null;
+    this.drawsDocuments = answer.drawsDocuments;
+    this.isCounted = answer.protectedBy !== null || this.drawsDocuments;
     const title = answer.manifest.metadata.title;
     this.title = typeof title === 'string' ? title : Object.values(title)[0];
     const author = [answer.manifest.metadata.author ?? []].flat().map((one) => {
@@ -35,6 +39,7 @@ export class Book {
       return typeof name === 'string' ? name : Object.values(name)[0];
     });
     this.authors = author.join(', ');
+    this.language = [answer.manifest.metadata.language ?? []].flat()[0];
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
     const fixed = answer.manifest.metadata.layout === 'fixed' || answer.manifest.metadata.presentation?.layout === 'fixed';
     this.isFixed = (/** @type {Link} */ link) => (link.properties?.layout ? link.properties.layout === 'fixed' : fixed);
@@ -81,7 +86,7 @@ export class Book {
   kindOf(link) {
     const type = (link.type ?? '').split(';')[0];
     if (type.startsWith('audio/')) return 'audio';
-    if (type === 'application/pdf') return 'pdf';
+    if (type === 'application/pdf') return this.drawsDocuments ? 'drawn' : 'pdf';
     if (type.startsWith('image/') && type !== 'image/svg+xml') return 'image';
     return 'document';
   }

@@ -1,9 +1,7 @@
 // What is no document: sound, pictures, and PDF in the browser's own viewer.
 
 import { byId, make } from './dom.js';
-
-/** The page that is asked for (RFC 8118 §3); 0 for none. */
-const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
+import { pageIn } from './read-book.js';
 
 export class MediaView {
   /** @param {import('./read-book.js').Book} book @param {(place: {progression: number, fragments?: string[], isMoved: boolean}) => void} moved @param {() => void} ended */

@@ -1,7 +1,5 @@
 // Copying and printing go through the rights of the publication: the server counts, and a request that is sent twice counts once.
 
-import { byId } from './dom.js';
-
 /** The text whose copy was counted, or perhaps was, and that has not reached the clipboard. */
 let copying = { text: '', requestId: '' };
 
@@ -44,10 +42,9 @@ export async function copy(book, text, say) {
  * @param {import('./read-book.js').Book} book
  * @param {number} pageCount
  * @param {(isOn: boolean) => Promise<void>} show lets the document show itself on paper
+ * @param {{width: number, height: number}} size of the paper
  */
-export async function print(book, pageCount, say, show) {
-  // on paper of the stage's own size as it was counted: frames are laid out anew for other paper, and their pages begin elsewhere then
-  const { clientWidth: width, clientHeight: height } = byId('stage');
+export async function print(book, pageCount, say, show, { width, height }) {
   try {
     if (!(await consume(book.protection, 'print', { pageCount, requestId: crypto.randomUUID() }))) return say('This page may not be printed: the publisher’s limit is reached, or there is none to use.');
   } catch (error) {

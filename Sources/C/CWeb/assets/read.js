@@ -3,6 +3,7 @@
 import { byId, make, setText } from './dom.js';
 import { ask, tell } from './read-api.js';
 import { Book, fragmentOf, normal } from './read-book.js';
+import { DrawnView } from './read-drawn.js';
 import { Keys } from './read-keys.js';
 import { Look } from './read-look.js';
 import { MediaView } from './read-media.js';
@@ -64,7 +65,7 @@ function moved({ progression, text, fragments, page, pages: total, isMoved }) {
   if (aside) return;
   const link = book.order[index];
   const all = (index + progression) / book.order.length;
-  const share = `${Math.round(100 * (pages.frame && total ? (index + (page + 1) / total) / book.order.length : all))} %`;
+  const share = `${Math.round(100 * (total ? (index + (page + 1) / total) / book.order.length : all))} %`;
   setText(byId('progress'), total ? `Page ${page + 1} of ${total} · ${share}` : share);
   byId('meter').setAttribute('value', String(all));
   if (!isMoved) return;
@@ -134,7 +135,7 @@ function take(text) {
   setText(byId('copy-count'), `${letters.length.toLocaleString('en')} characters. They count against what the publisher lets you copy.`);
   openSheet(dialog('copy'));
 }
-const copyNow = (text) => copy(book, text, say).finally(() => pages.focus());
+const copyNow = (text) => copy(book, text, say).finally(() => (drawn.isOpen ? drawn : pages).focus());
 
 // MARK: views
 
@@ -161,7 +162,13 @@ const pages = new PagesView(book.pages, {
   seen: (message) => { if (isPrintWanted) askToPrint(message); },
 });
 const media = new MediaView(book, moved, () => step(1));
-const look = new Look(answer.preferences, () => pages.send('look', { look: look.values }));
+const look = new Look(answer.preferences, () => { pages.send('look', { look: look.values }); drawn.fit(); });
+const drawn = new DrawnView(book.language, () => look.size / 100, {
+  moved,
+  opened: () => opened(),
+  edge: (by) => step(by),
+  selection: (text) => select(text.trim() ? { content: text } : null),
+});
 const notes = new Notes(answer.record.annotations, {
   changed: () => pages.send('marks', { annotations: notes.marksOf(current()) }),
   go: (target) => { closeSheets(); goTo(target); },
@@ -193,16 +200,22 @@ function open(at, to = {}, besides = '') {
   document.title = heading && heading !== book.title ? `${heading} · ${book.title}` : book.title;
   setText(byId('chapter'), heading);
   byId('back').hidden = !aside;
-  byId('earlier').toggleAttribute('disabled', index === 0 && kind !== 'document');
-  byId('later').toggleAttribute('disabled', index === book.order.length - 1 && kind !== 'document');
+  const hasPages = kind === 'document' || kind === 'drawn';
+  byId('earlier').toggleAttribute('disabled', index === 0 && !hasPages);
+  byId('later').toggleAttribute('disabled', index === book.order.length - 1 && !hasPages);
   byId('contents-list').querySelector('[aria-current]')?.removeAttribute('aria-current');
   byId('contents-list').querySelector(`[data-index="${index}"]`)?.setAttribute('aria-current', 'true');
+  media.close();
+  drawn.close();
   if (kind === 'document') {
-    media.close();
     pages.open(current(), heading || book.title, {
       look: look.values, to, annotations: notes.marksOf(current()), isFixed: !aside && book.isFixed(link), isCounted: book.isCounted,
     });
     pages.focus();
+  } else if (kind === 'drawn') {
+    pages.close();
+    drawn.open(link, heading || book.title, to);
+    if (!document.querySelector('dialog[open]')) drawn.focus();
   } else {
     pages.close();
     media.open(link, kind, heading, to);
@@ -223,6 +236,9 @@ function goTo(target) {
   if (at === index && !aside && pages.port) {
     pages.send('go', { to });
     pages.focus();
+  } else if (at === index && !aside && drawn.isOpen && drawn.total) {
+    drawn.go(to);
+    drawn.focus();
   } else open(at, to);
 }
 
@@ -241,6 +257,7 @@ function turn(by) {
   // a press too many would skip what is about to be shown
   if (isOpening()) return;
   if (pages.port) pages.send('turn', { by });
+  else if (drawn.isOpen) drawn.turn(by);
   else step(by);
 }
 
@@ -265,6 +282,8 @@ function select(message) {
   byId('selection').hidden = !message;
 }
 
+// what is selected stays so while its buttons are pressed
+byId('selection').addEventListener('mousedown', (event) => event.preventDefault());
 byId('selection-copy').addEventListener('click', () => { if (chosen) take(chosen.content); });
 for (const button of document.querySelectorAll('[data-color]')) {
   button.addEventListener('click', () => {
@@ -291,15 +310,17 @@ function askToPrint({ characters, breaks }) {
   const { clientWidth, clientHeight } = byId('stage');
   const shown = Math.min(characters, (clientWidth * clientHeight) / 24);
   const listed = book.pageBreaks(index).length;
-  if (book.isFixed(book.order[index])) toPrint = 1;
+  if (drawn.isOpen || book.isFixed(book.order[index])) toPrint = 1;
   else if (listed) toPrint = 1 + Math.min(breaks, listed);
   else toPrint = Math.max(1, Math.ceil(shown / 1024));
-  setText(byId('print-count'), toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`);
+  const cost = toPrint === 1 ? 'It counts as one page.' : `It counts as ${toPrint} pages.`;
+  setText(byId('print-count'), drawn.isOpen ? `The whole page is printed. ${cost}` : cost);
   openSheet(dialog('print'));
 }
 function wantPrint() {
   if (!book.rights.canPrint) return say('This publication may not be printed.');
   if (isOpening()) return;
+  if (drawn.isOpen) return askToPrint({ characters: 0, breaks: 0 });
   isPrintWanted = Boolean(pages.port);
   if (pages.port) pages.send('seen', { breaks: book.pageBreaks(index) });
   else say('Printing is for pages: this is none, or the viewer has a button of its own.');
@@ -328,7 +349,12 @@ async function showPaper(isOn) {
     pages.send('paper', { isOn });
   });
 }
-byId('print-form').addEventListener('submit', () => print(book, toPrint, say, showPaper));
+byId('print-form').addEventListener('submit', () => {
+  if (drawn.isOpen) return print(book, toPrint, say, (isOn) => drawn.print(isOn), drawn.paper);
+  // on paper of the stage's own size as it was counted: frames are laid out anew for other paper, and their pages begin elsewhere then
+  const { clientWidth: width, clientHeight: height } = byId('stage');
+  print(book, toPrint, say, showPaper, { width, height });
+});
 // what was counted is not what would be printed
 addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('The window has another size: not printed.'); } });
 
@@ -350,13 +376,15 @@ addEventListener('keydown', (event) => {
   if (event.defaultPrevented || event.altKey || document.querySelector('dialog[open]')) return;
   if (event.target instanceof Element && event.target.closest('input, textarea, select, audio')) return;
   if (event.ctrlKey || event.metaKey) {
-    if (!['f', 'p'].includes(event.key)) return;
+    // words that are drawn are found by the browser
+    if (!['f', 'p'].includes(event.key) || (event.key === 'f' && drawn.isOpen)) return;
     event.preventDefault();
     return press(event.key, true);
   }
   const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[event.key];
   if (by) {
     event.preventDefault();
+    if (drawn.scroll(event.key)) return;
     if (event.key.startsWith('Arrow')) toSide(by); else turn(by);
   } else if ((event.key.length === 1 || event.key === 'Escape') && press(event.key, false)) event.preventDefault();
 });

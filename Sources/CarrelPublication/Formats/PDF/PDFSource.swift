@@ -3,7 +3,7 @@ import CarrelThreads
 
 /// A PDF document as a file, read in another process.
 struct PDFSource {
-    private let file: FileResource
+    let file: FileResource
 
     /// Bytes of a document that is copied to the disk, because it lies elsewhere.
     private static let copyLimit: Int64 = 2 << 30

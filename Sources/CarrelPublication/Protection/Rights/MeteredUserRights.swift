@@ -30,6 +30,8 @@ public struct MeteredUserRights: UserRights {
         return max(0, limit - min(try await store.used(right, of: publication), max(0, limit)))
     }
 
+    public var isUnlimited: Bool { limits.isEmpty }
+
     public var canCopy: Bool { get async { await has(1, .copy) } }
     public func canCopy(_ text: String) async -> Bool { await has(CountedRight.cost(ofCopying: text), .copy) }
     public func copy(_ text: String, requestID: String?) async -> Bool {

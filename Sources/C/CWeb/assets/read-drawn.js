@@ -1,0 +1,190 @@
+// A PDF document whose rights are limited: pages that the server draws, and their words over them to be selected. It stands in the
+// reader's own page, where copying and printing are counted like that of any other words.
+
+import { byId, make, setText } from './dom.js';
+import { ask } from './read-api.js';
+import { pageIn } from './read-book.js';
+
+/** Pixels of a picture's longer side that the server draws. */
+const sizes = [800, 1200, 1800, 2700];
+/** Pixels of the longer side of paper: documents may have pages as large as a field. */
+const largestPaper = 3000;
+
+const pen = document.createElement('canvas').getContext('2d');
+if (pen) pen.font = '100px sans-serif';
+
+export class DrawnView {
+  /**
+   * @param {string|undefined} language of the publication
+   * @param {() => number} zoom 1 where the whole page fits
+   * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, selection: (text: string) => void}} heard
+   */
+  constructor(language, zoom, heard) {
+    this.language = language;
+    this.zoom = zoom;
+    this.heard = heard;
+    this.holder = byId('stage');
+    /** @type {HTMLElement|null} */
+    this.view = null;
+    /** @type {HTMLElement|null} */
+    this.sheet = null;
+    this.page = 0;
+    this.total = 0;
+    this.waiting = new AbortController();
+    addEventListener('resize', () => this.fit());
+    document.addEventListener('selectionchange', () => {
+      const selection = getSelection();
+      if (this.view) this.heard.selection(selection && this.view.contains(selection.anchorNode) ? selection.toString() : '');
+    });
+  }
+
+  get isOpen() { return Boolean(this.view); }
+
+  close() {
+    this.waiting.abort();
+    this.view?.remove();
+    this.view = this.sheet = null;
+  }
+
+  /** @param {import('./read-book.js').Link} link @param {string} title @param {any} to */
+  async open(link, title, to) {
+    this.close();
+    this.title = title;
+    this.href = encodeURIComponent(link.href.replace(/#.*$/, ''));
+    this.page = this.total = 0;
+    this.size = { width: 3, height: 4 };
+    this.view = make('div', { id: 'page', class: 'drawn', tabindex: '0', role: 'group', 'aria-label': title });
+    this.holder.append(this.view);
+    const { signal } = this.waiting = new AbortController();
+    try {
+      this.total = (await ask(`drawn?href=${this.href}`, { signal })).pages;
+      if (!this.total) throw new Error('it has no pages');
+      this.go(to);
+    } catch (error) { this.fail(error, signal); }
+  }
+
+  /** @param {any} to */
+  go(to) {
+    const told = pageIn(to) || (to.end ? this.total : 1 + Math.floor((to.progression ?? 0) * this.total));
+    this.show(told, !to.isKept);
+  }
+
+  turn(by) {
+    if (!this.total) return;
+    const wanted = this.page + by;
+    if (wanted < 1 || wanted > this.total) this.heard.edge(by); else this.show(wanted, true);
+  }
+
+  /** Shows more of a page that is larger than the window. @param {string} key @returns {boolean} whether there was more on that side */
+  scroll(key) {
+    const { view } = this;
+    const [across, down] = { ArrowLeft: [-0.5, 0], ArrowRight: [0.5, 0], PageUp: [0, -0.9], PageDown: [0, 0.9] }[key] ?? [0, 0];
+    if (!view) return false;
+    const { scrollLeft: left, scrollTop: top } = view;
+    view.scrollBy({ left: across * view.clientWidth, top: down * view.clientHeight, behavior: 'instant' });
+    return view.scrollLeft !== left || view.scrollTop !== top;
+  }
+
+  async show(wanted, isMoved) {
+    this.waiting.abort();
+    const { signal } = this.waiting = new AbortController();
+    const page = this.page = Math.max(1, Math.min(this.total, wanted));
+    const name = `Page ${page} of ${this.total}`;
+    this.heard.moved({ progression: (page - 1) / this.total, fragments: [`page=${page}`], page: page - 1, pages: this.total, isMoved });
+    try {
+      const picture = make('img', { alt: name, draggable: 'false' });
+      const [words] = await Promise.all([ask(`drawn/words?href=${this.href}&page=${page}`, { signal }), this.draw(picture, page, this.wanted(), signal)]);
+      if (signal.aborted || !this.view) return;
+      this.size = upright(words, picture);
+      this.picture = picture;
+      this.sheet = make('div', { class: 'sheet' }, picture, this.layer(words.blocks));
+      setText(this.view, '');
+      this.view.append(this.sheet);
+      this.view.setAttribute('aria-label', this.title ? `${this.title}, ${name}` : name);
+      this.fit();
+      this.view.scrollTo(0, 0);
+      this.heard.opened();
+    } catch (error) { this.fail(error, signal); }
+  }
+
+  /** Pixels that the longer side of a page has on this screen. */
+  wanted() {
+    const { clientWidth, clientHeight } = this.holder;
+    const pixels = Math.max(clientWidth, clientHeight) * this.zoom() * devicePixelRatio;
+    return sizes.find((size) => size >= pixels) ?? sizes[sizes.length - 1];
+  }
+
+  /** Loads the picture of a page in a size. */
+  async draw(picture, page, size, signal) {
+    const address = `drawn/picture?href=${this.href}&page=${page}&size=${size}`;
+    signal.addEventListener('abort', () => { picture.src = ''; });
+    Object.assign(picture.dataset, { page, size });
+    picture.src = address;
+    // why there is no picture, only an answer with words says
+    await picture.decode().catch(() => { if (!signal.aborted) return ask(address, { signal }); });
+  }
+
+  layer(blocks) {
+    const { width, height } = this.size;
+    return make('div', { class: 'words', lang: this.language }, ...blocks.map((lines) => make('p', {}, ...lines.flatMap((line) => [...line.map(([text, left, top, wide, high], at) => {
+      const next = line[at + 1];
+      // a blank reaches to the next word, so that what is selected has no holes
+      const gap = next ? next[1] - left - wide : -1;
+      const word = make('span', { text: next ? `${text} ` : text });
+      const letters = gap > 0 && gap < 2 * high ? word.textContent : text;
+      const room = letters === text ? wide : wide + gap;
+      Object.assign(word.style, {
+        left: `${(100 * left) / width}%`, top: `${(100 * top) / height}%`, fontSize: `${(100 * high) / height}cqh`,
+        transform: `scaleX(${(room / high) * (100 / (pen?.measureText(letters ?? '').width || 50))})`,
+      });
+      return word;
+    }), make('br')]))));
+  }
+
+  /** As large as there is room, or as the reader likes it. */
+  fit() {
+    if (!this.view || !this.sheet) return;
+    const { width, height } = this.size;
+    const scale = this.zoom() * Math.min(this.holder.clientWidth / width, this.holder.clientHeight / height);
+    this.sheet.style.width = `${width * scale}px`;
+    this.sheet.style.height = `${height * scale}px`;
+    if (this.wanted() > Number(this.picture.dataset.size)) this.sharpen(this.wanted());
+  }
+
+  /** Draws the page that is shown once more, larger. */
+  async sharpen(size) {
+    const picture = make('img', { alt: this.picture.alt, draggable: 'false' });
+    const before = this.picture;
+    before.dataset.size = String(size);
+    await this.draw(picture, Number(before.dataset.page), size, this.waiting.signal).catch(() => {});
+    if (before !== this.picture || !picture.naturalWidth) return;
+    before.replaceWith(picture);
+    this.picture = picture;
+  }
+
+  fail(error, signal) {
+    if (signal.aborted || !this.view) return;
+    this.sheet = null;
+    setText(this.view, '');
+    this.view.append(make('p', { class: 'opening-text', text: `This page cannot be shown: ${error instanceof Error ? error.message : error}.` }));
+    this.heard.opened();
+  }
+
+  focus() { this.view?.focus({ preventScroll: true }); }
+
+  /** Paper of the page's own size, in CSS pixels. */
+  get paper() {
+    const { width, height } = this.size;
+    const scale = Math.min(96 / 72, largestPaper / Math.max(width, height));
+    return { width: Math.round(width * scale), height: Math.round(height * scale) };
+  }
+
+  /** Before and after the page is printed. @param {boolean} isOn */
+  async print(isOn) { if (isOn) await this.sharpen(sizes[sizes.length - 1]); }
+}
+
+/** The size of a page as it is seen: that of its words is told before it is turned. */
+function upright({ width, height }, { naturalWidth, naturalHeight }) {
+  if (!width || !height) return { width: naturalWidth || 3, height: naturalHeight || 4 };
+  return (width > height) === (naturalWidth > naturalHeight) ? { width, height } : { width: height, height: width };
+}

@@ -1,0 +1,145 @@
+import CLinux
+import CarrelThreads
+import Glibc
+
+/// Runs the programs of Poppler (`pdftoppm`, `pdftotext`) on a PDF document, where they are installed.
+///
+/// Each runs as a child that the kernel holds to what it is for: it may read the one file and what programs, libraries and fonts are
+/// made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and output
+/// are limited. It ends when nobody waits for it any more.
+package struct Poppler: Sendable {
+    /// Where programs are looked for, as in PATH.
+    private let path: String
+
+    package static let path = "/usr/local/bin:/usr/bin:/bin"
+
+    /// Seconds of processor time, and by the clock.
+    private static let cpuSeconds = 20
+    private static let seconds = 60
+    private static let memoryBytes = 1 << 30
+    private static let readable = [
+        "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache",
+        "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/poppler", "/var/cache/fontconfig",
+        "/usr/local/share/fonts", "/dev/null", "/dev/urandom",
+    ]
+    /// Two, so that the words of a page need not wait for its picture.
+    private static let threads = BlockingThreads(name: "carrel-poppler", count: 2)
+
+    package init(path: String = Self.path) {
+        self.path = path
+    }
+
+    /// Whether there is such a program.
+    func has(_ program: String) -> Bool {
+        path.split(separator: ":").contains { folder in unsafe access("\(folder)/\(program)", X_OK) == 0 }
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Parameters:
+    ///   - words: the program and its options; the document is named after them.
+    ///   - others: what comes after the document.
+    ///   - document: decrypted.
+    ///   - limit: bytes of output.
+    /// - Returns: what it wrote; nil where it failed, took too long or wrote too much, and where it is not there or cannot be confined.
+    func run(_ words: [String], _ others: [String] = [], on document: FileResource, upTo limit: Int) async -> [UInt8]? {
+        let child = Child()
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(Self.seconds))
+            child.end()
+        }
+        defer { deadline.cancel() }
+        return await withTaskCancellationHandler {
+            // the outer optional is the thread's failure, which cannot happen
+            let bytes = try? await Self.threads.run {
+                run(words + ["/proc/self/fd/0"] + others, on: document, upTo: limit, child)
+            }
+            return bytes ?? nil
+        } onCancel: {
+            child.end()
+        }
+    }
+
+    private func run(_ words: [String], on document: FileResource, upTo limit: Int, _ child: Child) -> [UInt8]? {
+        // opened anew, so that the child has a place of its own in the file
+        let input = unsafe open("/proc/self/fd/\(document.descriptor)", O_RDONLY | O_CLOEXEC)
+        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+        var ends: [Int32] = [-1, -1]
+        defer { for descriptor in [input, null, ends[0]] where descriptor >= 0 { close(descriptor) } }
+        guard input >= 0, null >= 0, unsafe clinux_pipe(&ends) == 0 else { return nil }
+        let limits = ["--cpu=\(Self.cpuSeconds)", "--as=\(Self.memoryBytes)", "--fsize=0", "--nofile=64", "--core=0"]
+        let arguments = unsafe Self.list(["prlimit"] + limits + ["--"] + words)
+        let environment = unsafe Self.list(["PATH=\(path)", "LC_ALL=C"])
+        let places = unsafe Self.list(Self.readable)
+        defer { unsafe (arguments + environment + places).forEach { unsafe free($0) } }
+        let hasStarted = child.start { pid in
+            unsafe clinux_spawn_confined(&pid, arguments, environment, [input, ends[1], null], places, input) == 0
+        }
+        close(ends[1])
+        guard hasStarted else { return nil }
+        let bytes = Self.drain(ends[0], upTo: limit)
+        if bytes == nil { child.end() }
+        return child.wait() == 0 ? bytes : nil
+    }
+
+    /// What the child writes; nil when that is too much.
+    private static func drain(_ descriptor: Int32, upTo limit: Int) -> [UInt8]? {
+        var all: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let got = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if got == 0 { return all }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0, all.count + got <= limit else { return nil }
+            all += piece[..<got]
+        }
+    }
+
+    /// Texts as C wants them, ended by nil; the caller frees them.
+    private static func list(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        unsafe texts.map { unsafe strdup($0) } + [nil]
+    }
+
+    /// A process that any thread may end for as long as its number is its own.
+    private final class Child: Sendable {
+        private enum State {
+            case waiting
+            case running(Int32)
+            case over
+        }
+
+        private let state = Locked(State.waiting)
+
+        /// - Parameter spawn: starts the process and says which it is.
+        /// - Returns: false where it did not, and where nobody waits for it any more.
+        func start(_ spawn: (inout Int32) -> Bool) -> Bool {
+            state.withLock { state in
+                var pid: Int32 = 0
+                guard case .waiting = state, spawn(&pid) else { return false }
+                state = .running(pid)
+                return true
+            }
+        }
+
+        /// Ends it, or keeps it from starting.
+        func end() {
+            state.withLock { state in
+                switch state {
+                case .waiting: state = .over
+                case .running(let pid): kill(-pid, SIGKILL)
+                case .over: break
+                }
+            }
+        }
+
+        /// Its exit code, once it has ended; minus the signal that ended it.
+        func wait() -> Int32 {
+            guard case .running(let pid) = state.withLock({ $0 }) else { return -1 }
+            // seen, and not yet taken away: its number is nobody else's until then
+            var about = unsafe siginfo_t()
+            while unsafe waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            state.withLock { $0 = .over }
+            return clinux_reap(pid)
+        }
+    }
+}
