@@ -87,14 +87,23 @@ struct `A router` {
         #expect(await router.respond(to: HTTPRequest(.get, "/call")).status == .ok)
     }
 
+    /// Before the path, as a proxy is asked.
+    private static let absolute = ["http://localhost", "https://calls:80", "HTTP://[::1]:1", "x://", "http://æ"]
+
     @Test func `what was refused before its target was believed has the fields of problems at its path`() {
         var router = Self.router()
         router.setFieldsOfProblems(at: "calls", ["Pragma": "no-cache"])
         let error = HTTPError(.badRequest, "http.host")
-        for target in ["/calls", "/calls/", "/calls/x?y=%zz", "/calls?x=%zz", "/c%61lls/%", "/calls/../.."] {
+        for target in ["/calls", "/calls/", "/calls/x?y=%zz", "/calls?x=%zz", "/c%61lls/%", "/calls/../.."]
+            + Self.absolute.map({ $0 + "/calls?x" })
+        {
             #expect(router.response(error, toTarget: target, requestID: "1").headers["Pragma"] == "no-cache", "\(target)")
         }
-        for target in ["/", "", "*", "/call", "/callsx", "//calls", "/x/calls", "/%", "/calls%"] {
+        for target in [
+            "/", "", "*", "/call", "/callsx", "//calls", "/x/calls", "/%", "/calls%", "/x://y/calls", "calls", "a:/calls",
+        ]
+            + Self.absolute + Self.absolute.flatMap({ ["\($0)//calls", "\($0)/x/calls", "\($0)?/calls"] })
+        {
             let response = router.response(error, toTarget: target, requestID: "1")
             #expect(response.headers["Pragma"] == nil && response.headers["Cache-Control"] == "no-store", "\(target)")
         }

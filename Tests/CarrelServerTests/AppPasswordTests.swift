@@ -149,6 +149,30 @@ struct `An app password` {
         #expect(try await seen() == test.clock.now)
     }
 
+    @Test func `has a name that fits into a list, an end that is to come, and 49 others beside it at most`() async throws {
+        let (test, account, _) = try await service()
+        let (passwords, now) = (test.service.appPasswords, test.clock.now)
+        func make(_ name: String, until end: Instant? = nil) async throws -> AppPassword {
+            try await passwords.create(for: account, name: name, scopes: [.sync], expiresAt: end, by: operatorActor).password
+        }
+        let long = String(repeating: "x", count: 100)
+        for name in ["", long + "x", String(repeating: "é", count: 51), "a\u{0}b", "a\u{1f}b", "a\nb", "a\u{7f}b", "\u{7f}"] {
+            await #expect(throws: ServerError(.invalid, "")) { _ = try await make(name) }
+        }
+        for end in [now, now + .milliseconds(-1)] {
+            await #expect(throws: ServerError(.invalid, "")) { _ = try await make("late", until: end) }
+        }
+        #expect(try await make("soon", until: now + .milliseconds(1)).expiresAt == now + .milliseconds(1))
+        var last = ""
+        for name in [long, String(repeating: "é", count: 50), " ", "a b", "a\u{80}b"] + (6..<50).map({ "number \($0)" }) {
+            last = try await make(name).id
+        }
+        #expect(try await passwords.list(of: account).count == 50)
+        await #expect(throws: ServerError(.conflict, "")) { _ = try await make("one more") }
+        try await passwords.revoke(last, of: account, by: operatorActor)
+        _ = try await make("one more")
+    }
+
     @Test func `is made, listed and revoked by a back office, and shown once`() async throws {
         let (test, account, order) = try await service()
         let path = "/admin/v1/accounts/\(account.id)/app-passwords"

@@ -2,10 +2,18 @@ import CarrelServer
 import CarrelStore
 import CarrelThreads
 
-/// A database that counts how often it is asked to write, and to read.
+/// A database that counts how often it is asked to write, to read, and what others changed.
 final class CountingDatabase: Database {
+    /// What becomes of a look at what others changed.
+    enum Looking {
+        case works, fails
+        /// It takes until it works, or fails.
+        case isHeld
+    }
+
     private let inner: any Database
-    private let counts = Locked((writes: 0, reads: 0))
+    private let counts = Locked((writes: 0, reads: 0, looks: 0))
+    private let looking = Locked(Looking.works)
     private let interruption = Locked<(write: Int, action: @Sendable () async throws -> Void)?>(nil)
 
     init(_ inner: any Database) {
@@ -14,6 +22,9 @@ final class CountingDatabase: Database {
 
     var writes: Int { counts.withLock(\.writes) }
     var reads: Int { counts.withLock(\.reads) }
+    var looks: Int { counts.withLock(\.looks) }
+
+    func look(_ looking: Looking) { self.looking.withLock { $0 = looking } }
 
     var engine: DatabaseEngine { inner.engine }
 
@@ -45,7 +56,12 @@ final class CountingDatabase: Database {
 
     func watch(_ watch: ChangeWatch) async throws -> Bool { try await inner.watch(watch) }
 
-    func lookForOthers() async throws { try await inner.lookForOthers() }
+    func lookForOthers() async throws {
+        counts.withLock { $0.looks += 1 }
+        while case .isHeld = looking.withLock(\.self) { try await Task.sleep(for: .milliseconds(1)) }
+        guard case .works = looking.withLock(\.self) else { throw ServerError(.home, "nobody can look") }
+        try await inner.lookForOthers()
+    }
 
     func prepareCheck(_ sql: SQL) async throws { try await inner.prepareCheck(sql) }
 

@@ -119,6 +119,30 @@ struct `The slots of an account's devices` {
         #expect(try await signIn("tablet", test) != nil, "support has excused it")
     }
 
+    /// That support ended a session counted as a departure of its reader's.
+    @Test func `that support frees by ending a session are another device's at once, and those of an owner for a day`()
+        async throws
+    {
+        let test = try await service(limit: 1)
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        let token = try await test.service.accounts.issueSession(for: account)
+        let own: HTTPFields = ["Authorization": "Bearer \(token)"]
+        func session() async throws -> String {
+            try #require(try await test.service.accounts.sessions.list(of: account).last { $0.deviceID != nil }).family
+        }
+        for device in ["phone", "tablet", "reader"] {
+            #expect(try await signIn(device, test) != nil)
+            let path = "/admin/v1/accounts/\(account.id)/sessions/\(try await session())"
+            #expect(try await test.send(.delete, path, peer: .local(userID: 0)).status == 204)
+            #expect(try await test.send(.delete, path, peer: .local(userID: 0)).status == 404)
+        }
+        #expect(try await signIn("watch", test) != nil)
+        let path = "/v1/account/sessions/\(try await session())"
+        #expect(try await test.send(.delete, path, headers: own).status == 204)
+        #expect(try await signIn("television", test) == nil)
+        #expect(try await signIn("watch", test) != nil)
+    }
+
     @Test func `are free when nobody has used them for as long as a session lasts`() async throws {
         let test = try await service(limit: 1)
         let phone = try #require(try await signIn("phone", test))

@@ -34,6 +34,26 @@ enum AtomRules {
         }
     }
 
+    /// What Atom (RFC 4287 §4.1), tombstones (RFC 6721 §3) and OPDS 1.2 say of several elements at once, in any feed.
+    static func checkWhole(_ feed: XMLElement) {
+        let (entries, tombstones) = (feed.all("entry"), feed.all("deleted-entry"))
+        #expect(!feed.all("author").isEmpty || entries.allSatisfy { !$0.all("author").isEmpty })
+        for relation in ["self", "start", "next", "previous", "search"] {
+            let count = feed.all("link").count { $0["rel"] == relation }
+            #expect(relation == "self" ? count == 1 : count <= 1, "\(relation)")
+        }
+        #expect(feed.link("next") == nil || feed.link("next")?["href"] != feed.link("self")?["href"])
+        let (ids, gone) = (entries.compactMap { $0.child("id")?.text }, tombstones.compactMap { $0["ref"] })
+        #expect(Set(ids).count == ids.count && Set(gone).count == gone.count && Set(ids).isDisjoint(with: gone))
+        for entry in entries {
+            let alternates = entry.all("link").filter { $0["rel"] ?? "alternate" == "alternate" }
+            #expect(!alternates.isEmpty || entry.child("content") != nil, "an entry without content has an alternate")
+            #expect(Set(alternates.map { "\($0["type"] ?? "") \($0["hreflang"] ?? "")" }).count == alternates.count)
+            let images = "http://opds-spec.org/image"
+            #expect(entry.link("\(images)/thumbnail") == nil || entry.link(images) != nil, "a thumbnail is of an image")
+        }
+    }
+
     /// What XML cannot hold is written as U+FFFD.
     static func written(_ text: String) -> String {
         String(

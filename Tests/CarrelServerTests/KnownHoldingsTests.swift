@@ -93,18 +93,6 @@ struct `What is remembered of an account` {
         #expect(stand.counting.reads - before == 3)
     }
 
-    @Test func `is asked again after a minute, whatever is heard`() async throws {
-        let stand = try await stand()
-        for _ in 0..<130 {
-            stand.test.clock.advance(by: .milliseconds(499))
-            _ = try await stand.verify()
-        }
-        let before = stand.counting.reads
-        stand.test.clock.advance(by: .seconds(60))
-        #expect(try await stand.verify().contains("gold"))
-        #expect(stand.counting.reads > before)
-    }
-
     enum Change: CaseIterable {
         case suspension, signOut, planEnd, planRevocation, otherPlan, password, device, renewal, erasure
 

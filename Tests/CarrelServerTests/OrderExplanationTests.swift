@@ -89,6 +89,47 @@ struct `Why an audiobook may or may not be listened to` {
         #expect(lines(suspended).contains("account | none | the account is suspended"))
     }
 
+    /// A thousand that were over hid the one that was not: the oldest were looked at, and no others.
+    @Test func `is told whatever number of orders there were, the hundred that say most one by one`() async throws {
+        let test = try await TestService()
+        let title = test.title.id
+        for number in 0..<1_001 {
+            let kind = number.isMultiple(of: 2) ? Order.Kind.loan : .sale
+            _ = try await test.order(
+                .init(account: "alice", titleID: title, kind: kind, end: test.clock.now + .seconds(60), number: "\(number)")
+            )
+            test.clock.advance(by: .milliseconds(1))
+        }
+        _ = try await test.order(.init(account: "bob", titleID: title))
+        test.clock.advance(by: .seconds(60))
+        let over = try await explain(title, test)
+        #expect(over["verdict"] == "expired" && lines(over).count == 101)
+        #expect(lines(over).first?.hasPrefix("loan 1000 | lapsed") == true)
+        #expect(lines(over).last == "other orders | none | 901 more are not named here: none of them says more than those above")
+
+        let (soon, good) = (test.clock.now + day, test.clock.now)
+        _ = try await test.order(.init(account: "alice", titleID: title, number: "live"))
+        _ = try await test.order(.init(account: "alice", titleID: title, start: soon, number: "later"))
+        let revoked = try await test.order(.init(account: "alice", titleID: title, number: "revoked"))
+        #expect(try await test.call(.post, "/admin/v1/orders/\(revoked.id)/revoke", peer: local).status == 200)
+        let live = try await explain(title, test)
+        #expect(live["verdict"] == "granted" && live["rule"] == "sale live")
+        #expect(lines(live).first == "sale live | grants | it is for good; its key has not been handed out yet")
+        #expect(lines(live).contains { $0.hasPrefix("other orders | none | 904 more") })
+        #expect(lines(live).count == 102 && live["findings"]?.array?.count == 102 && good < soon)
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        for (order, _) in try await test.service.orders.list(.init(account: account.name, titleID: title, limit: 1_000)).prefix(
+            950
+        ) {
+            _ = try? await test.service.orders.revoke(order.id)
+        }
+        let few = lines(try await explain(title, test))
+        #expect(
+            few.contains { $0.hasPrefix("sale later | notYet") }
+                && few.contains("sale revoked | none | it was revoked at \(good)")
+        )
+    }
+
     @Test(arguments: [AccessMode.orderURL, .session])
     func `is told by how many listen, and how many may`(access: AccessMode) async throws {
         let test = try await TestService {

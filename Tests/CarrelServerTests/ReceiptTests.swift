@@ -10,10 +10,10 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `Purchases in an app store` {
-    private let day = Duration.seconds(86_400)
+    let day = Duration.seconds(86_400)
 
     /// A service that trusts a store of the test's own; two accounts, two plans and an issue.
-    private struct Shop {
+    struct Shop {
         let store: TestStore
         let test: TestService
         let alice: Account

@@ -37,6 +37,11 @@ import Testing
         ("with two hosts", 400, "GET \(call) HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n"),
         ("with a broken escape", 400, "GET /verify_subscription/?token=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         ("with an escaped name", 400, "GET /%76erify_subscription?token=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        ("in the form for proxies", 400, "GET http://localhost\(call) HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (
+            "of another host, in the form for proxies", 421,
+            "GET HTTPS://evil.example\(call) HTTP/1.1\r\nHost: evil.example\r\n\r\n"
+        ),
         ("with a broken path", 400, "GET /verify_subscription/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n"),
         (
             "with a length and a coding", 400,

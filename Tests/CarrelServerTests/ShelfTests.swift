@@ -103,7 +103,7 @@ struct `A list of orders` {
         let lists = (ShelfStore.statements + OrderStore.statements).filter {
             $0.text.contains("LIMIT") && ($0.text.contains("account_id = $1") || $0.text.contains("= $5"))
         }
-        #expect(lists.count == 3)
+        #expect(lists.count == 4)
         for list in lists {
             let plan = try await checkProcess([sqlite, path, "EXPLAIN QUERY PLAN \(list.text)"])
             #expect(plan.contains("SEARCH orders") && !plan.contains("SCAN"), "\(plan)")

@@ -121,13 +121,13 @@ struct `A session's token` {
         let bobs = try await test.service.accounts.issueSession(for: bob)
         let family = try #require(try await theirs.list(of: bob).first?.family)
         for (wrong, whose) in [("", account), ("nobody's", account), (family, account)] {
-            await #expect(throws: ServerError.self) { try await theirs.end(wrong, of: whose, by: operatorActor) }
+            await #expect(throws: ServerError.self) { try await theirs.end(wrong, of: whose, isOwner: true, by: operatorActor) }
         }
-        try await theirs.end(family, of: bob, by: operatorActor)
+        try await theirs.end(family, of: bob, isOwner: true, by: operatorActor)
         let statuses = [try await status(test, token), try await status(test, other), try await status(test, bobs)]
         #expect(statuses == [200, 200, 401])
         let ends = try await test.service.audit.list(Audit.Filter()).filter { $0.action == "session.end" }
         #expect(ends.map(\.subject) == [family])
-        await #expect(throws: ServerError.self) { try await theirs.end(family, of: bob, by: operatorActor) }
+        await #expect(throws: ServerError.self) { try await theirs.end(family, of: bob, isOwner: true, by: operatorActor) }
     }
 }

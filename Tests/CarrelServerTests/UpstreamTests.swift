@@ -168,6 +168,46 @@ struct `A system upstream as a source` {
         #expect(upstream.calls().count == 9, "nobody is asked for an explanation")
     }
 
+    @Test func `locks nobody out of a device that they signed in on before, through it or to an account behind it`() async throws
+    {
+        let upstream = ScriptedUpstream()
+        let test = try await Self.service(upstream, accountsFirst: false)
+        let alice = try await test.service.desk.create("alice", password: "correct horse battery", by: .operator)
+        var network = 0
+        /// Signs in from a network that nobody has used.
+        func attempt(_ name: String, _ password: String, _ device: String?) async throws -> String {
+            network += 1
+            var parameters = ["username": name, "password": password]
+            parameters["uuid"] = device
+            let xml = try await test.ask("sign_in", parameters, from: "10.0.\(network / 250).\(network % 250)").xml
+            return xml.hasPrefix("<token>") ? "token" : String(xml.split(separator: "\"").dropFirst().first ?? "")
+        }
+        func guess(_ name: String) async throws {
+            for number in 0..<25 { _ = try await attempt(name, "guess \(number)", number.isMultiple(of: 2) ? "tablet" : nil) }
+        }
+        for (name, right) in [("reader", "right"), ("alice", "correct horse battery")] {
+            #expect(try await attempt(name, right, "phone") == "token")
+            try await guess(name)
+            #expect(try await attempt(name, right, "tablet") == "throttled", "that was never signed in on")
+            #expect(try await attempt(name, right, nil) == "throttled")
+            #expect(try await attempt(name, right, "phone") == "token")
+            try await guess(name)
+            for number in 1...5 { #expect(try await attempt(name, "wrong \(number)", "phone") == "notrecognised") }
+            #expect(try await attempt(name, right, "phone") == "throttled", "it has used up its own guesses")
+            test.clock.advance(by: .seconds(24 * 3600))
+            #expect(try await attempt(name, right, "phone") == "token")
+        }
+        // Support has revoked the one, and nobody remembers the other.
+        let device = try #require(try await test.service.devices.list(of: alice).first)
+        try await test.service.devices.revoke(device.id, of: alice, isOwner: false, by: .operator)
+        test.clock.advance(by: .seconds(90 * 24 * 3600))
+        for name in ["reader", "alice"] {
+            try await guess(name)
+            #expect(try await attempt(name, name == "alice" ? "correct horse battery" : "right", "phone") == "throttled")
+        }
+        #expect(!upstream.calls().isEmpty)
+    }
+
     @Test func `is guarded against guessing as accounts are, once for each attempt`() async throws {
         for accountsFirst in [true, false] {
             let upstream = ScriptedUpstream()

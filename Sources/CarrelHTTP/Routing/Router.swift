@@ -70,8 +70,13 @@ public struct Router: Sendable {
     ///   - requestID: names the request.
     /// - Returns: the problem.
     public func response(_ problem: HTTPError, toTarget target: String, requestID: String) -> HTTPResponse {
-        let segment = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
-        let text = Substring(segment)
+        func isEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") }
+        var path = target.utf8[...]
+        // The absolute form, in which proxies are asked (RFC 9112 §3.2.2).
+        if path.first != UInt8(ascii: "/"), let scheme = path.firstRange(of: "://".utf8) {
+            path = path[scheme.upperBound...].drop { !isEnd($0) }
+        }
+        let text = Substring(path.dropFirst().prefix { !isEnd($0) })
         return response(problem, at: PercentEncoding.decode(text) ?? String(text), requestID: requestID)
     }
 

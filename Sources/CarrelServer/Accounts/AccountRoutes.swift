@@ -37,7 +37,8 @@ struct AccountRoutes {
             return .json(["ended": .integer(ended)])
         }
         on(.delete, "/sessions/{session}", of: &router) { request, account, parameters in
-            try await accounts.sessions.end(parameters["session"], of: account, by: try await callers.actor(request))
+            let actor = try await callers.actor(request)
+            try await accounts.sessions.end(parameters["session"], of: account, isOwner: false, by: actor)
             return .empty(.noContent)
         }
         on(.get, "/app-passwords", of: &router) { _, account, _ in

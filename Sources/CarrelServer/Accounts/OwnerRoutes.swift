@@ -55,7 +55,7 @@ struct OwnerRoutes {
         }
         on(.delete, "/sessions/{session}", of: &router) { request, session, parameters in
             let actor = Self.actor(session, request)
-            try await accounts.sessions.end(parameters["session"], of: session.account, by: actor)
+            try await accounts.sessions.end(parameters["session"], of: session.account, isOwner: true, by: actor)
             return .empty(.noContent)
         }
         on(.get, "/app-passwords", of: &router) { _, session, _ in

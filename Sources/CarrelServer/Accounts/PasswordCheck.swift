@@ -51,7 +51,7 @@ struct PasswordCheck: Sendable {
             accountName: attempt.name,
             address: attempt.address,
             password: attempt.password,
-            knownDevice: isRepeat ? nil : try await knownDevice(attempt.deviceKeyHash, record),
+            knownDevice: isRepeat ? nil : try await knownDevice(attempt, record),
             requestID: attempt.requestID,
             subject: record?.account.id ?? ""
         )
@@ -87,11 +87,12 @@ struct PasswordCheck: Sendable {
         guard now?.password == record.password else { throw error() }
     }
 
-    /// The device, if the account has signed in on it before, and nobody of the staff has revoked it since.
-    private func knownDevice(_ keyHash: [UInt8]?, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
-        guard let keyHash, let account = record?.account.id else { return nil }
-        let device = try await database.readBriefly { try DeviceStore.device(keyHash: keyHash, of: account, in: $0) }
-        return device?.wasFreedByStaff == false ? keyHash : nil
+    /// The device, if the account has signed in on it before.
+    private func knownDevice(_ attempt: Attempt, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
+        guard let device = attempt.deviceKeyHash else { return nil }
+        return try await database.readBriefly {
+            try throttle.knownDevice(device, of: attempt.name, account: record?.account.id, in: $0)
+        }
     }
 
     /// How long to wait, as people say it.

@@ -160,12 +160,21 @@ package struct Sessions: Sendable {
     }
 
     /// Ends a session and what it was renewed from; the slot of its device is free.
-    package func end(_ family: String, of account: Account, by actor: Actor) async throws {
+    ///
+    /// - Parameters:
+    ///   - family: the session.
+    ///   - account: whose it is.
+    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `notFound` where the account has no such session.
+    package func end(_ family: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
         let now = clock.now
         try await database.write { transaction in
+            let devices = try SessionStore.devices(ofFamily: family, of: account.id, in: transaction)
             guard !family.isEmpty,
                 try Self.end(family, of: account.id, actor.entry("session.end", on: family, at: now), in: transaction)
             else { throw ServerError(.notFound, "there is no such session") }
+            if !isOwner { for device in devices { try DeviceStore.freeForStaff(device, at: now, in: transaction) } }
         }
     }
 

@@ -85,7 +85,7 @@ package struct SignInThrottle: Sendable {
     static let repeatsOfAttempt = 2
     /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
     static let memory = Duration.seconds(24 * 3600)
-    /// So long a network counts as one from which the account signs in.
+    /// So long a network, and a device of no list, counts as one from which the account signs in.
     static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
     /// The audit log is told once in so long that the same counter refuses.
@@ -133,10 +133,47 @@ package struct SignInThrottle: Sendable {
         return wait
     }
 
+    /// What an attempt counts by as a known device's: the device, if the account has signed in on it before.
+    ///
+    /// Of Carrel's own accounts the list of devices says so; nobody of the staff has revoked the device since. Of names that a system
+    /// upstream knows there is none, and what ``succeeded(_:on:)`` remembers counts.
+    ///
+    /// - Parameters:
+    ///   - device: the hash of what names the device.
+    ///   - name: the account's name, as it was typed.
+    ///   - account: the id of the account of ours that has the name; nil where there is none.
+    ///   - transaction: where to look.
+    /// - Returns: the device; nil for a stranger.
+    /// - Throws: when the database does not answer.
+    func knownDevice(
+        _ device: [UInt8],
+        of name: String,
+        account: String?,
+        in transaction: any Transaction
+    ) throws -> [UInt8]? {
+        if let account, let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction) {
+            return listed.wasFreedByStaff ? nil : device
+        }
+        let seen = try ThrottleStore.network(successKey(of: name, on: device), in: transaction)
+        return seen.map { clock.now - $0 < Self.successMemory } == true ? device : nil
+    }
+
+    private func successKey(of name: String, on device: [UInt8]) -> [UInt8] {
+        key("device-success", name, Base64URL.encode(device))
+    }
+
     /// Forgets the attempts of an account from a network, or a device, as the right password was given.
-    func succeeded(_ attempt: Attempt) async throws {
+    ///
+    /// - Parameters:
+    ///   - attempt: the attempt.
+    ///   - device: what to remember as a device that the account signs in on, where no list of devices does.
+    /// - Throws: when the database does not take it.
+    func succeeded(_ attempt: Attempt, on device: [UInt8]? = nil) async throws {
         let (keys, now) = (keys(of: attempt), clock.now)
         try await database.write { transaction in
+            if let device {
+                try ThrottleStore.setNetwork(successKey(of: attempt.accountName, on: device), at: now, in: transaction)
+            }
             try ThrottleStore.remove(keys.accountAndNetwork, in: transaction)
             try ThrottleStore.remove(keys.account, in: transaction)
             if let device = keys.device { try ThrottleStore.remove(device, in: transaction) }

@@ -12,6 +12,8 @@ struct OrderExplanations: Sendable {
 
     /// What explanations call the orders, where they stand beside the sources of entitlement.
     static let name = "orders"
+    /// Orders of one title that an explanation names one by one.
+    static let limit = 100
 
     /// The audiobooks that an id or an ISBN names, the newest first, and the product of an id that is an edition's.
     func find(_ text: String) async throws -> (titles: [Title], product: String?) {
@@ -26,16 +28,24 @@ struct OrderExplanations: Sendable {
 
     /// What the orders of some titles say to somebody; nil when there is no account of that name.
     func explain(_ titles: [Title], to name: String) async throws -> SourceExplanation? {
-        let found = try await database.read { transaction -> (account: Account, orders: [Order])? in
-            guard let account = try AccountStore.account(named: name, in: transaction) else { return nil }
-            let orders = try titles.flatMap { title in
-                let filter = Orders.Filter(account: account.name, titleID: title.id, limit: 1000)
-                return try OrderStore.list(filter, in: transaction).map(\.order)
-            }
-            return (account, orders)
-        }
-        guard let (account, orders) = found else { return nil }
         let now = clock.now
+        let found = try await database.read { transaction -> (account: Account, orders: [Order], unnamed: Int)? in
+            guard let account = try AccountStore.account(named: name, in: transaction) else { return nil }
+            var (orders, unnamed): ([Order], Int) = ([], 0)
+            for title in titles {
+                let (some, count) = try OrderStore.explaining(
+                    title.id,
+                    to: account.id,
+                    at: now,
+                    limit: Self.limit,
+                    in: transaction
+                )
+                orders += some
+                unnamed += count - some.count
+            }
+            return (account, orders, unnamed)
+        }
+        guard let (account, orders, unnamed) = found else { return nil }
         var explanation = SourceExplanation(verdict: .notEntitled, findings: orders.map { Self.finding(of: $0, at: now) })
         let live = orders.filter { $0.standing(at: now) == .live }
         if let first = live.first {
@@ -43,6 +53,10 @@ struct OrderExplanations: Sendable {
             explanation.rule = account.isSuspended ? nil : Self.rule(of: first)
         } else if explanation.findings.contains(where: { $0.effect == .lapsed }) {
             explanation.verdict = .expired
+        }
+        if unnamed > 0 {
+            let reason = "\(unnamed) more are not named here: none of them says more than those above"
+            explanation.findings.append(Entitlement.Finding(rule: "other orders", effect: .none, reason: reason))
         }
         if account.isSuspended {
             explanation.findings.append(Entitlement.Finding(rule: "account", effect: .none, reason: "the account is suspended"))

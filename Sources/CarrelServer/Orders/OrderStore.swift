@@ -67,13 +67,24 @@ package enum OrderStore {
         LIMIT $4
         """
     )
+    /// Of one account and title, those first that say most: what is live, then what is over, each the newest first.
+    static let explaining = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at FROM orders
+        WHERE account_id = $1 AND title_id = $2
+        ORDER BY CASE WHEN state = 'returned' THEN 1 WHEN state NOT IN ('ready', 'active') THEN 3 WHEN starts_at > $3 THEN 2
+            WHEN ends_at <= $3 THEN 1 ELSE 0 END, created_at DESC, id LIMIT $4
+        """
+    )
+    static let countOfTitle = SQL("SELECT count(*) FROM orders WHERE account_id = $1 AND title_id = $2")
     static let keysUnderOtherMaster = SQL(
         "SELECT id, master_version, wrapped_key FROM orders WHERE master_version <> $1 ORDER BY id LIMIT $2"
     )
     static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
 
     package static let statements = [
-        insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, keysUnderOtherMaster, rewrap,
+        insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, explaining, countOfTitle,
+        keysUnderOtherMaster, rewrap,
     ]
 
     /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
@@ -144,6 +155,20 @@ package enum OrderStore {
                 try transaction.rows(list, values)
             }
         return try rows.map { (try order($0), try $0.text(11)) }
+    }
+
+    /// Those of an account's orders of a title that say most about whether it may be listened to, and how many there are in all.
+    static func explaining(
+        _ title: String,
+        to account: String,
+        at now: Instant,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> (orders: [Order], count: Int) {
+        let (account, title) = (SQLValue.text(account), SQLValue.text(title))
+        let rows = try transaction.rows(explaining, [account, title, .instant(now), .integer(Int64(limit))])
+        let count = try transaction.row(countOfTitle, [account, title]).map { Int(try $0.integer(0)) }
+        return (try rows.map(order), count ?? 0)
     }
 
     /// Some of the wrapped keys that are not under the master key of `version`.

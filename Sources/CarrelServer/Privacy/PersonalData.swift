@@ -44,9 +44,9 @@ package enum PersonalData {
             exportedAs: "audit",
             because: "each entry is sealed together with the one before it; an entry names ids, never a person"
         ),
-        "throttle": .nothing("keyed hashes of names and networks, which nobody can turn back; gone after 90 days"),
+        "throttle": .nothing("keyed hashes of names, networks and devices, which nobody can turn back; gone after 90 days"),
         "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
-        "sign_in_networks": .nothing("keyed hashes of names and networks, which nobody can turn back; gone after 90 days"),
+        "sign_in_networks": .nothing("keyed hashes of names, networks, devices, which nobody can turn back; gone after 90 days"),
         "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
         "upstream_tokens": .deleted(exportedAs: "upstream"),

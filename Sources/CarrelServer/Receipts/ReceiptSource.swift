@@ -40,7 +40,7 @@ struct ReceiptSource: EntitlementSource {
 
     func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
 
-    func signOut(_ token: String, for caller: Actor) async throws -> Bool { !Self.texts(in: token).isEmpty }
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool { try await owns(token) }
 
     func standing(of token: String) async throws -> Standing? {
         let texts = Self.texts(in: token)

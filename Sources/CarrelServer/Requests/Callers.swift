@@ -166,9 +166,7 @@ struct Callers: Sendable {
 extension HTTPRequest {
     /// The token of `Authorization: Bearer …` (RFC 6750 §2.1).
     var bearerToken: String? {
-        guard let value = headers["Authorization"], value.utf8.count > 7, value.prefix(7).lowercased() == "bearer " else {
-            return nil
-        }
+        guard let value = headers["Authorization"], value.prefix(7).lowercased() == "bearer " else { return nil }
         return String(value.dropFirst(7))
     }
 }

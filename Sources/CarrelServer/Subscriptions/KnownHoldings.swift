@@ -30,7 +30,7 @@ final class KnownHoldings: Sendable {
     }
 
     private struct State {
-        /// The first bytes of the tokens' hashes, in sets; 0 where there is none. Empty until something is remembered.
+        /// The first bytes of the tokens' hashes, in sets, in each of which the newest comes first. Empty until something is remembered.
         var tags: [UInt64] = []
         var entries: [Entry?] = []
         /// The last change of the accounts of each place.
@@ -40,9 +40,6 @@ final class KnownHoldings: Sendable {
         /// When it was last known that nobody else had changed anything; nil where that cannot be known.
         var lookedAt: Instant?
         var isLooking = false
-
-        /// When what is in a slot was read.
-        func readAt(_ slot: Int) -> Instant { entries[slot]?.readAt ?? Instant(milliseconds: 0) }
     }
 
     /// How long others' changes may go unseen.
@@ -112,11 +109,14 @@ final class KnownHoldings: Sendable {
                 state.changed = [UInt64](repeating: 0, count: Self.places)
             }
             let set = start..<start + Self.ways
-            let slot =
-                set.first { state.tags[$0] == tag } ?? set.first { state.entries[$0] == nil }
-                ?? set.min { state.readAt($0) < state.readAt($1) } ?? start
-            state.tags[slot] = tag
-            state.entries[slot] = entry
+            // Those that are newer than what it takes the place of, or all of the set but the oldest, make room.
+            let place = set.first { state.tags[$0] == tag } ?? set.upperBound - 1
+            for slot in (start..<place).reversed() {
+                state.tags[slot + 1] = state.tags[slot]
+                state.entries[slot + 1] = state.entries[slot]
+            }
+            state.tags[start] = tag
+            state.entries[start] = entry
         }
     }
 
@@ -142,7 +142,7 @@ final class KnownHoldings: Sendable {
     }
 
     /// Looks whether others changed anything.
-    private func look() async {
+    func look() async {
         let now = clock.now
         let isDone = (try? await database.lookForOthers()) != nil
         state.withLock {
@@ -154,7 +154,7 @@ final class KnownHoldings: Sendable {
     /// A token's tag, and the first slot of its set.
     private static func place(of hash: [UInt8]) -> (tag: UInt64, start: Int) {
         let tag = hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-        return (max(1, tag), Int(tag % UInt64(sets)) * ways)
+        return (tag, Int(tag % UInt64(sets)) * ways)
     }
 
     private static func place(of account: String) -> Int {

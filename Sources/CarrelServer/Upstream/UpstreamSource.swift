@@ -169,11 +169,12 @@ final class UpstreamSource: EntitlementSource {
 
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome {
         if request.isThrottled { return .notRecognised }
+        let device = request.deviceKey.map { Devices.Claim(key: $0, name: request.deviceName).keyHash }
         let attempt = SignInThrottle.Attempt(
             accountName: request.name,
             address: request.address,
             password: request.password,
-            knownDevice: nil,
+            knownDevice: try await knownDevice(device, of: request.name),
             requestID: request.requestID
         )
         if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
@@ -192,12 +193,23 @@ final class UpstreamSource: EntitlementSource {
             guard Self.isToken(token) else {
                 throw SourceFailure(source: name, detail: "the token is too long")
             }
-            try await throttle.succeeded(attempt)
+            try await throttle.succeeded(attempt, on: device)
             try await memory.signedIn(request.name, token: token) { subject in
                 let actor = Actor(subject, requestID: request.requestID)
                 return actor.entry("session.start", on: subject, at: clock.now, reason: "upstream \(name)")
             }
             return .token(token, globalAuthPassword: password)
+        }
+    }
+
+    /// The device, if somebody of that name has signed in on it before: through a system upstream, or to an account of ours.
+    private func knownDevice(_ device: [UInt8]?, of name: String) async throws -> [UInt8]? {
+        guard let device else { return nil }
+        return try await database.readBriefly { [throttle] transaction in
+            let account = try (try? Accounts.checkedName(name)).flatMap {
+                try AccountStore.account(named: $0, in: transaction)?.id
+            }
+            return try throttle.knownDevice(device, of: name, account: account, in: transaction)
         }
     }
 

@@ -38,7 +38,17 @@ export async function placeSections(me, account, path, act) {
         if (!await ask(`End this session of ${account.name}?`, 'End it')) return;
         await act(async () => { await call('DELETE', `${path}/sessions/${session.id}`); return 'Ended the session.'; });
       }, 'the session') : null,
-    ]), 'Not signed in anywhere.')),
+    ]), 'Not signed in anywhere.'),
+    sessions.length > 0 && mayChange ? make('p', { class: 'actions' }, make('button', {
+      type: 'button', class: 'button button-quiet', text: 'End all sessions',
+      onclick: async () => {
+        if (!await ask(`End all sessions of ${account.name}? It has to sign in again everywhere, and links that it was sent are void.`, 'End them')) return;
+        await act(async () => {
+          const { ended } = await call('DELETE', `${path}/sessions`);
+          return `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`;
+        });
+      },
+    })) : null),
   ];
 }
 
