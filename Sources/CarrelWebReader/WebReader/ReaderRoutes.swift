@@ -7,7 +7,6 @@ import CarrelPublication
 struct ReaderRoutes {
     let session: ReadingSession
     let records: ReadingRecords
-    let documents: SessionToken
 
     private static let base = "read/{token}/"
     private static let placeLimit = 64 << 10
@@ -112,7 +111,7 @@ struct ReaderRoutes {
             "manifest": manifest,
             "publication": .string("/publication/\(session.content.text)/"),
             "pages": .string("/page/\(session.content.text)/"),
-            "documents": .string("/document/\(documents.text)/"),
+            "documents": .string("/document/\(session.documents.text)/"),
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],

@@ -29,9 +29,8 @@ public final class WebReader: Sendable {
         _ = try await records.record()
         let session = ReadingSession(publication, isRead: true)
         server = PublicationServer(session, port: port) { router in
-            let pages = ReaderPages(session: session)
-            pages.add(to: &router)
-            ReaderRoutes(session: session, records: records, documents: pages.documents).add(to: &router)
+            ReaderPages(session: session).add(to: &router)
+            ReaderRoutes(session: session, records: records).add(to: &router)
         }
     }
 
