@@ -103,6 +103,30 @@ struct StandaloneLicenseTests {
         }
     }
 
+    @Test func `leads to a package whose container is looked at, too`() async throws {
+        let zip = try requirePeer("zip")
+        let test = try await TestProvider()
+        let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
+            try await test.certificates.sign($0, with: "provider")
+        }
+        let terms = LicenseProvider.Terms()
+        let made = try await ProtectedPublication.epub(at: directory.file("a.epub"), chapters: 1, .lcp(provider, terms))
+        directory.write("a|b.txt", "notes")
+        try await checkProcess([zip, "-q", "a.epub", "a|b.txt"], directory: directory.path)
+        try await withServer { base, _ in
+            let type = "application/epub+zip"
+            directory.write(
+                "a.lcpl",
+                try await provider.license(terms, key: made.contentKey, type: type, href: "\(base)/a.epub")
+            )
+            let heard = WarningList()
+            let publication = try await open(try test.profiles, warnings: heard)
+            #expect(!publication.isRestricted, "\(String(describing: publication.protectionError))")
+            let words = "the name of entry \"a|b.txt\" has a character that EPUB does not allow, U+007C"
+            #expect(heard.warnings.map(\.message) == [words])
+        }
+    }
+
     @Test func `that nobody trusted signed is not followed`() async throws {
         let test = try await TestProvider()
         try await withServer { base, asked in
