@@ -236,7 +236,7 @@ let package = Package(
                 "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
             ]
         ),
-        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
+        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
