@@ -342,7 +342,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
-        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),
+        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest", "CarrelZlib"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),
