@@ -236,7 +236,7 @@ let package = Package(
                 "CarrelPublication", "CarrelStore", "CarrelTesting", "CarrelThreads", "ProtectedPublications",
             ]
         ),
-        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting"]),
+        tests("CarrelPDFTests", ["CarrelJSON", "CarrelPDF", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelArchiveTests", ["CarrelArchive", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelAudioTests", ["CarrelAudio", "CarrelBytes", "CarrelTesting"]),
         tests("CarrelBytesTests", ["CarrelBytes"]),
@@ -342,7 +342,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
-        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest"]),
+        fuzz("EPUBFuzz", ["CarrelBytes", "CarrelIngest", "CarrelZlib"]),
         fuzz("JSONFuzz", ["CarrelBytes", "CarrelJSON"]),
         fuzz("JWSFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJOSE"]),
         fuzz("ResponseHeadFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient"]),

@@ -1,5 +1,6 @@
 import CarrelBytes
 @testable import CarrelIngest
+import CarrelZlib
 import Glibc
 
 /// A file without a name, since archives are opened by path and descriptors have one.

@@ -14,7 +14,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 20, omittingEmptySubsequences: false)
     let end = lines.firstIndex { $0.isEmpty } ?? lines.endIndex
-    var head = RequestHead()
+    var head = RequestGuard()
     for line in lines[..<end].dropFirst() {
         let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { continue }

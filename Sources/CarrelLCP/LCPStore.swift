@@ -31,6 +31,12 @@ public final class LCPStore: PassphraseStore {
         self.init { try await Self.open(path) }
     }
 
+    /// What another process keeps in a file, which stays as it is, of whatever version: what would have to be written fails with
+    /// `lcp.store`.
+    public convenience init(lookingInto path: String) {
+        self.init { SQLiteLook(path: path) }
+    }
+
     /// One whose database is opened so when it is first needed.
     init(opening: @escaping Opening) {
         self.opening = opening

@@ -55,15 +55,18 @@ enum PDFChild {
     /// - Parameters:
     ///   - descriptors: that the work uses.
     ///   - limits: what it may use.
+    ///   - cancellation: ends the child, and this; nil for nobody.
     ///   - work: runs in the child.
     /// - Returns: its answer.
-    /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer.
+    /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer, `pdf.cancelled`.
     static func run(
         keeping descriptors: [Int32],
         _ limits: Limits,
+        _ cancellation: PDFCancellation? = nil,
         _ work: () throws(PDFError) -> JSON
     ) throws(PDFError) -> JSON {
         guard isRehearsed else { throw PDFError(.unavailable, "libqpdf does not work here") }
+        if cancellation?.isCancelled == true { throw PDFError.cancelled }
         var ends: [Int32] = [-1, -1]
         guard unsafe clinux_pipe(&ends) == 0 else { throw PDFError(.unavailable, "there are too many open files") }
         let kept = (descriptors + [STDERR_FILENO, ends[1]]).sorted()
@@ -81,10 +84,11 @@ enum PDFChild {
         close(ends[1])
         defer { close(ends[0]) }
         guard pid > 0 else { throw PDFError(.unavailable, "no process can be started") }
-        let bytes = collect(ends[0], until: .now + .milliseconds(4 * limits.milliseconds + 30_000))
+        let bytes = collect(ends[0], cancellation, until: .now + .milliseconds(4 * limits.milliseconds + 30_000))
         if bytes == nil { kill(pid, SIGKILL) }
         let status = clinux_reap(pid)
         guard let bytes else {
+            if cancellation?.isCancelled == true { throw PDFError.cancelled }
             throw PDFError(.tooLarge, "the document keeps its reader waiting, or says too much of itself")
         }
         switch status {
@@ -114,16 +118,19 @@ enum PDFChild {
         if unsafe bytes.withUnsafeBytes({ unsafe clinux_write(pipe, $0.baseAddress, $0.count) }) != 0 { _exit(1) }
     }
 
-    /// All that comes; nil when it is too much, or takes too long.
-    private static func collect(_ pipe: Int32, until deadline: ContinuousClock.Instant) -> [UInt8]? {
+    /// All that comes; nil when it is too much, takes too long, or nobody wants it any more.
+    private static func collect(_ pipe: Int32, _ cancellation: PDFCancellation?, until deadline: ContinuousClock.Instant)
+        -> [UInt8]?
+    {
         var all: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-            var waiting = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
-            let ready = unsafe poll(&waiting, 1, Int32(max(0, min(left, 1e6))))
+            // a number below zero is not looked at (poll(2))
+            var waiting = [pipe, cancellation?.descriptor ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            let ready = unsafe poll(&waiting, 2, Int32(max(0, min(left, 1e6))))
             if ready < 0, errno == EINTR { continue }
-            guard ready > 0 else { return nil }
+            guard ready > 0, waiting[1].revents == 0 else { return nil }
             let got = unsafe piece.withUnsafeMutableBytes { unsafe read(pipe, $0.baseAddress, $0.count) }
             if got == 0 { return all }
             if got < 0, errno == EINTR { continue }

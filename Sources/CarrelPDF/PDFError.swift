@@ -23,6 +23,8 @@ public struct PDFError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let tooLarge = Code("pdf.too-large")
         /// The disk or the memory failed.
         public static let unavailable = Code("pdf.unavailable")
+        /// Nobody wants to know any more.
+        public static let cancelled = Code("pdf.cancelled")
     }
 
     public let code: Code
@@ -33,6 +35,8 @@ public struct PDFError: Error, Equatable, Sendable, CustomStringConvertible {
         self.code = code
         self.message = message
     }
+
+    static let cancelled = PDFError(.cancelled, "reading the document was cancelled")
 
     public static func == (a: Self, b: Self) -> Bool { a.code == b.code }
 

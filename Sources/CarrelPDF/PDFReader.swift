@@ -8,10 +8,14 @@ import Glibc
 /// (`BlockingThreads`). What stands on the pages is not looked at.
 public struct PDFReader: Sendable {
     private let descriptor: Int32
+    private let cancellation: PDFCancellation?
 
-    /// - Parameter descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
-    public init(descriptor: Int32) {
+    /// - Parameters:
+    ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
+    ///   - cancellation: ends what is read; calls then throw `pdf.cancelled`. Nil for nobody.
+    public init(descriptor: Int32, cancellation: PDFCancellation? = nil) {
         self.descriptor = descriptor
+        self.cancellation = cancellation
     }
 
     /// How the document is encrypted.
@@ -21,7 +25,7 @@ public struct PDFReader: Sendable {
     /// - Returns: nil when it is not encrypted.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
     public func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
-        let answer = try PDFChild.run(keeping: [descriptor], limits) { () throws(PDFError) in
+        let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).encryption?.json ?? .null
         }
         return PDFEncryption(answer)
@@ -33,7 +37,7 @@ public struct PDFReader: Sendable {
     /// - Returns: the description.
     /// - Throws: as `encryption(password:)`; `pdf.damaged` for a document without a page.
     public func describe(password: String = "") throws(PDFError) -> PDFDescription {
-        let answer = try PDFChild.run(keeping: [descriptor], limits) { () throws(PDFError) in
+        let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).describe().json
         }
         guard let description = PDFDescription(answer) else { throw PDFError(.unavailable, "the description was lost") }
@@ -47,7 +51,7 @@ public struct PDFReader: Sendable {
     ///   - target: of an empty regular file, open for writing.
     /// - Throws: as `encryption(password:)`; the file may have some bytes then.
     public func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
-        _ = try PDFChild.run(keeping: [descriptor, target], limits) { () throws(PDFError) in
+        _ = try PDFChild.run(keeping: [descriptor, target], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).writeDecrypted(to: target)
             return .null
         }

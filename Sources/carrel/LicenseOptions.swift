@@ -61,8 +61,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
         )
     }
 
-    /// What this user's device remembers so far; nil where that is nothing.
-    var kept: LCPStore? { unsafe access(storePath, F_OK) == 0 ? LCPStore(path: storePath) : nil }
+    /// What this user's device remembers so far, only to be looked at; nil where that is nothing.
+    var kept: LCPStore? { unsafe access(storePath, F_OK) == 0 ? LCPStore(lookingInto: storePath) : nil }
 
     private var storePath: String { store ?? Self.defaultStore }
 

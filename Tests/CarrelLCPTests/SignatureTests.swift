@@ -66,6 +66,33 @@ struct SignatureTests {
         #expect(try Certificate(der: try Fixtures.bytes(provider)).isSigned(by: issuer))
     }
 
+    /// Certificates that their own key signed, with SHA-1, and that were good for a month or a year.
+    @Test(arguments: [("sample_rsa.crt", "2014-06-01T00:00:00Z"), ("sample_ecdsa.crt", "2016-03-20T00:00:00Z")])
+    func `of a certificate of an old signer does not hold, even where somebody trusts that certificate`(
+        name: String,
+        time: String
+    ) async throws {
+        let file = try Fixtures.bytes("readium/pki/\(name)")
+        let certificate = try Certificate.all(in: file)[0]
+        let day = try #require(Instant.parse(time))
+        let validity = try #require(certificate.validity)
+        #expect(validity.contains(day) && !validity.contains(day + .seconds(2 * 365 * 86_400)))
+        #expect(!TrustAnchor.edrlabTestRoots.contains { certificate.isSigned(by: $0.subjectPublicKeyInfo) })
+        // PEM without its first and last line (RFC 7468 §2)
+        let lines = String(decoding: file, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("-") }
+        let signed = try await TestProvider().license(["issued": .string(time)])
+        let json = try JSON.parse(signed.rawSpan)
+        var license = json.object ?? JSONObject()
+        var signature = license["signature"]?.object ?? JSONObject()
+        signature["certificate"] = .string(lines.joined())
+        license["signature"] = .object(signature)
+        let document = try UnverifiedLicense(JSON.object(license).write())
+        for anchors in [TrustAnchor.edrlabTestRoots, try TrustAnchor.all(in: file)] {
+            let profile = LCPProfile(uri: LCPProfile.basicURI, anchors: anchors, signatures: [.rsaSHA256]) { $0 }
+            #expect(throws: LCPError(.certificate, "")) { try document.verified(by: ProfileRegistry([profile])) }
+        }
+    }
+
     @Test func `holds for the very document only, and for a root that is trusted`() async throws {
         let provider = try await TestProvider()
         let bytes = try await provider.license(["rights": ["copy": 10]])

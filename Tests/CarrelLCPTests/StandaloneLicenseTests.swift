@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
@@ -99,6 +100,62 @@ struct StandaloneLicenseTests {
                 let heard = WarningList()
                 #expect(try await !open(try test.profiles, warnings: heard).isRestricted)
                 #expect(heard.warnings.contains { $0.message.contains("its license says \(size - 1)") } == !isRight)
+            }
+        }
+    }
+
+    @Test func `leads to a package whose container is looked at, too`() async throws {
+        let zip = try requirePeer("zip")
+        let test = try await TestProvider()
+        let provider = LicenseProvider(certificate: test.certificates.directory.read("provider.der") ?? []) {
+            try await test.certificates.sign($0, with: "provider")
+        }
+        let terms = LicenseProvider.Terms()
+        let made = try await ProtectedPublication.epub(at: directory.file("a.epub"), chapters: 1, .lcp(provider, terms))
+        directory.write("a|b.txt", "notes")
+        try await checkProcess([zip, "-q", "a.epub", "a|b.txt"], directory: directory.path)
+        try await withServer { base, _ in
+            let type = "application/epub+zip"
+            directory.write(
+                "a.lcpl",
+                try await provider.license(terms, key: made.contentKey, type: type, href: "\(base)/a.epub")
+            )
+            let heard = WarningList()
+            let publication = try await open(try test.profiles, warnings: heard)
+            #expect(!publication.isRestricted, "\(String(describing: publication.protectionError))")
+            let words = "the name of entry \"a|b.txt\" has a character that EPUB does not allow, U+007C"
+            #expect(heard.warnings.map(\.message) == [words])
+        }
+    }
+
+    /// Opening reads ranges of the publication, and sees its length; only the check reads all of it.
+    @Test func `is compared with all bytes of its publication by the check, whose hash may be in base 16 or 64`() async throws {
+        let test = try await TestProvider()
+        let bytes = ProtectedPublication.content(0..<200_000)
+        directory.write("a.epub", bytes)
+        let digest = SHA256.hash(bytes.rawSpan)
+        let hex = Hex.encode(digest)
+        let otherHash = "it has another SHA-256 than the license says"
+        let cases: [(members: [String: JSON], fault: String?)] = [
+            ([:], nil), (["length": 200_000, "hash": .string(hex)], nil),
+            (["hash": .string(Base64.encode(digest))], nil), (["hash": .string(String(hex.reversed()))], otherHash),
+            (["hash": .string(Base64.encode(digest.reversed()))], otherHash),
+            (["length": 199_999, "hash": .string(hex)], "it has 200000 bytes instead of 199999"),
+        ]
+        try await withServer { base, _ in
+            for (members, fault) in cases {
+                var link: JSONObject = [
+                    "rel": "publication", "href": .string("\(base)/a.epub"), "type": "application/octet-stream",
+                ]
+                for (name, value) in members { link[name] = value }
+                var document = try test.unsigned()
+                document["links"] = [.object(link)]
+                directory.write("a.lcpl", try await test.sign(document))
+                var checker = ComplianceChecker(client: HTTPClient())
+                checker.profiles = try test.profiles
+                let checks = try await checker.check(PublicationAsset(path: directory.file("a.lcpl")))
+                let found = checks.first { $0.name == "links.publication" }?.outcome
+                #expect(found == fault.map { .failed($0) } ?? .passed, "\(members.keys)")
             }
         }
     }

@@ -1,5 +1,6 @@
 import CarrelJSON
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -191,6 +192,32 @@ struct PDFDocumentTests {
         #expect(throws: PDFError(.password, "")) {
             try PDFChild.run(keeping: [], limits) { () throws(PDFError) in throw PDFError(.password, "no") }
         }
+    }
+
+    @Test func `that nobody wants any more gives its reader up at once`() throws {
+        let cancellation = PDFCancellation()
+        startThread(name: "cancel") {
+            usleep(300_000)
+            cancellation.cancel()
+        }
+        let limits = PDFChild.Limits(memory: 64 << 20, milliseconds: 20_000)
+        let start = ContinuousClock.now
+        #expect(throws: PDFError(.cancelled, "")) {
+            try PDFChild.run(keeping: [], limits, cancellation) { () throws(PDFError) in
+                while getppid() > 0 {}
+                return .null
+            }
+        }
+        #expect(ContinuousClock.now - start < .seconds(10))
+        // what waits for a thread still does not begin
+        let path = directory.write("a.pdf", TestPDF(pages: 1).bytes)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(throws: PDFError(.cancelled, "")) {
+            try PDFReader(descriptor: descriptor, cancellation: cancellation).describe()
+        }
+        let others = PDFReader(descriptor: descriptor, cancellation: PDFCancellation())
+        #expect(try others.describe().pageCount == 1)
     }
 
     @Test func `is given what its bytes are worth, and nothing for holes`() throws {

@@ -133,4 +133,27 @@ struct `Readium LCP at the command line` {
         let checked = try await checked(stand, "--offline")
         #expect(checked.given == "skipped" && checked.kept == "failed" && checked.result.status == .exited(65))
     }
+
+    @Test func `only looks into what was kept, also by a program of another version`() async throws {
+        let sqlite = try requirePeer("sqlite3")
+        let stand = try await Stand(in: directory)
+        let full = try await stand.certificates.revocationList(["provider"])
+        stand.list.withLock { $0 = full }
+        let kept = directory.file("licenses.sqlite")
+        let options = ["--json", "--trust", stand.root, "--licenses", kept, "--allow-private-networks"]
+        try await checkProcess([DemoServer.program, "open", stand.book] + options)
+        // as one that knew nothing of rights yet, or more than this one, left it
+        for change in ["DELETE FROM schema_version WHERE version > 1", "INSERT INTO schema_version VALUES (99, 'x', 'x', 0)"] {
+            try await checkProcess([sqlite, kept, change])
+            let before = try contents()
+            let checked = try await checked(stand, "--offline", "--passphrase", "open sesame")
+            #expect(checked.kept == "failed" && checked.result.status == .exited(65))
+            #expect(try contents() == before)
+        }
+    }
+
+    /// What lies where licenses are kept.
+    private func contents() throws -> [String: [UInt8]?] {
+        Dictionary(uniqueKeysWithValues: ["", "-wal", "-shm", "-journal"].map { ($0, directory.read("licenses.sqlite\($0)")) })
+    }
 }

@@ -59,6 +59,69 @@ struct AccessTests {
         try await check(CachingResource(file, limit: 1000), has: bytes)
     }
 
+    /// Counts what is asked of it.
+    private final class Asked: Resource {
+        let link = Link(href: "data.bin")
+        private let bytes: [UInt8]
+        private let count = Locked(0)
+        var requests: Int { count.withLock { $0 } }
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        func length() async throws(ResourceError) -> Int64 { Int64(bytes.count) }
+
+        func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError) {
+            count.withLock { $0 += 1 }
+            let range = range.clamped(to: 0..<Int64(bytes.count))
+            buffer += bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+        }
+    }
+
+    @Test func `are read ahead for one that follows another, without asking again`() async throws {
+        let bytes = data(4 << 20)
+        let piece = Int64(64 << 10)
+        func requests(_ lag: Int64?) async throws -> Int {
+            let asked = Asked(bytes)
+            let buffering = BufferingResource(asked, most: 512 << 10)
+            for start in stride(from: Int64(0), to: Int64(bytes.count), by: Int(piece)) {
+                for at in [start, start - (lag ?? .max)] where at >= 0 {
+                    let read = try await buffering.read(at..<at + piece)
+                    #expect(read == Array(bytes[Int(at)..<Int(at + piece)]))
+                }
+            }
+            return asked.requests
+        }
+        let alone = try await requests(nil)
+        #expect(alone == 11)
+        for lag in [piece, 3 * piece, 7 * piece] {
+            let both = try await requests(lag)
+            #expect(both == alone, "\(lag)")
+        }
+    }
+
+    @Test func `that are read ahead keep little that was read, and nothing once they are closed`() async throws {
+        let bytes = data(8 << 20)
+        let buffering = BufferingResource(Asked(bytes), most: 256 << 10)
+        try await buffering.stream(0..<6 << 20, pieceSize: 16 << 10) { _ in
+            #expect(buffering.keptByteCount <= 3 * 256 << 10)
+        }
+        // many readers, each in a place of its own
+        for start in stride(from: Int64(0), to: 7 << 20, by: 128 << 10) {
+            _ = try await buffering.read(start..<start + 100_000)
+            _ = try await buffering.read(start + 100_000..<start + 110_000)
+            #expect(buffering.keptByteCount <= 8 * 256 << 10)
+        }
+        #expect(buffering.keptByteCount > 0)
+        buffering.close()
+        #expect(buffering.keptByteCount == 0)
+        // what still reads gets its bytes, and leaves none behind
+        for start in stride(from: Int64(0), to: 1 << 20, by: 64 << 10) {
+            let part = try await buffering.read(start..<start + 64 << 10)
+            #expect(part == Array(bytes[Int(start)..<Int(start) + 64 << 10]))
+        }
+        #expect(buffering.keptByteCount == 0)
+    }
+
     @Test(arguments: ["-0", "-6"])
     func `of an archive are read by ranges, packed or not`(level: String) async throws {
         let zip = try requirePeer("zip")

@@ -253,6 +253,17 @@ struct PDFTests {
         #expect(throws: Publication.OpeningError(.forbidden, "")) { try Navigator(publication) }
     }
 
+    @Test func `that takes long to read is given up when the task that opens it is cancelled`() async throws {
+        // without a table of its objects, which are then looked for
+        var bytes = Array("%PDF-1.4\n".utf8)
+        for number in 1...400_000 { bytes += "\(number) 0 obj\n<<>>\nendobj\n".utf8 }
+        let path = directory.write("long.pdf", bytes + Array("trailer << /Root 1 0 R >>\n%%EOF\n".utf8))
+        let opening = Task { try await open(path) }
+        try await Task.sleep(for: .milliseconds(300))
+        opening.cancel()
+        await #expect(throws: Publication.OpeningError(.cancelled, "")) { try await opening.value }
+    }
+
     @Test func `that is broken beyond repair is an error`() async throws {
         let path = directory.write("a.pdf", "%PDF-1.7\nnothing but words\n")
         await #expect(throws: Publication.OpeningError(.parsingFailed, "")) { try await open(path) }

@@ -97,6 +97,42 @@ struct RemoteTests {
         }
     }
 
+    /// A manifest that stands alone, and its tracks beside it on the server.
+    @Test(arguments: ["manifest.json", "relative", "absolute"])
+    func `with its resources one by one is read ahead, too`(kind: String) async throws {
+        let content = ProtectedPublication.content(0..<4 << 20)
+        directory.write("1.mp3", content)
+        try await withServer { base, asked in
+            let track = kind == "absolute" ? "\(base)/1.mp3" : "1.mp3"
+            let own = kind == "relative" ? #""links": [{"rel": "self", "href": "\#(base)/manifest.json"}],"# : ""
+            let path = directory.write(
+                "manifest.json",
+                """
+                {"metadata": {"title": "A", "conformsTo": "https://readium.org/webpub-manifest/profiles/audiobook"}, \(own)
+                 "readingOrder": [{"href": "\(track)", "type": "audio/mpeg", "duration": 9}]}
+                """
+            )
+            let asset = kind == "manifest.json" ? PublicationAsset(url: "\(base)/manifest.json") : PublicationAsset(path: path)
+            let book = try await Streamer(onAskCredentials: nil).open(asset: asset, allowUserInteraction: false)
+            #expect(book.format.mediaType.description == "application/audiobook+json")
+            asked.withLock { $0 = [] }
+            var whole: [UInt8] = []
+            try await book.get(book.readingOrder[0]).stream(pieceSize: 64 << 10) { whole += $0 }
+            #expect(whole == content)
+            // its length and its end come first; 65 would be one for each piece
+            #expect(asked.withLock { $0.first } == "bytes=-67584")
+            #expect(asked.withLock { $0.count } <= 9, "\(asked.withLock { $0 })")
+            // reads here and there ask for what they want
+            let resource = book.get(book.readingOrder[0])
+            _ = try await resource.length()
+            asked.withLock { $0 = [] }
+            for start in [3_000_000, 100_000, 2_000_000] as [Int64] { _ = try await resource.read(start..<start + 100) }
+            #expect(
+                asked.withLock { $0 } == ["bytes=3000000-3000099", "bytes=100000-100099", "bytes=2000000-2000099"]
+            )
+        }
+    }
+
     @Test func `that does not send ranges is refused before it fills the memory`() async throws {
         directory.write("big.bin", [UInt8](repeating: 1, count: 1_000_000))
         directory.write("small.bin", [UInt8](repeating: 2, count: 1000))

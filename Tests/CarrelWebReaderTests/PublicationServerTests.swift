@@ -248,12 +248,37 @@ struct PublicationServerTests {
             let host = "http://" + (addresses.publication.split(separator: "/")[1])
             let guesses = [
                 "/publication/\(other)/manifest.json", "/publication/\(token.dropLast())/manifest.json",
-                "/publication//manifest.json",
+                "/publication//manifest.json", "/publication/manifest.json", "/publication/", "/publication",
                 "/protection/\(token)/~readium/content-protection", "/protection/\(token)/~readium/rights/copy?text=a",
-                "/publication/\(token)/~readium/rights/copy?text=a", "/publication/\(token)/~readium/content-protection",
-                "/publication/\(other)/EPUB/chapter1.xhtml", "/", "/manifest.json",
+                "/protection/\(token)/none", "/protection//~readium/content-protection",
+                "/publication/\(other)/EPUB/chapter1.xhtml", "/publication/\(other)/none", "/", "/manifest.json",
+                "/none/\(token)/x",
             ]
-            for guess in guesses { #expect(try await send(.get, host + guess).status == .notFound, "\(guess)") }
+            for guess in guesses {
+                // absent or wrong, on a route or beside all of them: the answer is the same
+                let response = try await send(.get, host + guess)
+                #expect(response.status == .forbidden, "\(guess)")
+                #expect(response.headers["Content-Type"] == "application/problem+json", "\(guess)")
+                var problem = try json(response).object ?? [:]
+                problem["requestId"] = nil
+                #expect(
+                    JSON.object(problem) == [
+                        "type": "urn:carrel:problem:reader.token", "title": "Forbidden", "status": 403, "code": "reader.token",
+                        "detail": "only who was given the address of this publication may use it",
+                    ],
+                    "\(guess)"
+                )
+            }
+            // who has a token learns what is there, and what is not
+            for path in [
+                "publication/\(token)/none", "publication/\(token)/~readium/rights/copy?text=a",
+                "publication/\(token)/~readium/content-protection", "protection/\(other)/none",
+                "protection/\(other)/~readium/none",
+            ] {
+                let response = try await send(.get, "\(host)/\(path)")
+                #expect(response.status == .notFound, "\(path)")
+                #expect(response.headers["Content-Type"] == "application/problem+json", "\(path)")
+            }
             for path in ["..%2f..%2fetc/passwd", "%2e%2e/%2e%2e/etc/passwd", "EPUB/..%2f..%2fx", "EPUB/%00"] {
                 let status = try await send(.get, addresses.publication + path).status
                 #expect(status == .badRequest || status == .notFound, "\(path)")
@@ -269,7 +294,10 @@ struct PublicationServerTests {
         guard geteuid() == 0 else { try Test.cancel("only root can be another user: nothing to test with") }
         let (setpriv, curl) = (try requirePeer("setpriv"), try requirePeer("curl"))
         try await withServer(try await book().open()) { addresses in
-            for url in [addresses.publication + "manifest.json", addresses.protection + "~readium/content-protection"] {
+            for (url, answer) in [
+                (addresses.publication + "manifest.json", "200"), (addresses.protection + "~readium/content-protection", "200"),
+                (addresses.protection + "none", "404"), (addresses.publication + "none", "404"),
+            ] {
                 func status(_ prefix: [String]) async throws -> String {
                     let command = prefix + [curl, "-sS", "-o", "/dev/null", "-w", "%{http_code}", url]
                     return String(decoding: try await runProcess(command).output, as: UTF8.self)
@@ -277,7 +305,7 @@ struct PublicationServerTests {
                 let (own, other) = (
                     try await status([]), try await status([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"])
                 )
-                #expect(own == "200" && other == "403")
+                #expect(own == answer && other == "403", "\(url)")
             }
         }
     }

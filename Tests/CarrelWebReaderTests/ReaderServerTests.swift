@@ -101,6 +101,29 @@ struct ReaderServerTests {
         }
     }
 
+    @Test func `gives nothing to programs without the token of each kind of address, and says 404 to those with it`() async throws
+    {
+        try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { address, book in
+            let pages = try #require(book["pages"]?.string)
+            let documents = try #require(book["documents"]?.string)
+            let page = "/" + address.split(separator: "/").dropFirst(2).joined(separator: "/") + "/"
+            let kinds = ["read": page, "page": pages, "document": documents]
+            for (kind, base) in kinds {
+                let none = try await get(origin(address) + base + "none/none")
+                #expect(none.status == .notFound, "\(kind)")
+                // nothing, and the tokens of the other kinds
+                for other in ["/none/", "/", "//"] + kinds.filter({ $0.key != kind }).values.map({ $0 }) {
+                    let token = other.split(separator: "/").last.map { "\($0)/" } ?? other.dropFirst()
+                    for path in ["", "book", "EPUB/chapter1.xhtml", "none/none"] {
+                        let response = try await get("\(origin(address))/\(kind)/\(token)\(path)")
+                        #expect(response.status == .forbidden, "\(kind) \(other) \(path)")
+                        #expect(response.headers["Content-Type"] == "application/problem+json", "\(kind) \(other) \(path)")
+                    }
+                }
+            }
+        }
+    }
+
     private static let script = "src=\"/assets/read-frame.js\""
 
     @Test func `shows nothing that its script cannot be put into while rights are counted`() async throws {

@@ -35,6 +35,7 @@ struct `scripts/setup` {
         #expect(run.subtracting(build) == ["ffmpeg", "espeak-ng"])
         let test = Set(try await packages("test"))
         #expect(test.isSuperset(of: ["chromium-driver", "firefox-esr", "mpv", "postgresql", "gstreamer1.0-libav", "nginx"]))
+        #expect(test.contains("python3-jsonschema"))
         #expect(!test.contains("wrk"))
         #expect(
             Set(try await packages("bench")).subtracting(run) == [

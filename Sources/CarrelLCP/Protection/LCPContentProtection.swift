@@ -27,8 +27,9 @@ public struct LCPContentProtection: ContentProtection {
         do throws(ResourceError) {
             if let license = try await LicensedPackage.document(alone: asset, fetcher) {
                 package = try await service.package(of: license)
-                packageFetcher = try await service.opener.fetcher(of: package)
-                warnings = await LicensedPackage.warnings(of: license, packageFetcher)
+                let ofArchive = WarningList()
+                packageFetcher = try await service.opener.fetcher(of: package, warnings: ofArchive)
+                warnings = await LicensedPackage.warnings(of: license, packageFetcher) + ofArchive.warnings
             }
             let found = try await LicensedPackage.document(in: packageFetcher)
             if found == nil, try await !LicensedPackage.isEncrypted(packageFetcher) { return nil }

@@ -1,7 +1,7 @@
 public import CarrelHTTP
 public import CarrelHTTPClient
 
-/// Resources of a server, by their addresses.
+/// Resources of a server, by their addresses. One that is read in pieces one after another is read ahead.
 public final class HTTPFetcher: Fetcher {
     private let base: String?
     private let client: HTTPClient
@@ -25,16 +25,21 @@ public final class HTTPFetcher: Fetcher {
     public func links() async throws(ResourceError) -> [Link] { [] }
 
     public func get(_ link: Link) -> any Resource {
+        guard let resource = resource(link) else { return FailingResource.notFound(link) }
+        return BufferingResource(resource)
+    }
+
+    /// Without reading ahead; nil for what has no address on a server.
+    private func resource(_ link: Link) -> HTTPResource? {
         if ResourcePath.hasScheme(link.href) {
-            guard link.href.hasPrefix("https://") || link.href.hasPrefix("http://") else { return FailingResource.notFound(link) }
+            guard link.href.hasPrefix("https://") || link.href.hasPrefix("http://") else { return nil }
             let url = String(link.href.prefix { $0 != "#" })
             guard let base, Self.origin(of: url) == Self.origin(of: base) else {
                 return HTTPResource(link, url: url, client: client)
             }
             return HTTPResource(link, url: url, client: client, headers: headers)
         }
-        guard let base, let url = Self.resolve(link.href, base) else { return FailingResource.notFound(link) }
-        return HTTPResource(link, url: url, client: client, headers: headers)
+        return base.flatMap { Self.resolve(link.href, $0) }.map { HTTPResource(link, url: $0, client: client, headers: headers) }
     }
 
     /// The scheme and authority of an address, as they are spelled, without a path. What is spelled otherwise is another origin.

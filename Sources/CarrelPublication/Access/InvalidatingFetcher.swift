@@ -5,9 +5,10 @@ import CarrelThreads
 ///
 /// Resources that were got before go on with the child they came from: reads in flight finish, or fail with
 /// `resource.unavailable`.
-public final class InvalidatingFetcher: Fetcher, DocumentedFetcher {
+public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     private let child: Locked<any Fetcher>
     var documents: ContainerDocuments { current.containerDocuments }
+    var wrapped: any Fetcher { current }
     private let recreate: @Sendable (any Fetcher) -> any Fetcher
 
     /// - Parameters:

@@ -2,11 +2,12 @@
 ///
 /// The license stands where it would be in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others (Readium LCP §2.5).
 /// One that is in the package already is hidden by it.
-public final class LicensedFetcher: Fetcher, DocumentedFetcher {
+public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     /// Where the license stands.
     public let path: ResourcePath
 
     let documents: ContainerDocuments
+    var wrapped: any Fetcher { child }
     private let child: any Fetcher
     private let license: [UInt8]
 

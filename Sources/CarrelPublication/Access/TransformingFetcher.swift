@@ -1,5 +1,5 @@
 /// Changes each resource on its way: decrypts it, clears a font, injects a script.
-public final class TransformingFetcher: Fetcher, DocumentedFetcher {
+public final class TransformingFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
     /// Returns the resource itself where there is nothing to change.
     public typealias Transformer = @Sendable (any Resource) -> any Resource
 
@@ -7,6 +7,7 @@ public final class TransformingFetcher: Fetcher, DocumentedFetcher {
     private let transformers: [Transformer]
     /// Never encrypted, and so the same before and after.
     var documents: ContainerDocuments { fetcher.containerDocuments }
+    var wrapped: any Fetcher { fetcher }
 
     /// - Parameters:
     ///   - fetcher: whose resources are changed; closed with this one.

@@ -33,9 +33,7 @@ public struct AssetOpener: Sendable {
         do throws(ResourceError) {
             let fetcher = try await fetcher(of: asset, warnings: warnings)
             let format = try await FormatSniffer(asset, fetcher).sniff()
-            if let warnings, format.conforms(to: .epub), let archive = fetcher as? ArchiveFetcher {
-                await ContainerCheck.check(archive, Warnings(warnings))
-            }
+            await checkContainer(of: fetcher, format, warnings)
             return Opened(fetcher: fetcher, format: format)
         } catch  where error.code == .forbidden && asset.isRemote {
             let closed = FailingResource(Self.link(asset), error)
@@ -45,15 +43,38 @@ public struct AssetOpener: Sendable {
         }
     }
 
+    /// Looks for mistakes in the archive of an EPUB.
+    ///
+    /// - Parameters:
+    ///   - fetcher: over it, whatever protects it.
+    ///   - format: what it is, as far as that is known.
+    ///   - warnings: hears of them; nil for nobody.
+    private func checkContainer(of fetcher: any Fetcher, _ format: Format, _ warnings: (any WarningLogger)?) async {
+        guard let warnings, format.conforms(to: .epub), let archive = fetcher.underlyingArchive else { return }
+        await ContainerCheck.check(archive, Warnings(warnings))
+    }
+
     /// The format of an asset that a protection has opened.
     ///
     /// - Parameters:
     ///   - asset: its media type says what it is now, where the protection changed it.
     ///   - fetcher: over what is unlocked.
     ///   - before: what it was when it was locked.
+    ///   - warnings: hears of mistakes in a container that could not be looked for before.
     /// - Returns: what it is now; of an archive with a password, what its content shows.
     /// - Throws: when the content cannot be read.
     func format(
+        of asset: PublicationAsset,
+        fetcher: any Fetcher,
+        before: Format,
+        warnings: (any WarningLogger)?
+    ) async throws(Publication.OpeningError) -> Format {
+        let format = try await format(of: asset, fetcher: fetcher, before: before)
+        if !before.conforms(to: .epub) { await checkContainer(of: fetcher, format, warnings) }
+        return format
+    }
+
+    private func format(
         of asset: PublicationAsset,
         fetcher: any Fetcher,
         before: Format

@@ -68,7 +68,7 @@ public final class Streamer: Sendable {
             if let unlocked {
                 for warning in unlocked.warnings { warnings?.log(warning) }
                 (asset, fetcher) = (unlocked.asset, unlocked.fetcher)
-                format = try await opener.format(of: asset, fetcher: fetcher, before: format)
+                format = try await opener.format(of: asset, fetcher: fetcher, before: format, warnings: warnings)
             }
             for parser in parsers {
                 guard var builder = try await parser.parse(asset, format: format, fetcher: fetcher, warnings: warnings) else {

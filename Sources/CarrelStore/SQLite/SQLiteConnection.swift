@@ -24,18 +24,21 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
+        /// Leaves the file and those beside it as they are, and makes none.
+        case look
     }
 
     /// - Parameters:
     ///   - path: an existing file; it may be empty.
-    ///   - mode: whether statements may write.
+    ///   - mode: whether statements may write, or anything may change at all.
     ///   - patience: how long to wait for a lock that another connection or process holds, in milliseconds.
     /// - Throws: `store.corrupt` for a file that is no database.
     init(path: String, mode: Mode, patience: Int) throws(StoreError) {
         _ = Self.quiet
         var opened: OpaquePointer?
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let status = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let access = mode == .look ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
+        let place = mode == .look ? Self.unchangedPlace(path) : path
+        let status = unsafe sqlite3_open_v2(place, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
         guard status == SQLITE_OK else {
             let error = unsafe StoreError(sqlite: status, of: opened)
@@ -77,6 +80,21 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         "PRAGMA mmap_size = 0",
         "PRAGMA cache_size = -4096",
     ]
+
+    /// A file as an address (SQLite, "URI filenames"): with a write-ahead log that has something, other processes' index of it is used and
+    /// never made; without one, the file is read as if nobody could change it, because SQLite would make a log otherwise.
+    private static func unchangedPlace(_ path: String) -> String {
+        var log = stat()
+        let hasLog = unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0
+        // all but letters, digits and these would mean something else
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
+        let escaped = path.utf8.map { byte in
+            plain.contains(byte)
+                ? String(UnicodeScalar(byte)) : "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        let root = path.hasPrefix("/") ? "file://" : "file:"
+        return root + escaped.joined() + (hasLog ? "?readonly_shm=1" : "?immutable=1")
+    }
 
     /// Turns the write-ahead log on. SQLite does not wait for another connection that does the same to a new file, so this does.
     private func useLog() throws(StoreError) {

@@ -6,7 +6,7 @@ import CarrelThreads
 
 /// Serves an opened publication over HTTP on this machine, for a web navigator of the user who runs it.
 ///
-/// Its addresses hold 256 random bits, and requests of other users of the machine are refused. What the resources may do in a browser
+/// Its addresses hold 256 random bits: requests without them, and those of other users of the machine, are refused with 403. What the resources may do in a browser
 /// is little: every one is sent with a `Content-Security-Policy` that gives it no origin.
 public final class PublicationServer: Sendable {
     /// Where a publication is served.
@@ -44,6 +44,7 @@ public final class PublicationServer: Sendable {
         PublicationRoutes(session: session) { origin.withLock { $0 } }.add(to: &router)
         ProtectionRoutes(session: session).add(to: &router)
         addRoutes(&router)
+        router.notFoundPage = { session.refusal($0) }
         var configuration = ServerConfiguration()
         configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
         configuration.maximumConnections = Self.connectionLimit

@@ -11,6 +11,8 @@ final class ReadingSession: Sendable {
     let content = SessionToken()
     /// In the addresses of what acts for the user: rights, and the pages of the reader. No resource can learn it.
     let control = SessionToken()
+    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
+    let documents = SessionToken()
     /// Whose requests are answered.
     private let user = geteuid()
     private let place = Locked<Place?>(nil)
@@ -54,7 +56,14 @@ final class ReadingSession: Sendable {
         else { throw HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine") }
     }
 
-    /// Answers 403 to other users, and 404 to who does not know the token.
+    /// What everybody gets who does not know a token, whether there is something at the path or not.
+    private static let stranger = HTTPError(
+        .forbidden,
+        "reader.token",
+        "only who was given the address of this publication may use it"
+    )
+
+    /// Answers 403 to other users, and to who does not know the token.
     ///
     /// - Parameters:
     ///   - request: what is asked.
@@ -63,7 +72,32 @@ final class ReadingSession: Sendable {
     /// - Throws: ``HTTPError``.
     func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
         try admit(request)
-        guard token.matches(text) else { throw HTTPError(.notFound, "http.notFound", "there is nothing at this path") }
+        guard token.matches(text) else { throw Self.stranger }
+    }
+
+    /// The answer at a path that no route has: who has a token that its kind of address takes learns that there is nothing.
+    ///
+    /// - Parameter request: what is asked.
+    /// - Returns: 403 without a token or with a wrong one; nil where 404 is right.
+    func refusal(_ request: HTTPRequest) -> HTTPResponse? {
+        do throws(HTTPError) {
+            try admit(request)
+            let segments = request.path.segments
+            guard let token = token(of: segments[0]), segments.count > 1, token.matches(segments[1]) else { throw Self.stranger }
+            return nil
+        } catch {
+            return error.response(requestID: request.id)
+        }
+    }
+
+    /// The token in addresses that begin so; nil for those that have none.
+    private func token(of kind: String) -> SessionToken? {
+        switch kind {
+        case "publication", "page": content
+        case "protection", "read": control
+        case "document": documents
+        default: nil
+        }
     }
 
     /// Where our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script

@@ -5,8 +5,6 @@ import CarrelWeb
 /// The reader's page and its files, and the documents of the publication that it shows in frames.
 struct ReaderPages {
     let session: ReadingSession
-    /// In the addresses of PDF documents, whose frame has no `sandbox`, because Chromium shows none in such a frame.
-    let documents = SessionToken()
 
     /// Of the page: our own files and frames, no script in markup, no markup from strings, in nobody's frame.
     private static let policy = [
@@ -40,7 +38,7 @@ struct ReaderPages {
             return try await page(parameters["path"], request)
         }
         router.on(.get, "document/{token}/{path...}", secret: ["token", "path"]) { request, parameters in
-            try session.admit(request, parameters["token"], as: documents)
+            try session.admit(request, parameters["token"], as: session.documents)
             return try await document(parameters["path"], request)
         }
     }
@@ -98,7 +96,7 @@ struct ReaderPages {
         guard head.indices.contains(where: { head[$0...].starts(with: mark) }) else {
             throw HTTPError(.notFound, "http.notFound", "there is no document at this path")
         }
-        return try await ServedResource(resource, mediaType: "application/pdf", salt: documents.text)
+        return try await ServedResource(resource, mediaType: "application/pdf", salt: session.documents.text)
             .response(to: request, ContentPolicy.fields(isProtected: session.publication.isProtected))
     }
 

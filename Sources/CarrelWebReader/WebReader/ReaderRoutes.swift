@@ -7,7 +7,6 @@ import CarrelPublication
 struct ReaderRoutes {
     let session: ReadingSession
     let records: ReadingRecords
-    let documents: SessionToken
     let drawn: DrawnDocuments
 
     private static let base = "read/{token}/"
@@ -115,7 +114,7 @@ struct ReaderRoutes {
             "manifest": manifest,
             "publication": .string("/publication/\(session.content.text)/"),
             "pages": .string("/page/\(session.content.text)/"),
-            "documents": .string("/document/\(documents.text)/"),
+            "documents": .string("/document/\(session.documents.text)/"),
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
             "drawsDocuments": .bool(session.drawsDocuments),

@@ -35,10 +35,9 @@ public final class WebReader: Sendable {
         _ = try await records.record()
         let session = ReadingSession(publication, isRead: true)
         server = PublicationServer(session, port: port) { router in
-            let pages = ReaderPages(session: session)
-            pages.add(to: &router)
+            ReaderPages(session: session).add(to: &router)
             let drawn = DrawnDocuments(publication, poppler)
-            ReaderRoutes(session: session, records: records, documents: pages.documents, drawn: drawn).add(to: &router)
+            ReaderRoutes(session: session, records: records, drawn: drawn).add(to: &router)
         }
     }
 

@@ -199,6 +199,52 @@ struct WarningTests {
         #expect(found?.severity == mistake.severity, "\(warnings.warnings)")
     }
 
+    private static let twice = #"the names of entries "EPUB/c.xhtml" and "EPUB/C.XHTML" differ only in upper and lower case"#
+
+    @Test func `in a container with a license beside it is said, too, and once`() async throws {
+        let directory = TemporaryDirectory()
+        var archive = MadeArchive.epub()
+        archive.add("EPUB/C.XHTML", "again")
+        archive.entries[0].extra = [0x55, 0x54, 1, 0, 0]
+        var asset = PublicationAsset(path: directory.write("book.epub", archive.bytes))
+        asset.license = Array("{}".utf8)
+        let warnings = WarningList()
+        try await Streamer(onAskCredentials: nil).open(asset: asset, allowUserInteraction: false, warnings: warnings).close()
+        let messages = warnings.warnings.map(\.message)
+        #expect(messages.count { $0 == Self.twice } == 1, "\(messages)")
+        #expect(messages.count { $0 == #""mimetype" has an extra field in front of its content"# } == 1, "\(messages)")
+    }
+
+    /// By its name it is an EPUB already before it is opened, or only afterwards.
+    @Test(arguments: ["AES256", "ZipCrypto"], ["book.epub", "book.zip"])
+    func `in a container with a password is said, too, and once`(cipher: String, name: String) async throws {
+        let sevenZip = try requirePeer("7z")
+        let directory = TemporaryDirectory()
+        var archive = MadeArchive.epub(deflated: false)
+        archive.add("EPUB/C.XHTML", "again")
+        for folder in ["META-INF", "EPUB"] { try await checkProcess(["mkdir", "-p", directory.file(folder)]) }
+        var names: [String] = []
+        for entry in archive.entries {
+            names.append(String(decoding: entry.name, as: UTF8.self))
+            directory.write(names[names.count - 1], entry.packed)
+        }
+        let make = [sevenZip, "a", "-tzip", "-mx0", "-psesame", "-mem=\(cipher)", "-bso0", name] + names
+        try await checkProcess(make, directory: directory.path)
+        let warnings = WarningList()
+        let publication = try await Streamer(onAskCredentials: nil)
+            .open(
+                asset: PublicationAsset(path: directory.file(name)),
+                allowUserInteraction: false,
+                credentials: "sesame",
+                warnings: warnings
+            )
+        #expect(publication.format.conforms(to: .epub))
+        publication.close()
+        // and nothing of the field that the password puts in front of "mimetype"
+        let messages = warnings.warnings.map(\.message)
+        #expect(messages.count == 1 && messages[0].hasSuffix("differ only in upper and lower case"), "\(messages)")
+    }
+
     @Test func `that comes a million times costs no memory`() {
         let warnings = WarningList(limit: 10)
         for number in 0..<1000 { warnings.log(Warning(.minor, "\(number)")) }

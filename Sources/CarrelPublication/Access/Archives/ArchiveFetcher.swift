@@ -1,5 +1,18 @@
 import CarrelArchive
 
+/// A fetcher that changes what another one gives: decrypts it, or puts a license beside it.
+protocol WrappingFetcher: Fetcher {
+    /// What is below it now.
+    var wrapped: any Fetcher { get }
+}
+
+extension Fetcher {
+    /// The archive that all of it comes from; nil where it comes from something else.
+    var underlyingArchive: ArchiveFetcher? {
+        (self as? ArchiveFetcher) ?? (self as? any WrappingFetcher)?.wrapped.underlyingArchive
+    }
+}
+
 /// The entries of a ZIP archive, over whatever resource holds it: a file, or a server that knows ranges.
 ///
 /// Reads in parallel: stored entries are parts of the archive, packed ones are unpacked as they are read. More lenient than what

@@ -35,7 +35,9 @@ struct AudiobookParser: PublicationParser {
             let durations = manifest.readingOrder.compactMap(\.duration)
             if durations.count == tracks.count { manifest.metadata.duration = durations.reduce(0, +) }
             let read = Set(tracks)
-            manifest.resources = paths.filter { !read.contains($0) }.map { Link($0, mediaType: Self.type($0)) }
+            manifest.resources = paths.filter { !read.contains($0) }.map {
+                Link($0, mediaType: Self.type($0) ?? Format.unknown.mediaType)
+            }
             if let cover = manifest.resources.firstIndex(where: { $0.mediaType?.isBitmap == true }) {
                 manifest.resources[cover].relations = ["cover"]
             }

@@ -31,9 +31,9 @@ enum ContainerCheck {
         await checkMimetype(archive, warnings)
     }
 
-    /// Its content is looked for at the 38th byte, which a field before it moves.
+    /// Its content is looked for at the 38th byte, which a field before it moves. A password does that, too, and hides it anyway.
     private static func checkMimetype(_ archive: ArchiveFetcher, _ warnings: Warnings) async {
-        guard let entry = archive.entry(at: "mimetype"),
+        guard let entry = archive.entry(at: "mimetype"), !entry.isEncrypted,
             let start = try? await EntryStart(of: entry, Link(entry.path), archive.archive),
             start.place.lowerBound > entry.offset + EntryStart.headerLength + Int64(entry.rawName.count)
         else { return }

@@ -85,7 +85,9 @@ struct EPUBManifest {
             warnings.add(.moderate, "\"\(package.path)\" has more fallbacks than are taken; some are left out")
         }
         var manifest = Manifest(metadata: metadata, readingOrder: order, resources: resources)
-        manifest.links = package.metadata.links
+        // each once: some packages say the same twice
+        var written: Set<[UInt8]> = []
+        manifest.links = package.metadata.links.filter { written.insert($0.json.write()).inserted }
         return manifest
     }
 

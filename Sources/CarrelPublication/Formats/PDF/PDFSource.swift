@@ -64,13 +64,17 @@ struct PDFSource {
         return try target.sealed(file.link)
     }
 
-    /// On a thread that may wait.
+    /// On a thread that may wait. Cancelling the task ends the process that reads, and gives the thread to the next.
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (PDFReader) throws(PDFError) -> Value
     ) async throws(ResourceError) -> Value {
-        let file = file
+        let (file, cancellation) = (file, PDFCancellation())
         do {
-            return try await Self.threads.run { try body(PDFReader(descriptor: file.descriptor)) }
+            return try await withTaskCancellationHandler {
+                try await Self.threads.run { try body(PDFReader(descriptor: file.descriptor, cancellation: cancellation)) }
+            } onCancel: {
+                cancellation.cancel()
+            }
         } catch let error as PDFError {
             throw ResourceError(error)
         } catch {
@@ -86,6 +90,7 @@ extension ResourceError {
         case .unsupported: self.init(.forbidden, error.message)
         case .unavailable: self.init(.unavailable, error.message)
         case .tooLarge: self.init(.tooLarge, error.message)
+        case .cancelled: self.init(.cancelled, error.message)
         default: self.init(.malformed, error.message)
         }
     }

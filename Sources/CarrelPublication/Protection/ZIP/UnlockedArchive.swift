@@ -4,8 +4,9 @@ import CarrelCrypto
 import CarrelZlib
 
 /// An archive some or all of whose entries are encrypted, with the password.
-final class UnlockedArchive: Fetcher, DocumentedFetcher {
+final class UnlockedArchive: Fetcher, DocumentedFetcher, WrappingFetcher {
     let documents = ContainerDocuments()
+    var wrapped: any Fetcher { locked }
     private let locked: ArchiveFetcher
     private let password: Secret
 

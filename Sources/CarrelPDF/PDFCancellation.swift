@@ -1,0 +1,25 @@
+import CLinux
+import Glibc
+
+/// Ends the reading of a document from another thread.
+public final class PDFCancellation: Sendable {
+    /// Readable once it is cancelled. Below zero where there are too many open files: then nothing can be ended.
+    let descriptor = clinux_eventfd()
+
+    public init() {}
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Ends the process that reads, if one does, and keeps further ones from starting. Does not wait.
+    public func cancel() {
+        if descriptor >= 0 { clinux_eventfd_signal(descriptor) }
+    }
+
+    /// Whether it was cancelled.
+    var isCancelled: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLIN) != 0
+    }
+}
