@@ -42,6 +42,8 @@ struct `The pictures of the README` {
         try await browser.script(
             "[...document.querySelectorAll('#accounts a')].find((a) => a.textContent.startsWith('ada')).click()"
         )
+        // The list of accounts has a form of that name, too.
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'ada@example.org'")
         try await AdminSite.fill(browser, "explain", [("product", "com.example.harbour-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('granted')")
         try await browser.script(

@@ -198,6 +198,7 @@ struct `A system upstream as a source` {
             #expect(try await attempt(name, right, "phone") == "token")
         }
         // Support has revoked the one, and nobody remembers the other.
+        #expect(try await attempt("reader", "right", "phone") == "token")
         let device = try #require(try await test.service.devices.list(of: alice).first)
         try await test.service.devices.revoke(device.id, of: alice, isOwner: false, by: .operator)
         test.clock.advance(by: .seconds(90 * 24 * 3600))
