@@ -380,7 +380,7 @@ struct DrawnPageTests {
             #expect(answer.status == status, "\(query)")
         }
         let wrong = try await get(address.dropLast(5) + "AAAA/drawn?href=a.pdf")
-        #expect(wrong.status == .notFound)
+        #expect(wrong.status == .forbidden)
         let stranger = try await get(address + "drawn/words?href=a.pdf&page=1", ["Sec-Fetch-Site": "cross-site"])
         #expect(stranger.status == .forbidden)
         await reader.stop()
