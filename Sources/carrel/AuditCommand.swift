@@ -69,7 +69,7 @@ struct AuditVerify: Command {
         if options.json { console.print(answer) }
         guard answer["intact"]?.bool == true else {
             let number = answer["firstBroken"]?.int ?? 0
-            throw ServiceProblem(status: 409, problem: ["detail": .string("entry \(number) is not what was sealed")])
+            throw ServiceProblem(status: 409, problem: ["detail": .string("row \(number) of the log is not what was sealed")])
         }
         if !options.json { console.print("\(answer["entries"]?.int ?? 0) entries, as they were sealed") }
     }

@@ -101,7 +101,7 @@ struct ServeCommand: Command {
     /// Waits until the audit log has what was recorded; what it has not got within some seconds is told instead.
     private static func settle(_ audit: Audit, _ console: Console) async {
         let end = ContinuousClock.now + .seconds(5)
-        while !audit.unwritten.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
+        while audit.group.waiting > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
         let entries = audit.unwritten
         guard !entries.isEmpty else { return }
         console.warning("\(entries.count) entries of the audit log are not written yet, and are told here in case they never are")

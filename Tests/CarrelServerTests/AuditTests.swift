@@ -242,7 +242,7 @@ struct `The audit log` {
     private static let tables = [
         "accounts": SQL("SELECT * FROM accounts"),
         "app_passwords": SQL("SELECT * FROM app_passwords"),
-        "audit": SQL("SELECT * FROM audit"),
+        "audit": SQL("SELECT * FROM audit"), "audit_pages": SQL("SELECT * FROM audit_pages"),
         "bookmarks": SQL("SELECT * FROM bookmarks"),
         "credential_serial": SQL("SELECT * FROM credential_serial"),
         "devices": SQL("SELECT * FROM devices"),

@@ -98,7 +98,7 @@ package struct Audit: Sendable {
     /// What a walk along the chain found.
     package enum Verification: Sendable, Equatable {
         case intact(count: Int)
-        /// The first entry that is not what was sealed, by its number in the chain.
+        /// The first row that is not what was sealed, by its number in the chain.
         case broken(number: Int64)
     }
 
@@ -107,11 +107,11 @@ package struct Audit: Sendable {
         let known = try chain.known()
         return try await database.read { [chain] transaction in
             var (last, broken, count): (AuditHead.Mark?, Int64?, Int) = (nil, nil, 0)
-            try AuditStore.eachSealed(in: transaction) { row, mark in
+            try AuditStore.eachSealed(in: transaction) { entry, mark in
                 guard broken == nil else { return }
-                let expected = try chain.mark(of: row.entry, after: last)
+                let expected = try chain.mark(of: entry, after: last)
                 let isKnown = mark.number != known?.number || mark == known
-                if mark == expected, isKnown, let entries = row.entryCount {
+                if mark == expected, isKnown, let entries = try Self.count(entry, in: transaction) {
                     count += entries
                 } else {
                     broken = expected.number
@@ -119,9 +119,17 @@ package struct Audit: Sendable {
                 last = expected
             }
             let end = last?.number ?? 0
-            if broken == nil, let known, end < known.number { broken = end + 1 }
+            let isMissing = try known.map { end < $0.number } ?? false || AuditStore.hasStrayPage(in: transaction)
+            if broken == nil, isMissing { broken = end + 1 }
             return broken.map { .broken(number: $0) } ?? .intact(count: count)
         }
+    }
+
+    /// How many entries a row stands for; nil where its page is gone or is another.
+    private static func count(_ entry: Entry, in transaction: any Transaction) throws -> Int? {
+        guard entry.action == AuditPage.action else { return 1 }
+        guard let page = try AuditStore.page(entry.id, in: transaction), page.digest == entry.reason else { return nil }
+        return try? AuditPage.count(of: page.bytes)
     }
 
     /// Which entries to list.

@@ -58,7 +58,7 @@ package final class AuditGroup: Sendable {
     }
 
     /// How many entries are not written yet.
-    var waiting: Int { state.withLock(\.count) }
+    package var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
     var unwritten: [Audit.Entry] { state.withLock { $0.inFlight.entries + $0.next.entries } }

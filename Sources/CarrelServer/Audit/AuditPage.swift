@@ -80,6 +80,7 @@ package struct AuditPage: Sendable {
     package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [Audit.Entry] {
         var (entries, page): ([Audit.Entry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
         try each(in: bytes) { (at, outcome, fields, offset) throws(Malformed) in
+            guard page.count < Int(UInt16.max) else { throw Malformed("audit page has too many entries", at: offset) }
             guard let outcome = Audit.Entry.Outcome.allCases.first(where: { byte(of: $0) == outcome }) else {
                 throw Malformed("audit entry has an unknown outcome", at: offset)
             }
@@ -99,6 +100,15 @@ package struct AuditPage: Sendable {
             page.count += 1
         }
         return entries
+    }
+
+    /// How many entries a page holds.
+    ///
+    /// - Throws: ``Malformed`` where the bytes are no page's.
+    static func count(of bytes: [UInt8]) throws(Malformed) -> Int {
+        var count = 0
+        try each(in: bytes) { (_, _, _, _) throws(Malformed) in count += 1 }
+        return count
     }
 
     private init(stem: Substring) {
@@ -127,22 +137,23 @@ package struct AuditPage: Sendable {
         }
     }
 
-    /// Of whom and of what it speaks.
+    /// Of whom, of what, and of which actions and outcomes it speaks.
     package var filter: AuditPageFilter {
-        var ids: [Range<Int>] = []
-        ids.reserveCapacity(2 * count)
+        var (ids, outcomes): ([Range<Int>], Set<UInt8>) = ([], [])
+        ids.reserveCapacity(3 * count)
         // What was appended can be read.
-        try? Self.each(in: bytes) { (_, _, fields, _) throws(Malformed) in
-            ids.append(fields[0])
-            ids.append(fields[2])
+        try? Self.each(in: bytes) { (_, outcome, fields, _) throws(Malformed) in
+            ids += fields[0..<3]
+            outcomes.insert(outcome)
         }
-        return AuditPageFilter(ids: ids, in: bytes)
+        let words = Audit.Entry.Outcome.allCases.filter { outcomes.contains(Self.byte(of: $0)) }.map(\.rawValue)
+        return AuditPageFilter(ids: ids, in: bytes, and: words)
     }
 
     /// How it is written: as one row, or a row for each of a few entries.
     var rows: [AuditRow] {
         guard count >= Self.leastCount else { return entries.map { AuditRow(entry: $0) } }
-        let content = AuditRow.Page(first: first, filter: filter.bits, bytes: bytes)
+        let content = AuditRow.Page(first: first, last: last, filter: filter.bits, bytes: bytes)
         let entry = Audit.Entry(
             at: last,
             actor: Actor.server,
@@ -155,11 +166,12 @@ package struct AuditPage: Sendable {
     }
 }
 
-/// A row of the audit log: an entry, or the one that stands for a page of them.
+/// A row of the audit log: an entry, or what stands for a page of them.
 struct AuditRow: Sendable {
     struct Page: Sendable {
-        /// The time of its first entry; that of the row is the time of its last.
+        /// The times of its first entry and of its last.
         let first: Instant
+        let last: Instant
         let filter: [UInt8]
         let bytes: [UInt8]
 
@@ -167,6 +179,7 @@ struct AuditRow: Sendable {
         var digest: String {
             var head: [UInt8] = []
             head.append(bigEndian: first.milliseconds)
+            head.append(bigEndian: last.milliseconds)
             head.append(bigEndian: UInt32(filter.count))
             var stream = SHA256.Stream()
             stream.update(head.rawSpan)
@@ -178,11 +191,4 @@ struct AuditRow: Sendable {
 
     let entry: Audit.Entry
     var page: Page?
-
-    /// How many entries it stands for; nil where a page is not what the row says of it.
-    var entryCount: Int? {
-        guard let page else { return entry.action == AuditPage.action ? nil : 1 }
-        guard entry.action == AuditPage.action, entry.reason == page.digest else { return nil }
-        return try? AuditPage.entries(in: page.bytes, of: entry.id).count
-    }
 }

@@ -1,18 +1,18 @@
 import CarrelBytes
 
-/// Which ids a page of the audit log speaks of: a Bloom filter with ten bits for each and seven of them set, which says of one id in
-/// a hundred that it may be there though it is not, and never that one is not there that is.
+/// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and ten
+/// for a thing, of which seven are set, which says of one id in a hundred that it may be there though it is not, and never that one is not there that is.
 package struct AuditPageFilter: Sendable, Equatable {
     package let bits: [UInt8]
 
     /// A filter as it was written.
     package init(bits: [UInt8]) { self.bits = bits }
 
-    /// The filter of ids that stand in bytes.
-    init(ids: [Range<Int>], in bytes: [UInt8]) {
-        var bits = [UInt8](repeating: 0, count: max(8, ids.count * 10 / 8))
-        for id in ids {
-            for place in Self.places(of: Self.hash(bytes[id]), count: bits.count * 8) { bits[place >> 3] |= 1 << (place & 7) }
+    /// The filter of ids that stand in bytes, and of a few more.
+    init(ids: [Range<Int>], in bytes: [UInt8], and words: [String]) {
+        var bits = [UInt8](repeating: 0, count: max(16, ids.count * 20 / 24))
+        for hash in ids.lazy.map({ Self.hash(bytes[$0]) }) + words.map({ Self.hash($0.utf8) }) {
+            for place in Self.places(of: hash, count: bits.count * 8) { bits[place >> 3] |= 1 << (place & 7) }
         }
         self.bits = bits
     }

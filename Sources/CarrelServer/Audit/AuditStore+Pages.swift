@@ -3,23 +3,25 @@ import CarrelStore
 
 /// Looking for entries that are not rows of their own.
 extension AuditStore {
+    static let insertPage = SQL("INSERT INTO audit_pages (id, first_at, at, filter, entries) VALUES ($1, $2, $3, $4, $5)")
     static let pages = SQL(
         """
-        SELECT id, at, filter FROM audit
-        WHERE entries IS NOT NULL AND at >= $1 AND first_at <= $2 AND (at < $3 OR (at = $3 AND id < $4))
+        SELECT id, at, filter FROM audit_pages WHERE at >= $1 AND first_at <= $2 AND (at, id) < ($3, $4)
         ORDER BY at DESC, id DESC LIMIT $5
         """
     )
-    static let pagesAfter = SQL(
+    static let pagesAfter = SQL("SELECT id, at, filter FROM audit_pages WHERE (at, id) > ($1, $2) ORDER BY at, id LIMIT $3")
+    static let page = SQL("SELECT first_at, at, filter, entries FROM audit_pages WHERE id = $1")
+    static let strayPage = SQL(
         """
-        SELECT id, at, filter FROM audit WHERE entries IS NOT NULL AND (at > $1 OR (at = $1 AND id > $2))
-        ORDER BY at, id LIMIT $3
+        SELECT id FROM audit_pages WHERE NOT EXISTS
+            (SELECT 1 FROM audit WHERE audit.id = audit_pages.id AND audit.action = 'audit.page')
+        LIMIT 1
         """
     )
-    static let content = SQL("SELECT entries FROM audit WHERE id = $1")
     static let nameOfAccount = SQL("SELECT name FROM accounts WHERE id = $1")
 
-    static let statementsOfPages = [pages, pagesAfter, content, nameOfAccount]
+    static let statementsOfPages = [insertPage, pages, pagesAfter, page, strayPage, nameOfAccount]
 
     private static let chunk = 64
 
@@ -33,18 +35,33 @@ extension AuditStore {
         }
 
         func entries(in transaction: any Transaction) throws -> [Audit.Entry] {
-            guard let row = try transaction.row(content, [.text(id)]) else { return [] }
-            do {
-                return try AuditPage.entries(in: try row.blob(0), of: id)
-            } catch let malformed as Malformed {
-                throw ServerError(.home, "page \(id) of the audit log cannot be read: \(malformed)")
+            guard let page = try AuditStore.page(id, in: transaction) else { return [] }
+            do throws(Malformed) {
+                return try AuditPage.entries(in: page.bytes, of: id)
+            } catch {
+                throw ServerError(.home, "page \(id) of the audit log cannot be read: \(error)")
             }
         }
     }
 
+    static func insert(_ page: AuditRow.Page, id: String, in transaction: any Transaction) throws {
+        let times: [SQLValue] = [.instant(page.first), .instant(page.last)]
+        _ = try transaction.run(insertPage, [.text(id)] + times + [.blob(page.filter), .blob(page.bytes)])
+    }
+
+    /// What the row of an id stands for; nil where there is no such page.
+    static func page(_ id: String, in transaction: any Transaction) throws -> AuditRow.Page? {
+        try transaction.row(page, [.text(id)]).map {
+            AuditRow.Page(first: try $0.instant(0), last: try $0.instant(1), filter: try $0.blob(2), bytes: try $0.blob(3))
+        }
+    }
+
+    /// Whether there is a page that no row of the log stands for.
+    static func hasStrayPage(in transaction: any Transaction) throws -> Bool { try transaction.row(strayPage, []) != nil }
+
     /// The newest entries in pages that pass a filter, the newest first and no more than it wants.
     static func entriesInPages(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Entry] {
-        let ids = [filter.about, filter.actor].compactMap(\.self)
+        let ids = [filter.about, filter.actor, filter.action, filter.outcome?.rawValue].compactMap(\.self)
         let until = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? .distantFuture
         let window: [SQLValue] = [
             .instant(filter.since ?? Instant(milliseconds: 0)), .instant(min(until, filter.after?.0 ?? .distantFuture)),

@@ -5,8 +5,8 @@ package import CarrelStore
 package enum AuditStore {
     static let insert = SQL(
         """
-        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, number, seal, first_at, filter, entries)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        INSERT INTO audit (id, at, actor, action, subject, outcome, reason, request_id, number, seal)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """
     )
     static let unsealed = SQL(
@@ -20,7 +20,7 @@ package enum AuditStore {
     static let seal = SQL("UPDATE audit SET number = $2, seal = $3 WHERE id = $1")
     static let sealed = SQL(
         """
-        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal, first_at, filter, entries FROM audit
+        SELECT id, at, actor, action, subject, outcome, reason, request_id, number, seal FROM audit
         WHERE number IS NOT NULL ORDER BY number
         """
     )
@@ -30,7 +30,7 @@ package enum AuditStore {
             doer.name, object.name
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6) AND audit.entries IS NULL
+            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6) AND audit.action <> 'audit.page'
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -41,7 +41,7 @@ package enum AuditStore {
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
             AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.subject = $8 AND audit.action <> 'edition.credentials'
+            AND audit.subject = $8 AND audit.action NOT IN ('edition.credentials', 'audit.page')
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -65,7 +65,7 @@ package enum AuditStore {
         FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
         WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
             AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.actor = $8 AND ($9 = '' OR audit.subject = $9)
+            AND audit.actor = $8 AND ($9 = '' OR audit.subject = $9) AND audit.action <> 'audit.page'
         ORDER BY audit.at DESC, audit.id LIMIT $7
         """
     )
@@ -85,15 +85,14 @@ package enum AuditStore {
 
     /// Writes a row; one without a mark is to be sealed yet.
     static func append(_ row: AuditRow, _ mark: AuditHead.Mark?, in transaction: any Transaction) throws {
-        let (entry, page) = (row.entry, row.page)
+        let entry = row.entry
         let values: [SQLValue] = [
             .text(entry.id), .instant(entry.at), .text(entry.actor), .text(entry.action), .text(entry.subject),
             .text(entry.outcome.rawValue), .text(entry.reason), .text(entry.requestID),
             mark.map { .integer($0.number) } ?? .null, mark.map { .blob($0.seal) } ?? .null,
-            page.map { .instant($0.first) } ?? .null, page.map { .blob($0.filter) } ?? .null,
-            page.map { .blob($0.bytes) } ?? .null,
         ]
         _ = try transaction.run(insert, values)
+        if let page = row.page { try insert(page, id: entry.id, in: transaction) }
     }
 
     /// Whether an entry has been written.
@@ -121,21 +120,20 @@ package enum AuditStore {
 
     static func eachSealed(
         in transaction: any Transaction,
-        _ body: (AuditRow, AuditHead.Mark) throws -> Void
+        _ body: (Audit.Entry, AuditHead.Mark) throws -> Void
     ) throws {
         try transaction.each(sealed, []) { row in
-            var page: AuditRow.Page?
-            if let first = try row.instantIfPresent(10), let filter = try row.blobIfPresent(11) {
-                page = try row.blobIfPresent(12).map { AuditRow.Page(first: first, filter: filter, bytes: $0) }
-            }
-            let mark = AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9))
-            try body(AuditRow(entry: try entry(row), page: page), mark)
+            try body(try entry(row), AuditHead.Mark(number: try row.integer(8), seal: try row.blob(9)))
         }
     }
 
     /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
     static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
-        let (rows, others) = (try rows(filter, in: transaction), try entriesInPages(filter, in: transaction))
+        let rows = try rows(filter, in: transaction)
+        var filter = filter
+        // What is older than the last of enough rows would not be listed.
+        if rows.count == filter.limit, let last = rows.last { filter.since = last.entry.at }
+        let others = try entriesInPages(filter, in: transaction)
         if others.isEmpty { return rows }
         let all = (rows + (try named(others, in: transaction))).sorted { Audit.Entry.isListedBefore($0.entry, $1.entry) }
         return Array(all.prefix(filter.limit))

@@ -1,15 +1,19 @@
 import CarrelStore
 
 extension Schema {
-    /// Under load many entries are one row: `entries` holds them, `at` is the time of the last of them.
+    /// Under load many entries are one row of the log, which stands for a page here: `at` is the time of the last of its entries.
     static let auditPages = Migration(
         version: 15,
         name: "pages of the audit log",
         statements: [
-            SQL("ALTER TABLE audit ADD COLUMN first_at BIGINT"),
-            SQL("ALTER TABLE audit ADD COLUMN filter BLOB"),
-            SQL("ALTER TABLE audit ADD COLUMN entries BLOB"),
-            SQL("CREATE INDEX audit_pages ON audit (at, id, first_at) WHERE entries IS NOT NULL"),
+            SQL(
+                """
+                CREATE TABLE audit_pages (
+                    id TEXT NOT NULL PRIMARY KEY, first_at BIGINT NOT NULL, at BIGINT NOT NULL, filter BLOB NOT NULL,
+                    entries BLOB NOT NULL)
+                """
+            ),
+            SQL("CREATE INDEX audit_pages_by_time ON audit_pages (at, id, first_at)"),
         ]
     )
 }

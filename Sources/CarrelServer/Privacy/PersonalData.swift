@@ -44,6 +44,10 @@ package enum PersonalData {
             exportedAs: "audit",
             because: "each entry is sealed together with the one before it; an entry names ids, never a person"
         ),
+        "audit_pages": .kept(
+            exportedAs: "audit",
+            because: "a page is sealed as one; its entries name ids, never a person"
+        ),
         "throttle": .nothing("keyed hashes of names, networks and devices, which nobody can turn back; gone after 90 days"),
         "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
         "sign_in_networks": .nothing("keyed hashes of names, networks, devices, which nobody can turn back; gone after 90 days"),

@@ -151,6 +151,8 @@ package struct PersonalExport: Sendable {
             for key in keys {
                 var mark: [SQLValue]?
                 repeat {
+                    // A walk along many pages that hold nothing writes nothing, and so does not notice that nobody waits.
+                    try Task.checkCancellation()
                     let from = mark
                     let page = try await database.read { try read(key, from, $0) }
                     for item in page.items {
