@@ -49,7 +49,8 @@ struct `Pages of the audit log` {
                 outcome: isRefused ? .refused : .allowed,
                 reason: isRefused ? "expired" : "plan gold"
             )
-            if number % 100 == 99 { try await test.service.audit.settle() }
+            // thirty are rows, seventy a page
+            if [29, 99].contains(number % 100) { try await test.service.audit.settle() }
             if number % 700 == 699 {
                 let order = try await test.service.orders.place(Orders.Request(account: "alice", titleID: test.title.id))
                 #expect(order.created)
@@ -81,7 +82,7 @@ struct `Pages of the audit log` {
         let times = log.recorded.map(\.at)
         let (early, late) = (times[times.count * 2 / 3], times[times.count / 3])
         var filters: [Audit.Filter] = []
-        for about in [nil, "account-3", "product-4", "nobody-here", "server", ""] {
+        for about in [nil, "account-3", "product-4", "nobody-here", "server"] {
             for actor in [nil, "account-3", "server"] {
                 for outcome in [nil, Audit.Entry.Outcome.refused] {
                     for (since, until) in [(nil, nil), (early, late), (late, nil), (nil, early)] as [(Instant?, Instant?)] {
@@ -175,13 +176,13 @@ struct `Pages of the audit log` {
 
     /// Takes the log away, records many entries, and gives it back when the group has failed; what is kept then.
     private func fail(_ log: Log) async throws -> [Audit.Entry] {
-        try await log.change(SQL("ALTER TABLE audit_pages RENAME TO pages_elsewhere"))
+        try await log.change(SQL("ALTER TABLE audit RENAME TO audit_elsewhere"))
         for number in 0..<100 {
             // refused once the group has failed
             try? await log.audit.group.record("edition.credentials", on: "p", by: Actor("\(number)"), at: log.test.clock.now)
         }
         await #expect(throws: (any Error).self) { try await log.audit.settle() }
-        try await log.change(SQL("ALTER TABLE pages_elsewhere RENAME TO audit_pages"))
+        try await log.change(SQL("ALTER TABLE audit_elsewhere RENAME TO audit"))
         let entries = log.audit.unwritten
         #expect(entries.count >= 64, "else it was no page that failed")
         return entries

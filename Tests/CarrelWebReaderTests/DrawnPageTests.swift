@@ -391,4 +391,44 @@ struct DrawnPageTests {
         await server.stop()
         publication.close()
     }
+
+    /// What a document is called, and what its link says of it, is the file's word.
+    @Test func `is given to nobody by another name or as a cover`() async throws {
+        let client = HTTPClient()
+        let zip = try requirePeer("zip")
+        let single = directory.write("book", Self.pdf.bytes)
+        try await checkProcess(["mkdir", "disguised"], directory: directory.path)
+        for name in ["a.pdf", "b.bin", "c.png"] { directory.write("disguised/\(name)", Self.pdf.bytes) }
+        directory.write(
+            "disguised/manifest.json",
+            """
+            {"metadata": {"title": "Three", "conformsTo": "https://readium.org/webpub-manifest/profiles/pdf"}, "readingOrder": [
+              {"href": "a.pdf", "type": "application/pdf"}], "resources": [
+              {"href": "b.bin", "type": "application/octet-stream"}, {"href": "c.png", "type": "image/png", "rel": "cover"}]}
+            """
+        )
+        try await checkProcess([zip, "-qXr", "../disguised.webpub", "."], directory: directory.file("disguised"))
+        for (path, names) in [(single, ["book"]), (directory.file("disguised.webpub"), ["b.bin", "c.png", "~readium/cover"])] {
+            let protection = StatedProtection(rights: CountedRights(characters: 1, pages: 1))
+            let publication = try await open(path, StatedProtection.adding(protection))
+            let reader = try await WebReader(publication, folder: folder, poppler: Poppler())
+            let address = try reader.start()
+            let book = try JSON.parse(try await client.send(ClientRequest(.get, address + "book")).body.rawSpan)
+            let origin = "http://\(address.split(separator: "/")[1])"
+            for base in ["pages", "publication", "documents"] {
+                for name in names where !(name.hasPrefix("~") && base != "publication") {
+                    let url = origin + (try #require(book[base]?.string)) + name
+                    let answer = try await client.send(ClientRequest(.get, url, headers: ["Sec-Fetch-Dest": "empty"]))
+                    #expect(answer.status == .forbidden, "\(base) \(name)")
+                    #expect(!String(decoding: answer.body, as: UTF8.self).contains("%PDF-"), "\(base) \(name)")
+                }
+            }
+            let words = address + "drawn/words?href=\(names[0])&page=1"
+            #expect(
+                try await client.send(ClientRequest(.get, words, headers: ["Sec-Fetch-Dest": "document"])).status == .forbidden
+            )
+            await reader.stop()
+            publication.close()
+        }
+    }
 }

@@ -41,9 +41,10 @@ struct __attribute__((packed)) path_beneath {
     int32_t parent;
 };
 
-/// What is refused to a program that is started. Landlock before ABI 4 has no network and before ABI 6 no signals.
+/// What is refused to a program that is started; it stays in its group of processes, which ends as one. Landlock before ABI 4 has no network and before ABI 6 no signals.
 static const uint32_t refused[] = {
     SYS_socket,           SYS_io_uring_setup,  SYS_ptrace,     SYS_process_vm_readv,   SYS_process_vm_writev,   SYS_kill,
+    SYS_setsid,           SYS_setpgid,
     SYS_tkill,            SYS_tgkill,          SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal,
 };
 

@@ -29,8 +29,11 @@ package struct PageWords: Sendable, Equatable {
 
     /// - Parameter document: what `pdftotext -bbox-layout` writes of one page: XHTML. Of what cannot be read there are no words.
     init(_ document: [UInt8]) {
-        // it writes down such characters as the document has, XML or not
-        let bytes = document.filter { $0 >= 0x20 || $0 == 0x0a }
+        // it writes down such characters as the document has, whether XML may have them or not
+        let text = String(decoding: document, as: UTF8.self).unicodeScalars.filter {
+            ($0.value >= 0x20 || $0.value == 0x0a) && $0.value != 0xfffe && $0.value != 0xffff
+        }
+        let bytes = Array(String(String.UnicodeScalarView(text)).utf8)
         guard let root = try? XMLElement.parse(bytes.rawSpan, limits: Self.limits, documentType: .skipped),
             let page = root.child("body")?.child("doc")?.child("page")
         else { return }

@@ -143,7 +143,7 @@ package struct SignInThrottle: Sendable {
     ///   - name: the account's name, as it was typed.
     ///   - account: the id of the account of ours that has the name; nil where there is none.
     ///   - transaction: where to look.
-    /// - Returns: the device; nil for a stranger.
+    /// - Returns: the device, or what all devices of the name share where no list limits them; nil for a stranger.
     /// - Throws: when the database does not answer.
     func knownDevice(
         _ device: [UInt8],
@@ -151,11 +151,13 @@ package struct SignInThrottle: Sendable {
         account: String?,
         in transaction: any Transaction
     ) throws -> [UInt8]? {
-        if let account, let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction) {
-            return listed.wasFreedByStaff ? nil : device
+        if let account {
+            let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction)
+            return listed?.wasFreedByStaff == false ? device : nil
         }
         let seen = try ThrottleStore.network(successKey(of: name, on: device), in: transaction)
-        return seen.map { clock.now - $0 < Self.successMemory } == true ? device : nil
+        // Nobody limits how many there are: they have one counter.
+        return seen.map { clock.now - $0 < Self.successMemory } == true ? key("devices of no list", name) : nil
     }
 
     private func successKey(of name: String, on device: [UInt8]) -> [UInt8] {

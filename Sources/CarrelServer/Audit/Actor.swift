@@ -31,7 +31,7 @@ package struct Actor: Sendable {
             subject: Self.cleaned(subject),
             outcome: outcome,
             reason: Self.cleaned(reason),
-            requestID: requestID
+            requestID: Self.cleaned(requestID)
         )
     }
 

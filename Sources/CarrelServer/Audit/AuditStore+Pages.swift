@@ -19,9 +19,10 @@ extension AuditStore {
         LIMIT 1
         """
     )
+    static let createdAt = SQL("SELECT created_at FROM accounts WHERE id = $1")
     static let nameOfAccount = SQL("SELECT name FROM accounts WHERE id = $1")
 
-    static let statementsOfPages = [insertPage, pages, pagesAfter, page, strayPage, nameOfAccount]
+    static let statementsOfPages = [insertPage, pages, pagesAfter, page, strayPage, createdAt, nameOfAccount]
 
     private static let chunk = 64
 

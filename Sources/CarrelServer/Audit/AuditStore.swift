@@ -129,8 +129,11 @@ package enum AuditStore {
 
     /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
     static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
-        let rows = try rows(filter, in: transaction)
         var filter = filter
+        for name in [\Audit.Filter.about, \.action, \.actor] where filter[keyPath: name]?.isEmpty == true {
+            filter[keyPath: name] = nil
+        }
+        let rows = try rows(filter, in: transaction)
         // What is older than the last of enough rows would not be listed.
         if rows.count == filter.limit, let last = rows.last { filter.since = last.entry.at }
         let others = try entriesInPages(filter, in: transaction)
@@ -183,6 +186,9 @@ package enum AuditStore {
         var filter = Audit.Filter()
         (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
         filter.limit = 1
+        // Nothing was granted before there was the account; clocks of nodes differ by less than an hour.
+        let created = try transaction.row(createdAt, [.text(actor)])?.integer(0) ?? 0
+        filter.since = Instant(milliseconds: max(0, created - 3_600_000))
         return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.reason) }
     }
 

@@ -70,7 +70,6 @@ package enum PersonalDataStore {
         WHERE (subject = $1 OR actor = $1) AND action <> 'audit.page' AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4
         """
     )
-    static let createdAt = SQL("SELECT created_at FROM accounts WHERE id = $1")
     static let auditOfThing = SQL(
         """
         SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
@@ -115,7 +114,7 @@ package enum PersonalDataStore {
     )
 
     package static let statements = [
-        account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, createdAt, auditOfThing,
+        account, sessions, subscriptions, purchases, orders, intervals, bookmarks, audit, auditOfThing,
         deleteIntervals,
         storePurchases, storeTransactions, deleteStoreTransactions, deleteStorePurchases, deleteBookmarks, deleteIdentities,
         deleteDevices, revokeOrders, endSubscriptions, endPurchases, forgetAccount,
@@ -242,7 +241,7 @@ package enum PersonalDataStore {
         let (items, next) = try page(audit, [.text(account)] + (after ?? start), in: transaction, entry)
         if let next { return (items, next) }
         // Pages that ended before there was the account hold nothing of it; clocks of nodes differ by less than an hour.
-        let created = try transaction.row(createdAt, [.text(account)])?.integer(0) ?? .min
+        let created = try transaction.row(AuditStore.createdAt, [.text(account)])?.integer(0) ?? .min
         return (items, [.null, .integer(max(created, .min + 3_600_000) - 3_600_000), .text("")])
     }
 

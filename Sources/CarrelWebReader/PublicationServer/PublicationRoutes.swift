@@ -35,13 +35,16 @@ struct PublicationRoutes {
         guard let path = ResourcePath(decoded: path) else {
             throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
         }
-        guard path.href != Cover.href else { return ServedResource(try await coverResource(), salt: session.content.text) }
+        guard path.href != Cover.href else { return try await served(try await coverResource()) }
         if publication.isRestricted, path.string.hasPrefix("~readium/") {
             throw publication.protectionError.map { ResourceError(.forbidden, $0.message) }
                 ?? ResourceError(.forbidden, "the publication is restricted")
         }
-        let resource = publication.get(Link(path))
-        try session.refuseDrawn(MediaType(ServedResource.mediaType(of: resource.link)))
+        return try await served(publication.get(Link(path)))
+    }
+
+    private func served(_ resource: any Resource) async throws -> ServedResource {
+        try await session.refuseDrawn(resource)
         return ServedResource(resource, salt: session.content.text)
     }
 

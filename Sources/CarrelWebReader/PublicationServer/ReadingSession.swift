@@ -34,14 +34,20 @@ final class ReadingSession: Sendable {
     /// nothing.
     var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
 
-    /// Where documents are drawn, answers 403 to who wants one as it is.
-    func refuseDrawn(_ type: MediaType?) throws(HTTPError) {
-        guard drawsDocuments, type?.matches(Format.pdf.mediaType) ?? false else { return }
+    /// Where documents are drawn, answers 403 to who wants one as it is, whatever its name and its link say of it.
+    func refuseDrawn(_ resource: any Resource) async throws {
+        guard drawsDocuments, try await Self.isDocument(resource) else { return }
         throw HTTPError(
             .forbidden,
             "reader.drawn",
             "the rights to this document are limited, so that its pages are shown in the reader only"
         )
+    }
+
+    /// Whether it begins as a PDF document does: viewers look for the mark in the first 1,024 bytes.
+    static func isDocument(_ resource: any Resource) async throws(ResourceError) -> Bool {
+        let (head, mark) = (try await resource.read(0..<1024), Array("%PDF-".utf8))
+        return head.indices.contains { head[$0...].starts(with: mark) }
     }
 
     /// From here on requests come in by this address.

@@ -17,6 +17,7 @@ actor DrawnDocuments {
     func document(at path: ResourcePath) async throws -> DrawnDocument {
         if let last, last.path == path { return try await last.opening.value }
         let (publication, poppler) = (publication, poppler)
+        last?.opening.cancel()
         // others may wait for it when who asked first is gone
         let opening = Task { try await DrawnDocument(publication.get(Link(path)), poppler) }
         last = (path, opening)

@@ -58,7 +58,7 @@ struct ReaderPages {
         }
         var resource = try resource(path)
         let type = MediaType(ServedResource.mediaType(of: resource.link))
-        try session.refuseDrawn(type)
+        try await session.refuseDrawn(resource)
         let isMarkup = type?.isHTML == true || (request.isForFrame && type.map(Self.isXML) == true)
         var salt = "page " + session.content.text
         if isMarkup, let scripted = try await ScriptedDocument.adding(to: resource) {
@@ -89,11 +89,9 @@ struct ReaderPages {
 
     /// A PDF document, and nothing else: its frame has no sandbox but that of the policy.
     private func document(_ path: String, _ request: HTTPRequest) async throws -> HTTPResponse {
-        try session.refuseDrawn(Format.pdf.mediaType)
         let resource = try resource(path)
-        let head = try await resource.read(0..<1024)
-        let mark = Array("%PDF-".utf8)
-        guard head.indices.contains(where: { head[$0...].starts(with: mark) }) else {
+        try await session.refuseDrawn(resource)
+        guard try await ReadingSession.isDocument(resource) else {
             throw HTTPError(.notFound, "http.notFound", "there is no document at this path")
         }
         return try await ServedResource(resource, mediaType: "application/pdf", salt: session.documents.text)

@@ -12,8 +12,6 @@ extension ReaderRoutes {
             .json(Self.json(try await document(request).words(of: Self.number("page", request))).write())
         }
         on(&router, .get, "drawn/picture") { request, _ in
-            // a window would offer to keep it
-            try session.refuseNavigation(request)
             let size = try Self.number("size", request)
             guard DrawnDocument.sizes.contains(size) else {
                 throw HTTPError(.badRequest, "http.parameter", "size is one of \(DrawnDocument.sizes)")
@@ -24,6 +22,8 @@ extension ReaderRoutes {
     }
 
     private func document(_ request: HTTPRequest) async throws -> DrawnDocument {
+        // a window of its own would offer to keep the picture, and its words to be copied uncounted
+        try session.refuseNavigation(request)
         guard let href = request.query["href"], let path = ResourcePath(href: href) else {
             throw HTTPError(.badRequest, "http.parameter", "href is the address of a document of the publication")
         }

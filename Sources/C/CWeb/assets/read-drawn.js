@@ -40,6 +40,9 @@ export class DrawnView {
 
   get isOpen() { return Boolean(this.view); }
 
+  /** Whether a page is there and no other is on its way. */
+  get isShown() { return Boolean(this.sheet) && Number(this.picture.dataset.page) === this.page; }
+
   close() {
     this.waiting.abort();
     this.view?.remove();
@@ -117,11 +120,14 @@ export class DrawnView {
   /** Loads the picture of a page in a size. */
   async draw(picture, page, size, signal) {
     const address = `drawn/picture?href=${this.href}&page=${page}&size=${size}`;
-    signal.addEventListener('abort', () => { picture.src = ''; });
+    const stop = () => { picture.src = ''; };
+    signal.addEventListener('abort', stop);
     Object.assign(picture.dataset, { page, size });
     picture.src = address;
     // why there is no picture, only an answer with words says
     await picture.decode().catch(() => { if (!signal.aborted) return ask(address, { signal }); });
+    // what is on the screen stays there while the next page is drawn
+    signal.removeEventListener('abort', stop);
   }
 
   layer(blocks) {

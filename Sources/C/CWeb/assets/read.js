@@ -320,6 +320,7 @@ function askToPrint({ characters, breaks }) {
 function wantPrint() {
   if (!book.rights.canPrint) return say('This publication may not be printed.');
   if (isOpening()) return;
+  if (drawn.isOpen && !drawn.isShown) return say('There is no page to print yet.');
   if (drawn.isOpen) return askToPrint({ characters: 0, breaks: 0 });
   isPrintWanted = Boolean(pages.port);
   if (pages.port) pages.send('seen', { breaks: book.pageBreaks(index) });
