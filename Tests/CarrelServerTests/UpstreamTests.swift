@@ -206,6 +206,16 @@ struct `A system upstream as a source` {
             try await guess(name)
             #expect(try await attempt(name, name == "alice" ? "correct horse battery" : "right", "phone") == "throttled")
         }
+        // Whoever knew the password once could sign in on any number of devices: they have one counter.
+        test.clock.advance(by: .seconds(24 * 3600))
+        for number in 1...4 { #expect(try await attempt("reader", "right", "planted \(number)") == "token") }
+        try await guess("reader")
+        var taken = 0
+        for number in 0..<12 where try await attempt("reader", "wrong \(number)", "planted \(number % 4 + 1)") == "notrecognised"
+        {
+            taken += 1
+        }
+        #expect(taken == 5)
         #expect(!upstream.calls().isEmpty)
     }
 
