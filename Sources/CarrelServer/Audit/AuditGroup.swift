@@ -61,7 +61,10 @@ package final class AuditGroup: Sendable {
     package var waiting: Int { state.withLock(\.count) }
 
     /// Entries that are not known to be written.
-    var unwritten: [Audit.Entry] { state.withLock { $0.inFlight.entries + $0.next.entries } }
+    var unwritten: [Audit.Entry] {
+        let (inFlight, next) = state.withLock { ($0.inFlight, $0.next) }
+        return inFlight.entries + next.entries
+    }
 
     /// Takes an entry to the log; the parameters are those of ``Actor/entry(_:on:at:outcome:reason:)``.
     ///

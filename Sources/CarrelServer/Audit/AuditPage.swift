@@ -3,8 +3,8 @@ import CarrelCrypto
 
 /// Many entries of the audit log in one row, and so in one link of its chain.
 ///
-/// Writing a row of its own for each entry, and changing the indexes by which it is found, takes longer than all else that
-/// handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
+/// Writing a row of its own for each entry, and changing the indexes by which it is found, takes more than half as long as all else
+/// that handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
 /// of it, and ``filter`` tells in which pages it is worth to look for somebody.
 ///
 /// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
@@ -164,31 +164,4 @@ package struct AuditPage: Sendable {
         )
         return [AuditRow(entry: entry, page: content)]
     }
-}
-
-/// A row of the audit log: an entry, or what stands for a page of them.
-struct AuditRow: Sendable {
-    struct Page: Sendable {
-        /// The times of its first entry and of its last.
-        let first: Instant
-        let last: Instant
-        let filter: [UInt8]
-        let bytes: [UInt8]
-
-        /// What the chain seals of it: a SHA-256 of every field, in hexadecimal digits.
-        var digest: String {
-            var head: [UInt8] = []
-            head.append(bigEndian: first.milliseconds)
-            head.append(bigEndian: last.milliseconds)
-            head.append(bigEndian: UInt32(filter.count))
-            var stream = SHA256.Stream()
-            stream.update(head.rawSpan)
-            stream.update(filter.rawSpan)
-            stream.update(bytes.rawSpan)
-            return Hex.encode(stream.finish())
-        }
-    }
-
-    let entry: Audit.Entry
-    var page: Page?
 }

@@ -1,8 +1,9 @@
 import CarrelBytes
 
-/// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and ten
-/// for a thing, of which seven are set, which says of one id in a hundred that it may be there though it is not, and never that one is not there that is.
-package struct AuditPageFilter: Sendable, Equatable {
+/// Which accounts, things, actions and outcomes a page of the audit log speaks of: a Bloom filter with ten bits for an account and
+/// ten for a thing, of which seven are set. It says of one id in a hundred that it may be there though it is not, and never that one
+/// is not there that is.
+package struct AuditPageFilter: Sendable {
     package let bits: [UInt8]
 
     /// A filter as it was written.

@@ -106,6 +106,13 @@ extension AuditStore {
         return (entries, places.count == chunk ? places.last.map { ($0.at, $0.id) } : nil)
     }
 
+    /// Before when nothing in the log is about an account, if it is one: there was none yet, and clocks of nodes differ by less than
+    /// an hour.
+    static func beginning(of account: String, in transaction: any Transaction) throws -> Instant {
+        let created = try transaction.row(createdAt, [.text(account)])?.integer(0) ?? 0
+        return Instant(milliseconds: max(0, created - 3_600_000))
+    }
+
     /// Entries with the names of the accounts that they speak of.
     static func named(_ entries: [Audit.Entry], in transaction: any Transaction) throws -> [Audit.Found] {
         var names: [String: String?] = [:]

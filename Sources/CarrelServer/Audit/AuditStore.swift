@@ -186,9 +186,7 @@ package enum AuditStore {
         var filter = Audit.Filter()
         (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
         filter.limit = 1
-        // Nothing was granted before there was the account; clocks of nodes differ by less than an hour.
-        let created = try transaction.row(createdAt, [.text(actor)])?.integer(0) ?? 0
-        filter.since = Instant(milliseconds: max(0, created - 3_600_000))
+        filter.since = try beginning(of: actor, in: transaction)
         return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.reason) }
     }
 

@@ -167,6 +167,7 @@ package enum OrderStore {
     ) throws -> (orders: [Order], count: Int) {
         let (account, title) = (SQLValue.text(account), SQLValue.text(title))
         let rows = try transaction.rows(explaining, [account, title, .instant(now), .integer(Int64(limit))])
+        if rows.count < limit { return (try rows.map(order), rows.count) }
         let count = try transaction.row(countOfTitle, [account, title]).map { Int(try $0.integer(0)) }
         return (try rows.map(order), count ?? 0)
     }

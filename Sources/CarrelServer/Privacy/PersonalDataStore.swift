@@ -240,9 +240,7 @@ package enum PersonalDataStore {
         let start: [SQLValue] = [.integer(.min), .text("")]
         let (items, next) = try page(audit, [.text(account)] + (after ?? start), in: transaction, entry)
         if let next { return (items, next) }
-        // Pages that ended before there was the account hold nothing of it; clocks of nodes differ by less than an hour.
-        let created = try transaction.row(AuditStore.createdAt, [.text(account)])?.integer(0) ?? .min
-        return (items, [.null, .integer(max(created, .min + 3_600_000) - 3_600_000), .text("")])
+        return (items, [.null, .instant(try AuditStore.beginning(of: account, in: transaction)), .text("")])
     }
 
     /// What others did to something that is the account's: a device, an order.

@@ -22,6 +22,9 @@ final class ReadingSession: Sendable {
         let port: UInt16
     }
 
+    /// Resources that were found to be no PDF documents.
+    private let others = Locked<Set<String>>([])
+
     /// Whether our page shows the publication, whose documents are then seen in its frames and nowhere else.
     private let isRead: Bool
 
@@ -36,7 +39,13 @@ final class ReadingSession: Sendable {
 
     /// Where documents are drawn, answers 403 to who wants one as it is, whatever its name and its link say of it.
     func refuseDrawn(_ resource: any Resource) async throws {
-        guard drawsDocuments, try await Self.isDocument(resource) else { return }
+        let href = resource.link.href
+        // Each range of a track would cost a server one more request else.
+        guard drawsDocuments, !others.withLock({ $0.contains(href) }) else { return }
+        guard try await Self.isDocument(resource) else {
+            others.withLock { _ = $0.insert(href) }
+            return
+        }
         throw HTTPError(
             .forbidden,
             "reader.drawn",
