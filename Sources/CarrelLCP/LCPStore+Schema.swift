@@ -84,7 +84,7 @@ extension LCPStore {
             "INSERT INTO lcp_registration (license, provider) VALUES ($1, $2) ON CONFLICT DO NOTHING"
         )
         static let list = SQL("SELECT der, checked, attempted FROM lcp_revocation_list WHERE url = $1")
-        static let lists = SQL("SELECT der FROM lcp_revocation_list WHERE der IS NOT NULL")
+        static let lists = SQL("SELECT url, der FROM lcp_revocation_list WHERE der IS NOT NULL ORDER BY url")
         static let keepList = SQL(
             """
             INSERT INTO lcp_revocation_list (url, der, checked, attempted) VALUES ($1, $2, $3, $3)

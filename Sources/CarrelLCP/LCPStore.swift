@@ -180,10 +180,15 @@ public final class LCPStore: PassphraseStore {
         try await write { try $0.run(Statement.noteAttempt, [.text(url), .instant(now)]) }
     }
 
-    /// All lists that are kept.
-    func revocationLists() async throws(LCPError) -> [RevocationList] {
+    /// All lists that are kept, and where those are from that cannot be read any more.
+    func revocationLists() async throws(LCPError) -> (lists: [RevocationList], unreadable: [String]) {
         let rows = try await read { try $0.rows(Statement.lists) }
-        return rows.compactMap { row in (try? row.blob(0)).flatMap { try? RevocationList($0) } }
+        var (lists, unreadable): ([RevocationList], [String]) = ([], [])
+        for row in rows {
+            let (url, bytes) = try Self.checked { () throws(StoreError) in (try row.text(0), try? row.blob(1)) }
+            if let list = bytes.flatMap({ try? RevocationList($0) }) { lists.append(list) } else { unreadable.append(url) }
+        }
+        return (lists, unreadable)
     }
 
     func keep(_ list: RevocationList, from url: String, at now: Instant) async throws(LCPError) {

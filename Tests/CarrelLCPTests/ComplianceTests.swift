@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
+import CarrelStore
 import CarrelTesting
 import CarrelThreads
 import ProtectedPublications
@@ -238,13 +239,20 @@ struct ComplianceTests {
         #expect(try await outcome() == .skipped("the list of revoked certificates is signed with a digest that was broken"))
         try await keep(try await provider.revocationList(), from: "https://good.example")
         #expect(try await outcome() == .passed)
+        // one that cannot be read any more may be the one that takes the certificate back
+        let database = try SQLiteDatabase(path: directory.file("lcp.sqlite"), migrations: LCPStore.migrations)
+        let broken = SQL("UPDATE lcp_revocation_list SET der = $1 WHERE url = 'https://other.example'")
+        try await database.write { try $0.run(broken, [.blob([0x30, 0x03])]) }
+        await database.close()
+        let url = "https://other.example"
+        #expect(try await outcome() == .skipped("the list from \(url) that is kept on this device cannot be read"))
         try await keep(try await provider.revocationList(["provider"]), from: "https://later.example")
         let checks = try await check(license, checker)
         #expect(failures(checks) == [name])
         #expect(checks.contains(ComplianceCheck("links", .skipped("the license is not to be believed"))))
         await store.close()
-        let broken = LCPStore { throw LCPError(.store, "it is broken") }
-        checker.store = broken
+        let unusable = LCPStore { throw LCPError(.store, "it is broken") }
+        checker.store = unusable
         guard case .skipped(let reason) = try await outcome() else { return #expect(Bool(false), "it cannot be read") }
         #expect(reason.contains("the database of licenses cannot be used"))
     }

@@ -1,4 +1,5 @@
 import CarrelTesting
+import Glibc
 import Testing
 
 @testable import CarrelPublication
@@ -6,6 +7,7 @@ import Testing
 @Suite("Pages of PDF documents are drawn")
 struct DrawnDocumentTests {
     private let directory = TemporaryDirectory()
+    private let programs = TemporaryDirectory()
 
     private func document(_ pdf: TestPDF) async throws -> DrawnDocument {
         _ = (try requirePeer("pdftoppm"), try requirePeer("pdftotext"))
@@ -79,12 +81,12 @@ struct DrawnDocumentTests {
         let drawing = Task { try await slow.picture(of: 1, size: 2700) }
         try await Task.sleep(for: .milliseconds(500))
         drawing.cancel()
-        await #expect(throws: ResourceError(.malformed, "")) { try await drawing.value }
+        await #expect(throws: ResourceError(.cancelled, "")) { try await drawing.value }
         #expect(ContinuousClock.now - start < .seconds(5))
         // one that nobody waits for when its turn comes is not begun
         let never = Task { try await slow.picture(of: 1, size: 2700) }
         never.cancel()
-        await #expect(throws: ResourceError(.malformed, "")) { try await never.value }
+        await #expect(throws: ResourceError(.cancelled, "")) { try await never.value }
         #expect(ContinuousClock.now - start < .seconds(10))
     }
 
@@ -98,6 +100,28 @@ struct DrawnDocumentTests {
         }
         let text = BytesResource(Link(href: "a.pdf"), Array("no document".utf8))
         await #expect(throws: ResourceError(.malformed, "")) { try await DrawnDocument(text) }
+    }
+
+    @Test func `with a reason where they are not`() async throws {
+        func outcome(_ script: String) async throws -> [ResourceError] {
+            for program in ["pdftoppm", "pdftotext"] {
+                unsafe chmod(programs.write(program, Array("#!/bin/sh\n\(script)\n".utf8)), 0o755)
+            }
+            let document = try await DrawnDocument(
+                BytesResource(Link(href: "a.pdf"), TestPDF(words: ["Alpha"]).bytes),
+                // before the real ones
+                Poppler(path: "\(programs.path):\(Poppler.path)")
+            )
+            var errors: [ResourceError] = []
+            do throws(ResourceError) { _ = try await document.picture(of: 1, size: 800) } catch { errors.append(error) }
+            do throws(ResourceError) { _ = try await document.words(of: 1) } catch { errors.append(error) }
+            return errors
+        }
+        #expect(try await outcome("echo no picture") == [ResourceError(.malformed, "")], "the words of nothing are none")
+        #expect(try await outcome("exit 3") == Array(repeating: ResourceError(.malformed, ""), count: 2))
+        #expect(try await outcome("ulimit -t 1; while :; do :; done") == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
+        let flood = "while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done"
+        #expect(try await outcome(flood) == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
     }
 
     /// What pdftotext would write.

@@ -1,7 +1,8 @@
-import CarrelStore
 import CarrelTesting
-import Glibc
+import CarrelThreads
 import Testing
+
+@testable import CarrelStore
 
 struct `A look into a database` {
     private let folder = TemporaryDirectory()
@@ -50,6 +51,86 @@ struct `A look into a database` {
         #expect(before.count == 4)
         #expect(try await ids(SQLiteLook(path: copy)) == ["a"])
         #expect(contents() == before)
+    }
+
+    /// As another process would, beneath a look: without this program's knowledge, and with the log gone afterwards.
+    private static func change(_ path: String, _ id: String) throws {
+        let other = try SQLiteConnection(path: path, mode: .write, patience: 1000)
+        try Shelf.add(id, to: other)
+    }
+
+    @Test func `counts for nothing where the file was changed meanwhile, and is taken again`() async throws {
+        let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
+        try await database.write { try Shelf.add("a", to: $0) }
+        await database.close()
+        #expect(contents().count == 1)
+        let (path, looks) = (path, Locked(0))
+        let look = SQLiteLook(path: path)
+        let seen = try await look.read { reader in
+            let ids = try reader.rows(Shelf.ids).map { try $0.text(0) }
+            if looks.withLock({
+                $0 += 1; return $0 < 3
+            }) {
+                try Self.change(path, String(repeating: "b", count: ids.count))
+            }
+            return ids
+        }
+        #expect(seen == ["a", "b", "bb"] && looks.withLock { $0 } == 3)
+        // what fails on what may be half another file does not count either
+        looks.withLock { $0 = 0 }
+        let count = try await look.read { reader in
+            guard
+                looks.withLock({
+                    $0 += 1; return $0 > 1
+                })
+            else {
+                try Self.change(path, "c")
+                throw StoreError(.corrupt, "torn")
+            }
+            return try reader.rows(Shelf.ids).count
+        }
+        #expect(count == 4 && looks.withLock { $0 } == 2)
+        // one that fails by itself fails at once
+        looks.withLock { $0 = 0 }
+        await #expect(throws: StoreError(.corrupt, "")) {
+            try await look.read { _ in
+                looks.withLock { $0 += 1 }
+                throw StoreError(.corrupt, "broken")
+            }
+        }
+        #expect(looks.withLock { $0 } == 1)
+        await #expect(throws: StoreError(.busy, "")) {
+            try await look.read { _ in try Self.change(path, "d\(looks.withLock { $0 += 1; return $0 })") }
+        }
+    }
+
+    @Test func `never sees half of what another connection writes`() async throws {
+        try await SQLiteDatabase(path: path, migrations: Shelf.migrations).close()
+        let path = path
+        let isOver = Locked(false)
+        // a program that opens the database, writes and goes again, so that its log comes and goes, too
+        let writing = Task {
+            defer { isOver.withLock { $0 = true } }
+            for round in 0..<300 {
+                let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
+                try await database.write { writer in
+                    for half in ["a", "b"] { try Shelf.add("\(half)\(round)", to: writer) }
+                }
+                await database.close()
+            }
+        }
+        let look = SQLiteLook(path: path)
+        var (last, looks) = (0, 0)
+        while !isOver.withLock({ $0 }) {
+            do {
+                let seen = try await ids(look).count
+                #expect(seen % 2 == 0 && seen >= last)
+                (last, looks) = (seen, looks + 1)
+            } catch let error as StoreError where error.code == .busy {}
+        }
+        try await writing.value
+        #expect(looks > 0)
+        #expect(try await ids(look).count == 600)
     }
 
     @Test func `writes nothing, and migrates nothing`() async throws {

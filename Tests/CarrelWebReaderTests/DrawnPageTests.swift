@@ -4,6 +4,7 @@ import CarrelHTTPClient
 import CarrelJSON
 import CarrelPublication
 import CarrelTesting
+import Glibc
 import Testing
 
 @testable import CarrelWebReader
@@ -12,6 +13,7 @@ import Testing
 @Suite("A PDF document with limited rights in Chromium")
 struct DrawnPageTests {
     private let directory = TemporaryDirectory()
+    private let programs = TemporaryDirectory()
     private var folder: String { directory.file("reader") }
     private static let refusal = "This text may not be copied"
 
@@ -307,6 +309,42 @@ struct DrawnPageTests {
                 let answer = try await HTTPClient().send(ClientRequest(.get, page.address + "drawn?href=a.pdf"))
                 #expect(answer.status == .serviceUnavailable)
                 #expect(answer.headers["Content-Type"] == "application/problem+json")
+            }
+        }
+    }
+
+    /// Programs in the place of Poppler's own, by name, as scripts of a shell.
+    private func stand(_ scripts: [String: String]) -> Poppler {
+        for (name, script) in scripts {
+            unsafe chmod(programs.write(name, Array("#!/bin/sh\n\(script)\n".utf8)), 0o755)
+        }
+        return Poppler(path: "\(programs.path):\(Poppler.path)")
+    }
+
+    @Test func `says why a page cannot be drawn, after one try`() async throws {
+        try await ReaderPage.withBrowser { browser in
+            let publication = try await metered(CountedRights(characters: 1, pages: 1))
+            let poppler = stand(["pdftoppm": "exit 1"])
+            try await ReaderPage.with(publication, browser, folder: folder, poppler: poppler) { _ in
+                let text = try await browser.text("#page")
+                #expect(text == "This page cannot be shown: page 1 cannot be drawn.")
+                let requests =
+                    "return performance.getEntriesByType('resource').filter((one) => one.name.includes('drawn/picture')).length"
+                let count = try await browser.script(requests).int
+                #expect(count == 1)
+            }
+        }
+    }
+
+    @Test func `shows a page whose words cannot be read, and says so`() async throws {
+        try await ReaderPage.withBrowser { browser in
+            let publication = try await metered(CountedRights(characters: 1, pages: 1))
+            let poppler = stand(["pdftotext": "exit 1"])
+            try await ReaderPage.with(publication, browser, folder: folder, poppler: poppler) { _ in
+                try await waitForPage(1, browser)
+                try await said("The words of page 1 cannot be read", browser)
+                let words = try await browser.script("return document.querySelectorAll('.words span').length").int
+                #expect(words == 0)
             }
         }
     }

@@ -290,22 +290,46 @@ struct PublicationServerTests {
         }
     }
 
+    @Test func `answers who has no token the same to every method`() async throws {
+        try await withServer(try await book().open()) { addresses in
+            let content = try #require(addresses.publication.split(separator: "/").last)
+            let host = "http://" + (addresses.publication.split(separator: "/")[1])
+            let form = ["Content-Type": "application/x-www-form-urlencoded"] as HTTPFields
+            let (page, rights) = ("manifest.json", "~readium/rights/copy")
+            for method in [.post, .put, .delete, .options, .head, HTTPMethod(rawValue: "BREW")] as [HTTPMethod] {
+                for path in ["publication/\(content.dropLast())/\(page)", "protection/\(content)/\(rights)", "none", ""] {
+                    let answer = try await send(method, "\(host)/\(path)", form)
+                    #expect(answer.status == .forbidden, "\(method) \(path)")
+                    #expect(answer.headers["Allow"] == nil, "\(method) \(path)")
+                }
+            }
+            // who has a token learns why
+            let refused = try await send(.post, addresses.publication + page)
+            #expect(refused.status == .methodNotAllowed && refused.headers["Allow"] == "GET, HEAD")
+            #expect(try await send(.post, addresses.protection + rights, form).status == .unsupportedMediaType)
+            #expect(try await send(HTTPMethod(rawValue: "BREW"), addresses.publication + page).status == .notImplemented)
+        }
+    }
+
     @Test func `refuses programs of other users`() async throws {
         guard geteuid() == 0 else { try Test.cancel("only root can be another user: nothing to test with") }
         let (setpriv, curl) = (try requirePeer("setpriv"), try requirePeer("curl"))
         try await withServer(try await book().open()) { addresses in
-            for (url, answer) in [
-                (addresses.publication + "manifest.json", "200"), (addresses.protection + "~readium/content-protection", "200"),
-                (addresses.protection + "none", "404"), (addresses.publication + "none", "404"),
+            for (request, answer) in [
+                ([addresses.publication + "manifest.json"], "200"),
+                ([addresses.protection + "~readium/content-protection"], "200"),
+                ([addresses.protection + "none"], "404"), ([addresses.publication + "none"], "404"),
+                (["-X", "DELETE", addresses.publication + "manifest.json"], "405"),
+                (["-d", "text=a", addresses.protection + "~readium/rights/copy"], "415"),
             ] {
                 func status(_ prefix: [String]) async throws -> String {
-                    let command = prefix + [curl, "-sS", "-o", "/dev/null", "-w", "%{http_code}", url]
+                    let command = prefix + [curl, "-sS", "-o", "/dev/null", "-w", "%{http_code}"] + request
                     return String(decoding: try await runProcess(command).output, as: UTF8.self)
                 }
                 let (own, other) = (
                     try await status([]), try await status([setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"])
                 )
-                #expect(own == answer && other == "403", "\(url)")
+                #expect(own == answer && other == "403", "\(request)")
             }
         }
     }

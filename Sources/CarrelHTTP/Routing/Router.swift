@@ -6,6 +6,9 @@ public struct Router: Sendable {
     public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
     /// What people see at a path that nothing answers for; nil leaves the problem as it is.
     public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
+    /// What those get who may not know which paths there are: asked for every request that no route takes, whatever the reason, before
+    /// any other answer. Nil admits them to that answer.
+    public var refusal: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     private var tree = RouteTree()
     /// By the first segment of paths.
     private var problemFields: [String: HTTPFields] = [:]
@@ -129,6 +132,7 @@ public struct Router: Sendable {
     public func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
             let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
+            if let refused = refusal?(request) { return refused }
             if problem.status == .notFound, let page = notFoundPage?(request) { return page }
             return response(problem, to: request)
         }

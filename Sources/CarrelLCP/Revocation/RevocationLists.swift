@@ -26,7 +26,7 @@ struct RevocationLists: Sendable {
     private static let timeout = Duration.seconds(8)
 
     /// What is known now. Fails to nothing: a list that cannot be had keeps nobody from reading (LCP 1.0 §5.6.2).
-    func known() async -> [RevocationList] { (try? await store.revocationLists()) ?? [] }
+    func known() async -> [RevocationList] { (try? await store.revocationLists().lists) ?? [] }
 
     /// Fetches lists that are old, in the background.
     ///

@@ -16,6 +16,11 @@ enum PDFCover {
             file = try await UnnamedFile.copy(of: resource, upTo: copyLimit)
         }
         let words = ["pdftoppm", "-q", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "\(size)", "-jpeg"]
-        return await Poppler().run(words, on: file, upTo: Cover.limit).flatMap { Cover($0) }
+        do throws(Poppler.Failure) {
+            return Cover(try await Poppler().run(words, on: file, upTo: Cover.limit))
+        } catch {
+            if case .cancelled = error { throw ResourceError(.cancelled, "nobody waits for the cover any more") }
+            return nil
+        }
     }
 }

@@ -42,23 +42,42 @@ package final class DrawnDocument: Sendable {
     ///   - page: from 1.
     ///   - size: pixels of the longer side, one of ``sizes``.
     /// - Returns: PNG.
-    /// - Throws: `resource.not-found` without such a page, `resource.malformed` for one that cannot be drawn within some seconds.
+    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or room than it may have,
+    ///   `resource.malformed` for one that cannot be drawn, `resource.unavailable` where nothing can be drawn.
     package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
         let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
-        guard let bytes = await poppler.run(words, on: file, upTo: Self.pictureLimit), Self.isPNG(bytes) else {
-            throw ResourceError(.malformed, "page \(page) cannot be drawn")
-        }
+        let bytes = try await run(words, upTo: Self.pictureLimit, "page \(page) cannot be drawn")
+        guard Self.isPNG(bytes) else { throw ResourceError(.malformed, "page \(page) cannot be drawn") }
         return bytes
     }
 
     /// The words of a page, and where they stand.
     ///
     /// - Parameter page: from 1.
-    /// - Returns: the words in the order in which they are read; none where that cannot be told.
-    /// - Throws: `resource.not-found` without such a page.
+    /// - Returns: the words in the order in which they are read.
+    /// - Throws: as ``picture(of:size:)``.
     package func words(of page: Int) async throws(ResourceError) -> PageWords {
         let words = ["pdftotext", "-q"] + (try range(page)) + ["-cropbox", "-bbox-layout", "-enc", "UTF-8"]
-        return await poppler.run(words, ["-"], on: file, upTo: Self.textLimit).map { PageWords($0) } ?? PageWords()
+        return PageWords(try await run(words, ["-"], upTo: Self.textLimit, "the words of page \(page) cannot be read"))
+    }
+
+    private func run(
+        _ words: [String],
+        _ others: [String] = [],
+        upTo limit: Int,
+        _ complaint: String
+    ) async throws(ResourceError) -> [UInt8] {
+        do throws(Poppler.Failure) {
+            return try await poppler.run(words, others, on: file, upTo: limit)
+        } catch {
+            throw switch error {
+            case .unavailable:
+                ResourceError(.unavailable, "\(complaint): \(words[0]) cannot be run here, confined as it has to be")
+            case .cancelled: ResourceError(.cancelled, "\(complaint): nobody waits for it any more")
+            case .tooLarge: ResourceError(.tooLarge, "\(complaint): it takes more time or room than it may have")
+            case .failed: ResourceError(.malformed, complaint)
+            }
+        }
     }
 
     private func range(_ page: Int) throws(ResourceError) -> [String] {

@@ -13,12 +13,25 @@ package struct Poppler: Sendable {
 
     package static let path = "/usr/local/bin:/usr/bin:/bin"
 
+    /// Why a program wrote nothing that can be used.
+    enum Failure: Error {
+        /// It is not there, or cannot be confined as it has to be.
+        case unavailable
+        /// Nobody waits for it any more.
+        case cancelled
+        /// It took more time, or wrote more, than it may.
+        case tooLarge
+        /// It ended with an error.
+        case failed
+    }
+
     /// Seconds of processor time, and by the clock.
     private static let cpuSeconds = 20
     private static let seconds = 60
     private static let memoryBytes = 1 << 30
+    /// What programs need, besides where they are.
     private static let readable = [
-        "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache",
+        "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
         "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/poppler", "/var/cache/fontconfig",
         "/usr/local/share/fonts", "/dev/null", "/dev/urandom",
     ]
@@ -41,45 +54,55 @@ package struct Poppler: Sendable {
     ///   - others: what comes after the document.
     ///   - document: decrypted.
     ///   - limit: bytes of output.
-    /// - Returns: what it wrote; nil where it failed, took too long or wrote too much, and where it is not there or cannot be confined.
-    func run(_ words: [String], _ others: [String] = [], on document: FileResource, upTo limit: Int) async -> [UInt8]? {
+    /// - Returns: what it wrote.
+    /// - Throws: ``Failure``.
+    func run(
+        _ words: [String],
+        _ others: [String] = [],
+        on document: FileResource,
+        upTo limit: Int
+    ) async throws(Failure) -> [UInt8] {
         let child = Child()
         let deadline = Task {
             try await Task.sleep(for: .seconds(Self.seconds))
-            child.end()
+            child.end(.tooLarge)
         }
         defer { deadline.cancel() }
-        return await withTaskCancellationHandler {
-            // the outer optional is the thread's failure, which cannot happen
-            let bytes = try? await Self.threads.run {
-                run(words + ["/proc/self/fd/0"] + others, on: document, upTo: limit, child)
+        do {
+            return try await withTaskCancellationHandler {
+                try await Self.threads.run { try run(words + ["/proc/self/fd/0"] + others, on: document, upTo: limit, child) }
+            } onCancel: {
+                child.end(.cancelled)
             }
-            return bytes ?? nil
-        } onCancel: {
-            child.end()
+        } catch {
+            throw error as? Failure ?? .failed
         }
     }
 
-    private func run(_ words: [String], on document: FileResource, upTo limit: Int, _ child: Child) -> [UInt8]? {
+    private func run(_ words: [String], on document: FileResource, upTo limit: Int, _ child: Child) throws(Failure) -> [UInt8] {
         // opened anew, so that the child has a place of its own in the file
         let input = unsafe open("/proc/self/fd/\(document.descriptor)", O_RDONLY | O_CLOEXEC)
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         var ends: [Int32] = [-1, -1]
         defer { for descriptor in [input, null, ends[0]] where descriptor >= 0 { close(descriptor) } }
-        guard input >= 0, null >= 0, unsafe clinux_pipe(&ends) == 0 else { return nil }
+        guard input >= 0, null >= 0, unsafe clinux_pipe(&ends) == 0 else { throw .unavailable }
         let limits = ["--cpu=\(Self.cpuSeconds)", "--as=\(Self.memoryBytes)", "--fsize=0", "--nofile=64", "--core=0"]
         let arguments = unsafe Self.list(["prlimit"] + limits + ["--"] + words)
         let environment = unsafe Self.list(["PATH=\(path)", "LC_ALL=C"])
-        let places = unsafe Self.list(Self.readable)
+        let places = unsafe Self.list(Self.readable + path.split(separator: ":").map(String.init))
         defer { unsafe (arguments + environment + places).forEach { unsafe free($0) } }
-        let hasStarted = child.start { pid in
+        defer { if ends[1] >= 0 { close(ends[1]) } }
+        try child.start { pid in
             unsafe clinux_spawn_confined(&pid, arguments, environment, [input, ends[1], null], places, input) == 0
         }
+        // its end would keep ours open
         close(ends[1])
-        guard hasStarted else { return nil }
+        ends[1] = -1
         let bytes = Self.drain(ends[0], upTo: limit)
-        if bytes == nil { child.end() }
-        return child.wait() == 0 ? bytes : nil
+        if bytes == nil { child.end(.tooLarge) }
+        let outcome = child.wait()
+        if let bytes, outcome == 0 { return bytes }
+        throw child.reason ?? (outcome == -SIGKILL || outcome == -SIGXCPU ? .tooLarge : .failed)
     }
 
     /// What the child writes; nil when that is too much.
@@ -108,37 +131,43 @@ package struct Poppler: Sendable {
             case over
         }
 
-        private let state = Locked(State.waiting)
+        private let state = Locked((state: State.waiting, reason: Failure?.none))
+
+        /// Why it was ended.
+        var reason: Failure? { state.withLock { $0.reason } }
 
         /// - Parameter spawn: starts the process and says which it is.
-        /// - Returns: false where it did not, and where nobody waits for it any more.
-        func start(_ spawn: (inout Int32) -> Bool) -> Bool {
-            state.withLock { state in
+        /// - Throws: `unavailable` where it did not, and the reason where it was ended before.
+        func start(_ spawn: (inout Int32) -> Bool) throws(Failure) {
+            let failure: Failure? = state.withLock { child in
                 var pid: Int32 = 0
-                guard case .waiting = state, spawn(&pid) else { return false }
-                state = .running(pid)
-                return true
+                guard case .waiting = child.state else { return child.reason ?? .failed }
+                guard spawn(&pid) else { return .unavailable }
+                child.state = .running(pid)
+                return nil
             }
+            if let failure { throw failure }
         }
 
         /// Ends it, or keeps it from starting.
-        func end() {
-            state.withLock { state in
-                switch state {
-                case .waiting: state = .over
+        func end(_ reason: Failure) {
+            state.withLock { child in
+                switch child.state {
+                case .waiting: child.state = .over
                 case .running(let pid): kill(-pid, SIGKILL)
-                case .over: break
+                case .over: return
                 }
+                child.reason = child.reason ?? reason
             }
         }
 
         /// Its exit code, once it has ended; minus the signal that ended it.
         func wait() -> Int32 {
-            guard case .running(let pid) = state.withLock({ $0 }) else { return -1 }
+            guard case .running(let pid) = state.withLock({ $0.state }) else { return -1 }
             // seen, and not yet taken away: its number is nobody else's until then
             var about = unsafe siginfo_t()
             while unsafe waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-            state.withLock { $0 = .over }
+            state.withLock { $0.state = .over }
             return clinux_reap(pid)
         }
     }

@@ -24,8 +24,9 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
-        /// Leaves the file and those beside it as they are, and makes none.
-        case look
+        /// Leaves the file and those beside it as they are, and makes none. Without a write-ahead log the file is read as if nobody could
+        /// change it: whoever looks has to see whether somebody did.
+        case look(hasLog: Bool)
     }
 
     /// - Parameters:
@@ -36,8 +37,10 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     init(path: String, mode: Mode, patience: Int) throws(StoreError) {
         _ = Self.quiet
         var opened: OpaquePointer?
-        let access = mode == .look ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
-        let place = mode == .look ? Self.unchangedPlace(path) : path
+        var (place, access) = (path, SQLITE_OPEN_READWRITE)
+        if case .look(let hasLog) = mode {
+            (place, access) = (Self.unchanged(path, hasLog), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+        }
         let status = unsafe sqlite3_open_v2(place, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
         guard status == SQLITE_OK else {
@@ -56,8 +59,10 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
         unsafe csqlite_db_config(handle, SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-        if mode == .write { try useLog() }
-        for pragma in mode == .write ? Self.writerSettings : Self.readerSettings { try execute(pragma) }
+        var isWriter = false
+        if case .write = mode { isWriter = true }
+        if isWriter { try useLog() }
+        for pragma in isWriter ? Self.writerSettings : Self.readerSettings { try execute(pragma) }
     }
 
     deinit {
@@ -81,11 +86,9 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         "PRAGMA cache_size = -4096",
     ]
 
-    /// A file as an address (SQLite, "URI filenames"): with a write-ahead log that has something, other processes' index of it is used and
-    /// never made; without one, the file is read as if nobody could change it, because SQLite would make a log otherwise.
-    private static func unchangedPlace(_ path: String) -> String {
-        var log = stat()
-        let hasLog = unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0
+    /// A file as an address (SQLite, "URI filenames"): where there is a write-ahead log, other processes' index of it is used and never made;
+    /// without one, SQLite would make both, unless it is told that the file cannot change.
+    private static func unchanged(_ path: String, _ hasLog: Bool) -> String {
         // all but letters, digits and these would mean something else
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-".utf8)
         let escaped = path.utf8.map { byte in

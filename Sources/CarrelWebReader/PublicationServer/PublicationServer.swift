@@ -44,7 +44,7 @@ public final class PublicationServer: Sendable {
         PublicationRoutes(session: session) { origin.withLock { $0 } }.add(to: &router)
         ProtectionRoutes(session: session).add(to: &router)
         addRoutes(&router)
-        router.notFoundPage = { session.refusal($0) }
+        router.refusal = { session.refusal($0) }
         var configuration = ServerConfiguration()
         configuration.listeners = [.tcp(address: "127.0.0.1", port: port)]
         configuration.maximumConnections = Self.connectionLimit

@@ -90,10 +90,10 @@ final class ReadingSession: Sendable {
         guard token.matches(text) else { throw Self.stranger }
     }
 
-    /// The answer at a path that no route has: who has a token that its kind of address takes learns that there is nothing.
+    /// The answer to what no route takes: who has a token that its kind of address takes learns why.
     ///
     /// - Parameter request: what is asked.
-    /// - Returns: 403 without a token or with a wrong one; nil where 404 is right.
+    /// - Returns: 403 without a token, with a wrong one, or to another user; nil where 404, 405 or 415 is right.
     func refusal(_ request: HTTPRequest) -> HTTPResponse? {
         do throws(HTTPError) {
             try admit(request)

@@ -8,7 +8,8 @@ struct ReaderPages {
 
     /// Of the page: our own files and frames, no script in markup, no markup from strings, in nobody's frame.
     private static let policy = [
-        "default-src 'self'", "object-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        "default-src 'self'", "img-src 'self' blob:", "object-src 'none'", "base-uri 'none'", "form-action 'none'",
+        "frame-ancestors 'none'",
         "require-trusted-types-for 'script'",
     ].joined(separator: "; ")
 

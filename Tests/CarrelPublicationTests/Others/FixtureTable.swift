@@ -11,7 +11,7 @@ enum FixtureTable {
     static let all: [String: Outcome] = epub.merging(containers) { $1 }.merging(others) { $1 }.merging(samples) { $1 }
         .merging(archives) { $1 }
 
-    /// What tests of their own read: their sources, below `Tests`, have these names in them.
+    /// What tests of their own read: their sources, below `Tests`, have these names in text literals.
     static let elsewhere: [String: [String]] = [
         "CarrelAudioTests/MP3OracleTests.swift": ["lcp/audiotest-gtr-jazz.mp3"],
         "CarrelLCPTests/FixtureOracles.swift": [

@@ -1,12 +1,18 @@
 // What the page asks its server for. The page's own address holds the token.
 
 /** @param {string} path below the page @param {RequestInit} [options] */
-export async function ask(path, options = {}) {
+export async function send(path, options = {}) {
   const response = await fetch(path, { credentials: 'omit', referrerPolicy: 'no-referrer', ...options });
   if (!response.ok) {
     const problem = await response.json().catch(() => ({}));
     throw new Error(problem.detail ?? `the reader's server answers ${response.status}`);
   }
+  return response;
+}
+
+/** As {@link send}, for what answers JSON. @param {string} path @param {RequestInit} [options] */
+export async function ask(path, options = {}) {
+  const response = await send(path, options);
   return response.status === 204 ? null : response.json();
 }
 

@@ -2,7 +2,7 @@
 // reader's own page, where copying and printing are counted like that of any other words.
 
 import { byId, make, setText } from './dom.js';
-import { ask } from './read-api.js';
+import { ask, send } from './read-api.js';
 import { pageIn } from './read-book.js';
 
 /** Pixels of a picture's longer side that the server draws. */
@@ -17,7 +17,7 @@ export class DrawnView {
   /**
    * @param {string|undefined} language of the publication
    * @param {() => number} zoom 1 where the whole page fits
-   * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, selection: (text: string) => void}} heard
+   * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, problem: (text: string) => void, selection: (text: string) => void}} heard
    */
   constructor(language, zoom, heard) {
     this.language = language;
@@ -96,7 +96,7 @@ export class DrawnView {
     this.heard.moved({ progression: (page - 1) / this.total, fragments: [`page=${page}`], page: page - 1, pages: this.total, isMoved });
     try {
       const picture = make('img', { alt: name, draggable: 'false' });
-      const [words] = await Promise.all([ask(`drawn/words?href=${this.href}&page=${page}`, { signal }), this.draw(picture, page, this.wanted(), signal)]);
+      const [words] = await Promise.all([this.words(page, signal), this.draw(picture, page, this.wanted(), signal)]);
       if (signal.aborted || !this.view) return;
       this.size = upright(words, picture);
       this.picture = picture;
@@ -104,6 +104,7 @@ export class DrawnView {
       setText(this.view, '');
       this.view.append(this.sheet);
       this.view.setAttribute('aria-label', this.title ? `${this.title}, ${name}` : name);
+      if (words.problem) this.heard.problem(words.problem);
       this.fit();
       this.view.scrollTo(0, 0);
       this.heard.opened();
@@ -119,15 +120,21 @@ export class DrawnView {
 
   /** Loads the picture of a page in a size. */
   async draw(picture, page, size, signal) {
-    const address = `drawn/picture?href=${this.href}&page=${page}&size=${size}`;
-    const stop = () => { picture.src = ''; };
-    signal.addEventListener('abort', stop);
     Object.assign(picture.dataset, { page, size });
+    // asked for like words, because an answer says why there is no picture
+    const response = await send(`drawn/picture?href=${this.href}&page=${page}&size=${size}`, { signal });
+    const address = URL.createObjectURL(await response.blob());
     picture.src = address;
-    // why there is no picture, only an answer with words says
-    await picture.decode().catch(() => { if (!signal.aborted) return ask(address, { signal }); });
-    // what is on the screen stays there while the next page is drawn
-    signal.removeEventListener('abort', stop);
+    await picture.decode().finally(() => URL.revokeObjectURL(address));
+  }
+
+  /** The words of a page; none, and why, where only the picture can be had. */
+  async words(page, signal) {
+    try {
+      return await ask(`drawn/words?href=${this.href}&page=${page}`, { signal });
+    } catch (error) {
+      return { width: 0, height: 0, blocks: [], problem: error instanceof Error ? error.message : String(error) };
+    }
   }
 
   layer(blocks) {

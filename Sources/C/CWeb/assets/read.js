@@ -167,6 +167,7 @@ const drawn = new DrawnView(book.language, () => look.size / 100, {
   moved,
   opened: () => opened(),
   edge: (by) => step(by),
+  problem: (text) => say(`${text[0].toUpperCase()}${text.slice(1)}. The page is shown without them.`),
   selection: (text) => select(text.trim() ? { content: text } : null),
 });
 const notes = new Notes(answer.record.annotations, {
