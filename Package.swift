@@ -65,6 +65,9 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
     let multiBuffer: [Target] = []
 #endif
 
+// Of the command alone; sanitizers have an allocator of their own.
+let allocator: [Target.Dependency] = Context.environment["CARREL_SANITIZER"] == nil ? ["CJemalloc"] : []
+
 let package = Package(
     name: "carrel",
     // What other packages may use; the command `carrel` is a product by itself.
@@ -83,6 +86,7 @@ let package = Package(
         .target(name: "CCommonPasswords", path: "Sources/C/CCommonPasswords", exclude: ["hashes.bin"]),
         system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+        .target(name: "CJemalloc", path: "Sources/C/CJemalloc", linkerSettings: [.linkedLibrary("jemalloc")]),
         .target(name: "CWeb", path: "Sources/C/CWeb", exclude: ["assets"]),
         system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
         system("CXML", pkgConfig: "libxml-2.0", apt: "libxml2-dev"),
@@ -204,7 +208,7 @@ let package = Package(
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
-            ]
+            ] + allocator
         ),
 
         // tests (CarrelTesting: what they share, not shipped)

@@ -185,8 +185,11 @@ public final class LCPStore: PassphraseStore {
         let rows = try await read { try $0.rows(Statement.lists) }
         var (lists, unreadable): ([RevocationList], [String]) = ([], [])
         for row in rows {
-            let (url, bytes) = try Self.checked { () throws(StoreError) in (try row.text(0), try? row.blob(1)) }
-            if let list = bytes.flatMap({ try? RevocationList($0) }) { lists.append(list) } else { unreadable.append(url) }
+            if let list = (try? row.blob(1)).flatMap({ try? RevocationList($0) }) {
+                lists.append(list)
+            } else {
+                unreadable.append((try? row.text(0)) ?? "an unknown address")
+            }
         }
         return (lists, unreadable)
     }

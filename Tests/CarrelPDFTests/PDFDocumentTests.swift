@@ -159,6 +159,27 @@ struct PDFDocumentTests {
         #expect(try describe(pdf).pageCount == pages)
     }
 
+    /// With the allocator of the command, which the tests link, too.
+    @Test(.enabled(if: unsafe getenv("CARREL_SANITIZER") == nil, "sanitizers keep what is freed"), arguments: [200, 100 << 10])
+    func `cannot use what the process that opens it had and gave back`(size: Int) throws {
+        let pieces = unsafe (0..<(256 << 20) / size).map { _ in
+            let piece = unsafe malloc(size)
+            unsafe piece?.initializeMemory(as: UInt8.self, repeating: 1, count: size)
+            return unsafe piece
+        }
+        unsafe pieces.forEach { unsafe free($0) }
+        let answer = try PDFChild.run(keeping: [], .init(memory: 32 << 20, milliseconds: 10_000)) { () throws(PDFError) in
+            var taken = 0
+            while taken < 200 << 20, let piece = unsafe malloc(size) {
+                unsafe piece.initializeMemory(as: UInt8.self, repeating: 2, count: size)
+                taken += size
+            }
+            return .integer(Int64(taken))
+        }
+        let taken = try #require(answer.int)
+        #expect((16 << 20...40 << 20).contains(taken), "\(taken >> 20) MiB")
+    }
+
     @Test func `may ask for more the longer it is, and is told how much`() throws {
         let limits = PDFChild.Limits(fileSize: 1 << 20)
         #expect(limits.memory == 96 << 20 && limits.milliseconds == 1500)

@@ -118,6 +118,8 @@ struct DrawnDocumentTests {
             return errors
         }
         #expect(try await outcome("echo no picture") == [ResourceError(.malformed, "")], "the words of nothing are none")
+        let missing = ResourceError(.unavailable, "")
+        #expect(try await outcome("exit 127") == [missing, missing], "as prlimit says of what it cannot run")
         #expect(try await outcome("exit 3") == Array(repeating: ResourceError(.malformed, ""), count: 2))
         #expect(try await outcome("ulimit -t 1; while :; do :; done") == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
         let flood = "while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done"

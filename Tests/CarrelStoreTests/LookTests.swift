@@ -99,9 +99,22 @@ struct `A look into a database` {
             }
         }
         #expect(looks.withLock { $0 } == 1)
-        await #expect(throws: StoreError(.busy, "")) {
-            try await look.read { _ in try Self.change(path, "d\(looks.withLock { $0 += 1; return $0 })") }
+        let change: @Sendable (any Transaction) throws -> Void = { _ in
+            try Self.change(path, "d\(looks.withLock { $0 += 1; return $0 })")
+            throw StoreError(.corrupt, "torn, each time")
         }
+        await #expect(throws: StoreError(.busy, "")) { try await look.read(change) }
+    }
+
+    @Test func `of one with a rollback journal waits for its changes, and takes none that was left half done`() async throws {
+        let sqlite = try requirePeer("sqlite3")
+        try await checkProcess([sqlite, path, "CREATE TABLE book (id TEXT); INSERT INTO book VALUES ('a');"])
+        let look = SQLiteLook(path: path)
+        #expect(try await ids(look) == ["a"])
+        folder.write("a b?c%41#.db-journal", [1])
+        await #expect(throws: StoreError(.busy, "")) { try await ids(look) }
+        folder.write("a b?c%41#.db-journal", [])
+        #expect(try await ids(look) == ["a"])
     }
 
     @Test func `never sees half of what another connection writes`() async throws {

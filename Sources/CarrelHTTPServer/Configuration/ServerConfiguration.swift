@@ -40,8 +40,9 @@ public struct ServerConfiguration: Sendable {
     /// More connections than this are closed as they come.
     public var maximumConnections = 20000
     /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
-    /// token of 4,096 bytes fits into the line though each of them is escaped, beside a kilobyte and a half of fields.
-    static let headerBytes = 15 * 1024
+    /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
+    /// the command has pieces of just this size; the next ones take 20 KiB.
+    static let headerBytes = 14 * 1024
     /// How much of a body that nobody wants is read, so that the client sees the answer, before the connection is cut.
     static let discardedBody = 1 << 20
 

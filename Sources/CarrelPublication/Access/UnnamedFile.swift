@@ -88,6 +88,7 @@ final class UnnamedFile: Sendable {
         let file = try UnnamedFile(expecting: length)
         var at: Int64 = 0
         while at < length {
+            if Task.isCancelled { throw ResourceError(.cancelled, "nobody waits for \"\(resource.link.href)\" any more") }
             let piece = try await resource.read(at..<min(at + 1 << 20, length))
             guard !piece.isEmpty else { throw ResourceError(.unavailable, "\"\(resource.link.href)\" is cut off") }
             at += Int64(piece.count)

@@ -42,7 +42,7 @@ package final class DrawnDocument: Sendable {
     ///   - page: from 1.
     ///   - size: pixels of the longer side, one of ``sizes``.
     /// - Returns: PNG.
-    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or room than it may have,
+    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or bytes than it may have,
     ///   `resource.malformed` for one that cannot be drawn, `resource.unavailable` where nothing can be drawn.
     package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
         let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
@@ -72,9 +72,9 @@ package final class DrawnDocument: Sendable {
         } catch {
             throw switch error {
             case .unavailable:
-                ResourceError(.unavailable, "\(complaint): \(words[0]) cannot be run here, confined as it has to be")
+                ResourceError(.unavailable, "\(complaint): \(words[0]) cannot be run here")
             case .cancelled: ResourceError(.cancelled, "\(complaint): nobody waits for it any more")
-            case .tooLarge: ResourceError(.tooLarge, "\(complaint): it takes more time or room than it may have")
+            case .tooLarge: ResourceError(.tooLarge, "\(complaint): it takes too long, or too many bytes")
             case .failed: ResourceError(.malformed, complaint)
             }
         }

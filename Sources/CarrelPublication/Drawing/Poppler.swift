@@ -15,7 +15,7 @@ package struct Poppler: Sendable {
 
     /// Why a program wrote nothing that can be used.
     enum Failure: Error {
-        /// It is not there, or cannot be confined as it has to be.
+        /// It is not there, cannot be confined as it has to be, or the machine has no room for it.
         case unavailable
         /// Nobody waits for it any more.
         case cancelled
@@ -63,11 +63,6 @@ package struct Poppler: Sendable {
         upTo limit: Int
     ) async throws(Failure) -> [UInt8] {
         let child = Child()
-        let deadline = Task {
-            try await Task.sleep(for: .seconds(Self.seconds))
-            child.end(.tooLarge)
-        }
-        defer { deadline.cancel() }
         do {
             return try await withTaskCancellationHandler {
                 try await Self.threads.run { try run(words + ["/proc/self/fd/0"] + others, on: document, upTo: limit, child) }
@@ -102,14 +97,26 @@ package struct Poppler: Sendable {
         if bytes == nil { child.end(.tooLarge) }
         let outcome = child.wait()
         if let bytes, outcome == 0 { return bytes }
-        throw child.reason ?? (outcome == -SIGKILL || outcome == -SIGXCPU ? .tooLarge : .failed)
+        if let reason = child.reason { throw reason }
+        throw switch outcome {
+        case -SIGKILL, -SIGXCPU: .tooLarge
+        // prlimit(1) found no such program, or may not run it
+        case 126, 127: .unavailable
+        default: .failed
+        }
     }
 
-    /// What the child writes; nil when that is too much.
+    /// What the child writes; nil when that is too much, or takes too long.
     private static func drain(_ descriptor: Int32, upTo limit: Int) -> [UInt8]? {
         var all: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)
+        let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            let ready = unsafe poll(&waiting, 1, Int32(max(0, left)))
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else { return nil }
             let got = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if got == 0 { return all }
             if got < 0, errno == EINTR { continue }

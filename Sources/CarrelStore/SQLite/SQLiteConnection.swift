@@ -24,7 +24,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
-        /// Leaves the file and those beside it as they are, and makes none. Without a write-ahead log the file is read as if nobody could
+        /// Leaves the file and those beside it as they are. Without a write-ahead log the file is read as if nobody could
         /// change it: whoever looks has to see whether somebody did.
         case look(hasLog: Bool)
     }

@@ -1,10 +1,11 @@
 import CarrelThreads
 import Glibc
 
-/// A look into a database file that another part of a program, or another program, keeps: of any schema, and without leaving a trace.
+/// A look into a database file that another program keeps: of any schema, and without leaving a trace, but for an empty log in the moment
+/// in which that program closes it.
 ///
-/// Nothing is migrated, written or made: neither the file nor those beside it change. Each read opens the file anew, without a lock where
-/// there is no write-ahead log; where others changed the file in the meantime, what was read counts for nothing and is read again.
+/// Nothing is migrated or written. Each read opens the file anew, without a lock where there is no write-ahead log; where others
+/// changed the file in the meantime, what was read counts for nothing and is read again.
 public final class SQLiteLook: Database {
     private let path: String
     private static let attempts = 20
@@ -28,30 +29,31 @@ public final class SQLiteLook: Database {
 
     /// Runs the body until nobody has changed the file beneath it.
     ///
-    /// - Throws: `store.busy` where others change it each time.
+    /// - Throws: `store.busy` where others change it each time, or a change is left half done.
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await thread.run { [self] in
             for attempt in 1...Self.attempts {
+                if attempt > 1 { usleep(Self.pause) }
                 let before = FileState(path)
-                do {
-                    let result = try once(body, before)
-                    if before.hasLog || before == FileState(path) { return result }
+                guard before.isSettled else { continue }
+                let connection: SQLiteConnection
+                do throws(StoreError) {
+                    connection = try begin(before)
                 } catch {
-                    // the log may be gone, or the file be half another one
-                    if before == FileState(path) || attempt == Self.attempts { throw error }
+                    // the log may be gone by now
+                    if before == FileState(path) { throw error }
+                    continue
                 }
-                if attempt < Self.attempts { usleep(Self.pause) }
+                let outcome = Result { () throws -> T in
+                    let result = try body(connection)
+                    if let failure = connection.failure { throw failure }
+                    return result
+                }
+                // with a log there is a snapshot; without one, the file may be half another one by now
+                if before.hasLog || before == FileState(path) { return try outcome.get() }
             }
-            throw StoreError(.busy, "the database is being changed by others, each time that it is looked at")
+            throw StoreError(.busy, "the database is being changed by others, or a change of it was left half done")
         }
-    }
-
-    private func once<T>(_ body: (any Transaction) throws -> T, _ state: FileState) throws -> T {
-        let connection = try open(state)
-        try connection.execute("BEGIN")
-        let result = try body(connection)
-        if let failure = connection.failure { throw failure }
-        return result
     }
 
     public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
@@ -71,16 +73,40 @@ public final class SQLiteLook: Database {
         return try SQLiteConnection(path: path, mode: .look(hasLog: state.hasLog), patience: 2000)
     }
 
+    private func begin(_ state: FileState) throws(StoreError) -> SQLiteConnection {
+        let connection = try open(state)
+        try connection.execute("BEGIN")
+        // only what is read takes the snapshot
+        try connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")
+        return connection
+    }
+
     /// What tells whether somebody changed a database since.
     private struct FileState: Equatable {
         private let file: [Int]
         private let log: [Int]
-        /// Whether there is a write-ahead log with something in it.
-        var hasLog: Bool { log.first ?? 0 > 0 }
+        private let journal: [Int]
+
+        /// Times of files move in steps of some milliseconds: two changes within one look alike.
+        private static let step = 20
 
         init(_ path: String) {
             file = Self.figures(path)
             log = Self.figures(path + "-wal")
+            journal = Self.figures(path + "-journal")
+        }
+
+        /// Whether there is a write-ahead log with something in it.
+        var hasLog: Bool { log.first ?? 0 > 0 }
+
+        /// Whether no change is half done, and one that is made now would be seen.
+        var isSettled: Bool {
+            guard journal.first ?? 0 == 0 else { return false }
+            guard !hasLog, !file.isEmpty else { return true }
+            var now = timespec()
+            unsafe clock_gettime(CLOCK_REALTIME, &now)
+            let age = (now.tv_sec - file[2]) * 1000 + (now.tv_nsec - file[3]) / 1_000_000
+            return !(0..<Self.step).contains(age)
         }
 
         /// Size, identity and times of a file; none where there is none.

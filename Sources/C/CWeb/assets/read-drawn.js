@@ -167,11 +167,13 @@ export class DrawnView {
   /** Draws the page that is shown once more, larger. */
   async sharpen(size) {
     const picture = make('img', { alt: this.picture.alt, draggable: 'false' });
-    const before = this.picture;
-    before.dataset.size = String(size);
-    await this.draw(picture, Number(before.dataset.page), size, this.waiting.signal).catch(() => {});
-    if (before !== this.picture || !picture.naturalWidth) return;
-    before.replaceWith(picture);
+    const page = this.picture.dataset.page;
+    this.picture.dataset.size = String(size);
+    await this.draw(picture, Number(page), size, this.waiting.signal).catch(() => {});
+    // meanwhile there may be another page, or the same still larger
+    const now = this.picture;
+    if (!this.sheet || now.dataset.page !== page || Number(now.dataset.size) > size || !picture.naturalWidth) return;
+    now.replaceWith(picture);
     this.picture = picture;
   }
 
