@@ -52,18 +52,26 @@ package struct Entitlement: Sendable {
 
     /// What the account may do with a product.
     package func verdict(on product: Product?, of products: Products, at now: Instant) -> Verdict {
-        if isSuspended { return .suspended }
-        guard let product, product.state == .published else { return .notEntitled }
-        let findings = findings(on: product, of: products, at: now)
-        if let granting = findings.first(where: { $0.effect == .grants }) { return .granted(granting.rule) }
-        return findings.contains { $0.effect == .lapsed } ? .expired : .notEntitled
+        word(on: product, of: products, at: now).verdict
     }
 
-    /// When the last of the rules that grant a product now ceases to; nil where no date says so.
-    package func lasts(on product: Product?, of products: Products, at now: Instant) -> Instant? {
-        guard let product else { return nil }
-        let ends = findings(on: product, of: products, at: now).filter { $0.effect == .grants }.map(\.until)
-        return ends.contains(nil) ? nil : ends.compactMap(\.self).max()
+    /// What the account may do with a product, and when the last of the rules that grant it ceases to; nil where no date says so.
+    package func word(
+        on product: Product?,
+        of products: Products,
+        at now: Instant
+    ) -> (verdict: Verdict, until: Instant?) {
+        if isSuspended { return (.suspended, nil) }
+        guard let product, product.state == .published else { return (.notEntitled, nil) }
+        let findings = findings(on: product, of: products, at: now)
+        guard let granting = findings.first(where: { $0.effect == .grants }) else {
+            return (findings.contains { $0.effect == .lapsed } ? .expired : .notEntitled, nil)
+        }
+        var last = granting.until
+        for finding in findings where finding.effect == .grants {
+            last = last.flatMap { last in finding.until.map { max(last, $0) } }
+        }
+        return (.granted(granting.rule), last)
     }
 
     /// What every rule says of a published product, in the order in which they count.

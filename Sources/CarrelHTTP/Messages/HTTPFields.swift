@@ -1,5 +1,5 @@
 /// Header fields in the order they were given; names compare without regard to case (RFC 9110 §5).
-public struct HTTPFields: Sendable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
+public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, RandomAccessCollection {
     /// One field line.
     public struct Field: Sendable, Hashable {
         /// The name as given.

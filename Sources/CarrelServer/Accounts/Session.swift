@@ -36,6 +36,8 @@ package struct Session: Sendable, Equatable {
         case reused
     }
 
+    // Where it is called, so that a session need not be copied for it.
+    @inline(__always)
     package func state(at now: Instant) -> State {
         if let renewedAt, now - renewedAt >= Self.grace { return .reused }
         if now >= expiresAt || now - seenAt >= Self.idleLife { return .ended }

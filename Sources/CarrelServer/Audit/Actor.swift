@@ -37,7 +37,11 @@ package struct Actor: Sendable {
 
     /// What strangers choose, without control characters and no longer than an id may be.
     static func cleaned(_ text: String) -> String {
-        guard text.utf8.count > 256 || text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return text }
+        let bytes = text.utf8Span.span
+        // without branches, so that many are looked at at once
+        var controls: UInt8 = 0
+        for i in bytes.indices { controls |= bytes[i] < 0x20 || bytes[i] == 0x7f ? 1 : 0 }
+        if bytes.count <= 256, controls == 0 { return text }
         let scalars = text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }
         return String(String.UnicodeScalarView(scalars))
     }

@@ -47,13 +47,19 @@ package struct AuditPage: Sendable {
     ) {
         bytes.append(bigEndian: moment.milliseconds)
         bytes.append(Self.byte(of: outcome))
-        for field in [actor.id, action, subject, reason, actor.requestID] {
-            let field = Actor.cleaned(field)
-            bytes.append(bigEndian: UInt16(field.utf8.count))
-            bytes.append(contentsOf: field.utf8)
-        }
+        append(actor.id)
+        append(action)
+        append(subject)
+        append(reason)
+        append(actor.requestID)
         (first, last) = (min(first, moment), max(last, moment))
         count += 1
+    }
+
+    private mutating func append(_ field: String) {
+        let field = Actor.cleaned(field).utf8Span
+        bytes.append(bigEndian: UInt16(field.count))
+        unsafe bytes.append(copying: field.span.bytes)
     }
 
     private static func byte(of outcome: Audit.Entry.Outcome) -> UInt8 {

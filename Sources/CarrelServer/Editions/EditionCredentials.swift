@@ -82,11 +82,14 @@ package struct EditionCredentials: Sendable {
         let signing = SigningSecret.signing(at: now, of: secrets) ?? secrets[0]
         guard let keys = keys[signing.id] else { preconditionFailure("a secret has no keys") }
         let expires = UInt32(clamping: (now + min(life, Self.longestLife)).milliseconds / 1000)
-        var bytes: [UInt8] = [Self.version, signing.id]
-        bytes += expires.bigEndianBytes
-        bytes += serial.bigEndianBytes
-        bytes += Self.tag(of: account, keys).bigEndianBytes
-        bytes += Random.bytes(12)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.userIDLength / 4 * 3)
+        bytes.append(Self.version)
+        bytes.append(signing.id)
+        bytes.append(bigEndian: expires)
+        bytes.append(bigEndian: serial)
+        bytes.append(bigEndian: Self.tag(of: account, keys))
+        bytes.append(contentsOf: Random.bytes(12))
         let userID = Base64URL.encode(bytes)
         return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
     }
@@ -128,22 +131,18 @@ package struct EditionCredentials: Sendable {
     }
 
     private func password(_ userID: String, _ product: String, _ keys: Keys) -> [UInt8] {
-        var message = Array("edition-cred".utf8)
+        var message: [UInt8] = []
+        message.reserveCapacity(20 + product.utf8.count + userID.utf8.count)
+        message.append(contentsOf: "edition-cred".utf8)
         for field in [product, userID] {
-            message += UInt32(field.utf8.count).bigEndianBytes
-            message += field.utf8
+            message.append(bigEndian: UInt32(field.utf8.count))
+            unsafe message.append(copying: field.utf8Span.span.bytes)
         }
         return keys.password.authenticate(message.rawSpan)
     }
 
     private static func tag(of account: String, _ keys: Keys) -> UInt64 {
-        UInt64(bigEndian: keys.tag.authenticate(Array(account.utf8).rawSpan)[..<8])
-    }
-}
-
-extension FixedWidthInteger {
-    fileprivate var bigEndianBytes: [UInt8] {
-        stride(from: bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
+        unsafe UInt64(bigEndian: keys.tag.authenticate(account.utf8Span.span.bytes)[..<8])
     }
 }
 

@@ -190,10 +190,9 @@ package enum SourceDecision: Sendable, Equatable {
         source: String = "",
         serial: UInt32? = nil
     ) {
-        let product = products[productID]
-        switch entitlement.verdict(on: product, of: products, at: now) {
+        let (verdict, end) = entitlement.word(on: products[productID], of: products, at: now)
+        switch verdict {
         case .granted(let rule):
-            let end = entitlement.lasts(on: product, of: products, at: now)
             self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now }, serial: serial)
         case .notEntitled: self = .notEntitled(to: tag)
         case .expired: self = .expired(to: tag)

@@ -13,14 +13,14 @@ final class KnownHoldings: Sendable {
     }
 
     private final class Entry: Sendable {
-        let hash: [UInt8]
+        let hash: SIMD4<UInt64>
         let holdings: Holdings
         let mark: Mark
         /// Where it says when the account last changed.
         let place: Int
         let readAt: Instant
 
-        init(_ hash: [UInt8], _ holdings: Holdings, _ mark: Mark, place: Int, readAt: Instant) {
+        init(_ hash: SIMD4<UInt64>, _ holdings: Holdings, _ mark: Mark, place: Int, readAt: Instant) {
             self.hash = hash
             self.holdings = holdings
             self.mark = mark
@@ -49,8 +49,8 @@ final class KnownHoldings: Sendable {
     /// Holdings of more are not remembered: they take too much room.
     static let heaviest = 64
     /// So many that a set is hardly ever full while the table is not.
-    private static let ways = 16
-    private static let sets = 8_192
+    private static let ways = 64
+    private static let sets = 2_048
     /// Sessions remembered, at most.
     static let limit = ways * sets
     private static let places = 65_536
@@ -75,7 +75,7 @@ final class KnownHoldings: Sendable {
 
     /// What is known of the token of a hash; and what to remember it under when nothing is.
     func find(_ hash: [UInt8], at now: Instant) -> (known: Holdings?, mark: Mark) {
-        let (tag, start) = Self.place(of: hash)
+        let (hash, start) = Self.place(of: hash)
         let (known, mark, mustLook) = state.withLock { state -> (Holdings?, Mark, Bool) in
             let mark = Mark(changes: state.changes)
             guard let lookedAt = state.lookedAt else { return (nil, mark, false) }
@@ -84,7 +84,7 @@ final class KnownHoldings: Sendable {
             let mustLook = !state.isLooking && (age < .zero || age >= Self.life / 2)
             if mustLook { state.isLooking = true }
             guard age >= .zero, age < Self.life, !state.tags.isEmpty else { return (nil, mark, mustLook) }
-            for slot in start..<start + Self.ways where state.tags[slot] == tag {
+            for slot in start..<start + Self.ways where state.tags[slot] == hash[0] {
                 guard let entry = state.entries[slot], entry.hash == hash else { continue }
                 let isCurrent = entry.mark.changes >= max(state.changed[entry.place], state.allChanged)
                 let isFresh = now >= entry.readAt && now - entry.readAt < Self.longestLife
@@ -99,7 +99,7 @@ final class KnownHoldings: Sendable {
     /// Remembers what was read after `mark` was given out.
     func remember(_ holdings: Holdings, of hash: [UInt8], since mark: Mark, at now: Instant) {
         guard holdings.weight <= Self.heaviest else { return }
-        let (tag, start) = Self.place(of: hash)
+        let (hash, start) = Self.place(of: hash)
         let entry = Entry(hash, holdings, mark, place: Self.place(of: holdings.session.account.id), readAt: now)
         state.withLock { state in
             guard state.lookedAt != nil else { return }
@@ -110,22 +110,22 @@ final class KnownHoldings: Sendable {
             }
             let set = start..<start + Self.ways
             // Those that are newer than what it takes the place of, or all of the set but the oldest, make room.
-            let place = set.first { state.tags[$0] == tag } ?? set.upperBound - 1
+            let place = set.first { state.tags[$0] == hash[0] } ?? set.upperBound - 1
             for slot in (start..<place).reversed() {
                 state.tags[slot + 1] = state.tags[slot]
                 state.entries[slot + 1] = state.entries[slot]
             }
-            state.tags[start] = tag
+            state.tags[start] = hash[0]
             state.entries[start] = entry
         }
     }
 
     /// Asks the database again about the token of a hash.
     func forget(_ hash: [UInt8]) {
-        let (tag, start) = Self.place(of: hash)
+        let (hash, start) = Self.place(of: hash)
         state.withLock { state in
             guard !state.tags.isEmpty else { return }
-            for slot in start..<start + Self.ways where state.tags[slot] == tag { state.entries[slot] = nil }
+            for slot in start..<start + Self.ways where state.tags[slot] == hash[0] { state.entries[slot] = nil }
         }
     }
 
@@ -151,10 +151,12 @@ final class KnownHoldings: Sendable {
         }
     }
 
-    /// A token's tag, and the first slot of its set.
-    private static func place(of hash: [UInt8]) -> (tag: UInt64, start: Int) {
-        let tag = hash.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-        return (tag, Int(tag % UInt64(sets)) * ways)
+    /// A token's hash as numbers, of which the first is its tag, and the first slot of its set.
+    private static func place(of hash: [UInt8]) -> (hash: SIMD4<UInt64>, start: Int) {
+        precondition(hash.count == 32, "a token's hash is a SHA-256")
+        let bytes = hash.rawSpan
+        let numbers = SIMD4(bytes.u64(at: 0), bytes.u64(at: 8), bytes.u64(at: 16), bytes.u64(at: 24))
+        return (numbers, Int(numbers[0] % UInt64(sets)) * ways)
     }
 
     private static func place(of account: String) -> Int {

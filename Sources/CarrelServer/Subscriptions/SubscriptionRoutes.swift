@@ -98,14 +98,9 @@ struct SubscriptionRoutes {
         return fields
     }()
 
-    /// Whether the fields are there already.
-    private static func isUnstored(_ response: HTTPResponse) -> Bool {
-        response.headers.count == fieldsOfAnswers.count && zip(response.headers, fieldsOfAnswers).allSatisfy { $0 == $1 }
-    }
-
     /// The response with the fields of what nobody may keep.
     static func unstored(_ response: HTTPResponse) -> HTTPResponse {
-        guard !isUnstored(response) else { return response }
+        guard response.headers != fieldsOfAnswers else { return response }
         var response = response
         for field in unstored { response.headers[field.name] = field.value }
         return response
