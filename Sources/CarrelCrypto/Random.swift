@@ -1,14 +1,20 @@
-import COpenSSL
 public import CarrelBytes
+import Glibc
 
-/// The cryptographic generator, for what may be seen: identifiers, nonces, salts. Keys come from `Secret.random`.
+/// The system's cryptographic generator (getentropy(3)), for what may be seen: identifiers, nonces, salts. Keys come from
+/// `Secret.random`.
 public enum Random {
     /// `count` bytes.
     public static func bytes(_ count: Int) -> [UInt8] {
-        _ = OpenSSL.shared
-        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            guard unsafe RAND_bytes(buffer.baseAddress, CInt(count)) == 1 else { fatalError("the system has no randomness") }
-            initialized = count
+        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            // it gives no more than 256 at a time
+            while initialized < count {
+                let piece = unsafe buffer[initialized..<min(initialized + 256, count)]
+                guard unsafe getentropy(UnsafeMutableBufferPointer(rebasing: piece).baseAddress, piece.count) == 0 else {
+                    fatalError("the system has no randomness")
+                }
+                initialized += unsafe piece.count
+            }
         }
     }
 

@@ -1,12 +1,12 @@
-import Glibc
+public import Glibc
 
 /// A value that one thread at a time may touch.
 ///
 /// Over a pthread mutex, because `Synchronization.Mutex` gives ThreadSanitizer false alarms on Linux.
 @safe
 public final class Locked<Value: ~Copyable>: @unchecked Sendable {  // every access to `value` holds `mutex`
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     public init(_ value: consuming sending Value) {
         self.value = value
@@ -21,6 +21,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {  // every acc
     }
 
     /// Runs `body` with the value, alone. Not reentrant; never hold it across a blocking call or an `await`.
+    @inlinable
     public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -71,6 +71,12 @@ struct `Randomness` {
     @Test func `does not repeat`() {
         #expect(Set((0..<1000).map { _ in Random.bytes(16) }).count == 1000)
         #expect(Random.bytes(0) == [])
+        // more than the system gives at a time: no byte stays what it was
+        for count in [255, 256, 257, 1000] {
+            let draws = (0..<8).map { _ in Random.bytes(count) }
+            #expect(draws.allSatisfy { $0.count == count })
+            #expect((0..<count).allSatisfy { at in Set(draws.map { $0[at] }).count > 1 })
+        }
         #expect(Secret.random(count: 32) != Secret.random(count: 32))
     }
 

@@ -52,8 +52,10 @@ struct `What is remembered of holdings` {
 
     /// The hash of a session's token that falls into a set of the table, as one of the many that do.
     private static func hash(_ number: Int, set: Int = 5) -> [UInt8] {
-        let tag = UInt64(number) << 13 | UInt64(set)
-        return (0..<8).map { UInt8(truncatingIfNeeded: tag >> (56 - 8 * $0)) } + [UInt8](repeating: 0, count: 24)
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: UInt64(number) << 11 | UInt64(set))
+        bytes.append(bigEndian: UInt64(number))
+        return bytes + [UInt8](repeating: 0, count: 16)
     }
 
     @Test func `is believed for five minutes, and no longer`() async throws {
@@ -138,17 +140,17 @@ struct `What is remembered of holdings` {
 
     @Test func `makes room for the newest of a set, and takes it from the oldest`() async throws {
         let stand = try await stand()
-        func known(_ set: Int = 5) -> [Int] { (0..<40).filter { stand.knows(Self.hash($0, set: set)) } }
-        for number in 0..<16 { stand.remember(Self.hash(number)) }
+        func known(_ set: Int = 5) -> [Int] { (0..<99).filter { stand.knows(Self.hash($0, set: set)) } }
+        for number in 0..<64 { stand.remember(Self.hash(number)) }
         stand.remember(Self.hash(1, set: 6))
-        #expect(known() == Array(0..<16))
-        for _ in 0..<20 { stand.remember(Self.hash(3)) }
-        #expect(known() == Array(0..<16), "one session takes one place")
+        #expect(known() == Array(0..<64))
+        for _ in 0..<80 { stand.remember(Self.hash(3)) }
+        #expect(known() == Array(0..<64), "one session takes one place")
         stand.remember(Self.hash(0))
-        stand.remember(Self.hash(16))
-        #expect(known() == [0] + Array(2...16))
-        stand.remember(Self.hash(17))
-        #expect(known() == [0] + Array(3...17))
+        stand.remember(Self.hash(64))
+        #expect(known() == [0] + Array(2...64))
+        stand.remember(Self.hash(65))
+        #expect(known() == [0] + Array(3...65))
         #expect(known(6) == [1])
     }
 

@@ -128,12 +128,12 @@ package struct AuditPage: Sendable {
         _ body: (Int64, UInt8, [Range<Int>], Int) throws(Malformed) -> Void
     ) throws(Malformed) {
         var cursor = ByteCursor(bytes.rawSpan)
+        var fields: [Range<Int>] = []
         while cursor.remaining > 0 {
             let start = cursor.position
             let at = Int64(bitPattern: try cursor.u64("time of an audit entry"))
             let outcome = try cursor.u8("outcome of an audit entry")
-            var fields: [Range<Int>] = []
-            fields.reserveCapacity(5)
+            fields.removeAll(keepingCapacity: true)
             for _ in 0..<5 {
                 let count = Int(try cursor.u16("length of a field"))
                 fields.append(cursor.position..<cursor.position + count)

@@ -30,8 +30,9 @@ final class KnownHoldings: Sendable {
     }
 
     private struct State {
-        /// The first bytes of the tokens' hashes, in sets, in each of which the newest comes first. Empty until something is remembered.
-        var tags: [UInt64] = []
+        /// Of the tokens' hashes, in sets, in each of which the newest comes first. Empty until something is remembered. Short, so
+        /// that a set is two lines of the processor's cache; whose entry it is, the entry says.
+        var tags: [UInt16] = []
         var entries: [Entry?] = []
         /// The last change of the accounts of each place.
         var changed: [UInt64] = []
@@ -75,7 +76,7 @@ final class KnownHoldings: Sendable {
 
     /// What is known of the token of a hash; and what to remember it under when nothing is.
     func find(_ hash: [UInt8], at now: Instant) -> (known: Holdings?, mark: Mark) {
-        let (hash, start) = Self.place(of: hash)
+        let (hash, tag, start) = Self.place(of: hash)
         let (known, mark, mustLook) = state.withLock { state -> (Holdings?, Mark, Bool) in
             let mark = Mark(changes: state.changes)
             guard let lookedAt = state.lookedAt else { return (nil, mark, false) }
@@ -84,7 +85,7 @@ final class KnownHoldings: Sendable {
             let mustLook = !state.isLooking && (age < .zero || age >= Self.life / 2)
             if mustLook { state.isLooking = true }
             guard age >= .zero, age < Self.life, !state.tags.isEmpty else { return (nil, mark, mustLook) }
-            for slot in start..<start + Self.ways where state.tags[slot] == hash[0] {
+            for slot in start..<start + Self.ways where state.tags[slot] == tag {
                 guard let entry = state.entries[slot], entry.hash == hash else { continue }
                 let isCurrent = entry.mark.changes >= max(state.changed[entry.place], state.allChanged)
                 let isFresh = now >= entry.readAt && now - entry.readAt < Self.longestLife
@@ -99,33 +100,33 @@ final class KnownHoldings: Sendable {
     /// Remembers what was read after `mark` was given out.
     func remember(_ holdings: Holdings, of hash: [UInt8], since mark: Mark, at now: Instant) {
         guard holdings.weight <= Self.heaviest else { return }
-        let (hash, start) = Self.place(of: hash)
+        let (hash, tag, start) = Self.place(of: hash)
         let entry = Entry(hash, holdings, mark, place: Self.place(of: holdings.session.account.id), readAt: now)
         state.withLock { state in
             guard state.lookedAt != nil else { return }
             if state.tags.isEmpty {
-                state.tags = [UInt64](repeating: 0, count: Self.limit)
+                state.tags = [UInt16](repeating: 0, count: Self.limit)
                 state.entries = [Entry?](repeating: nil, count: Self.limit)
                 state.changed = [UInt64](repeating: 0, count: Self.places)
             }
             let set = start..<start + Self.ways
             // Those that are newer than what it takes the place of, or all of the set but the oldest, make room.
-            let place = set.first { state.tags[$0] == hash[0] } ?? set.upperBound - 1
+            let place = set.first { state.tags[$0] == tag } ?? set.upperBound - 1
             for slot in (start..<place).reversed() {
                 state.tags[slot + 1] = state.tags[slot]
                 state.entries[slot + 1] = state.entries[slot]
             }
-            state.tags[start] = hash[0]
+            state.tags[start] = tag
             state.entries[start] = entry
         }
     }
 
     /// Asks the database again about the token of a hash.
     func forget(_ hash: [UInt8]) {
-        let (hash, start) = Self.place(of: hash)
+        let (_, tag, start) = Self.place(of: hash)
         state.withLock { state in
             guard !state.tags.isEmpty else { return }
-            for slot in start..<start + Self.ways where state.tags[slot] == hash[0] { state.entries[slot] = nil }
+            for slot in start..<start + Self.ways where state.tags[slot] == tag { state.entries[slot] = nil }
         }
     }
 
@@ -151,12 +152,12 @@ final class KnownHoldings: Sendable {
         }
     }
 
-    /// A token's hash as numbers, of which the first is its tag, and the first slot of its set.
-    private static func place(of hash: [UInt8]) -> (hash: SIMD4<UInt64>, start: Int) {
+    /// A token's hash as numbers, its tag, and the first slot of its set.
+    private static func place(of hash: [UInt8]) -> (hash: SIMD4<UInt64>, tag: UInt16, start: Int) {
         precondition(hash.count == 32, "a token's hash is a SHA-256")
         let bytes = hash.rawSpan
         let numbers = SIMD4(bytes.u64(at: 0), bytes.u64(at: 8), bytes.u64(at: 16), bytes.u64(at: 24))
-        return (numbers, Int(numbers[0] % UInt64(sets)) * ways)
+        return (numbers, UInt16(truncatingIfNeeded: numbers[1]), Int(numbers[0] % UInt64(sets)) * ways)
     }
 
     private static func place(of account: String) -> Int {
