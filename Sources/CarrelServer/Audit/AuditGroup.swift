@@ -19,9 +19,21 @@ package final class AuditGroup: Sendable {
         /// What callers recorded who have gone on.
         var page: AuditPage?
         /// Those who have not.
-        var waiters: [Waiter] = []
+        private(set) var waiters: [Waiter] = []
+        /// How many of these have an entry: each caller asks, and there may be a waiter for each connection.
+        private var waitingEntries = 0
 
-        var count: Int { (page?.count ?? 0) + waiters.count { $0.entry != nil } }
+        mutating func add(_ waiter: Waiter) {
+            waiters.append(waiter)
+            if waiter.entry != nil { waitingEntries += 1 }
+        }
+
+        mutating func removeWaiters() -> [Waiter] {
+            defer { (waiters, waitingEntries) = ([], 0) }
+            return waiters
+        }
+
+        var count: Int { (page?.count ?? 0) + waitingEntries }
         var entries: [Audit.Entry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
         var isEmpty: Bool { page == nil && waiters.isEmpty }
     }
@@ -106,7 +118,7 @@ package final class AuditGroup: Sendable {
     private func wait(with entry: Audit.Entry?) async throws {
         try await withCheckedThrowingContinuation { continuation in
             let mustStart = state.withLock { state in
-                state.next.waiters.append(Waiter(entry: entry, continuation: continuation))
+                state.next.add(Waiter(entry: entry, continuation: continuation))
                 defer { state.isWriting = true }
                 return !state.isWriting
             }
@@ -154,9 +166,7 @@ package final class AuditGroup: Sendable {
             for waiter in group.waiters { waiter.continuation.resume() }
         } catch {
             let failed = state.withLock { state in
-                let failed = group.waiters + state.next.waiters
-                state.inFlight.waiters = []
-                state.next.waiters = []
+                let failed = state.inFlight.removeWaiters() + state.next.removeWaiters()
                 // Nothing can be written any more.
                 if (error as? StoreError)?.code == .closed { (state.inFlight, state.next) = (Group(), Group()) }
                 state.failure = (error, .now + Self.pause)
