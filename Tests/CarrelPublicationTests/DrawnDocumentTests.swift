@@ -103,14 +103,14 @@ struct DrawnDocumentTests {
     }
 
     @Test func `with a reason where they are not`() async throws {
-        func outcome(_ script: String) async throws -> [ResourceError] {
+        func outcome(_ script: String, seconds: Int = 60) async throws -> [ResourceError] {
             for program in ["pdftoppm", "pdftotext"] {
                 unsafe chmod(programs.write(program, Array("#!/bin/sh\n\(script)\n".utf8)), 0o755)
             }
             let document = try await DrawnDocument(
                 BytesResource(Link(href: "a.pdf"), TestPDF(words: ["Alpha"]).bytes),
                 // before the real ones
-                Poppler(path: "\(programs.path):\(Poppler.path)")
+                Poppler(path: "\(programs.path):\(Poppler.path)", seconds: seconds)
             )
             var errors: [ResourceError] = []
             do throws(ResourceError) { _ = try await document.picture(of: 1, size: 800) } catch { errors.append(error) }
@@ -123,6 +123,9 @@ struct DrawnDocumentTests {
         #expect(try await outcome("exit 3") == Array(repeating: ResourceError(.malformed, ""), count: 2))
         #expect(try await outcome("ulimit -t 1; while :; do :; done") == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
         let flood = "while :; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; done"
+        let late = Array(repeating: ResourceError(.tooLarge, ""), count: 2)
+        #expect(try await outcome("sleep 600", seconds: 1) == late)
+        #expect(try await outcome("exec >&-; sleep 600", seconds: 1) == late, "having said all")
         #expect(try await outcome(flood) == Array(repeating: ResourceError(.tooLarge, ""), count: 2))
     }
 

@@ -1,5 +1,6 @@
 import CarrelTesting
 import CarrelThreads
+import Glibc
 import Testing
 
 @testable import CarrelStore
@@ -111,26 +112,55 @@ struct `A look into a database` {
         try await checkProcess([sqlite, path, "CREATE TABLE book (id TEXT); INSERT INTO book VALUES ('a');"])
         let look = SQLiteLook(path: path)
         #expect(try await ids(look) == ["a"])
-        folder.write("a b?c%41#.db-journal", [1])
+        let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        let journal = folder.write("a b?c%41#.db-journal", magic + [UInt8](repeating: 0, count: 504))
         await #expect(throws: StoreError(.busy, "")) { try await ids(look) }
-        folder.write("a b?c%41#.db-journal", [])
+        // one that is waited for
+        let ending = Task {
+            try await Task.sleep(for: .milliseconds(300))
+            _ = unsafe unlink(journal)
+        }
+        let start = ContinuousClock.now
+        #expect(try await ids(look) == ["a"])
+        #expect(ContinuousClock.now - start >= .milliseconds(200))
+        try await ending.value
+        // as it is left where it is not deleted
+        folder.write("a b?c%41#.db-journal", [UInt8](repeating: 0, count: 512))
         #expect(try await ids(look) == ["a"])
     }
 
-    @Test func `never sees half of what another connection writes`() async throws {
+    /// Times of files move in steps, within which a second change is not seen.
+    @Test func `waits until a change would be seen`() async throws {
+        try await checkProcess([try requirePeer("sqlite3"), path, "CREATE TABLE book (id TEXT);"])
+        let look = SQLiteLook(path: path)
+        func seconds(after change: Duration) async throws -> Duration {
+            var now = timespec()
+            unsafe clock_gettime(CLOCK_REALTIME, &now)
+            let moment = Int(change / .nanoseconds(1)) + now.tv_nsec
+            var times = [timespec(tv_sec: now.tv_sec + moment / 1_000_000_000, tv_nsec: moment % 1_000_000_000 | 1)]
+            times.append(times[0])
+            #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
+            let start = ContinuousClock.now
+            #expect(try await ids(look) == [])
+            return ContinuousClock.now - start
+        }
+        #expect(try await seconds(after: .milliseconds(400)) >= .milliseconds(400), "a server's clock is a little ahead")
+        #expect(try await seconds(after: .seconds(100)) < .milliseconds(50), "it is wrong altogether")
+    }
+
+    @Test func `never sees half of what another program writes`() async throws {
+        let sqlite = try requirePeer("sqlite3")
         try await SQLiteDatabase(path: path, migrations: Shelf.migrations).close()
-        let path = path
-        let isOver = Locked(false)
-        // a program that opens the database, writes and goes again, so that its log comes and goes, too
+        // opens the database, writes and goes again, so that its log comes and goes, too
+        let script = """
+            for round in $(seq 150); do
+              "$0" "$1" "BEGIN; INSERT INTO book (id, pages) VALUES ('a$round', 1); INSERT INTO book (id, pages) VALUES ('b$round', 1); COMMIT;"
+            done
+            """
+        let (path, isOver) = (path, Locked(false))
         let writing = Task {
             defer { isOver.withLock { $0 = true } }
-            for round in 0..<300 {
-                let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
-                try await database.write { writer in
-                    for half in ["a", "b"] { try Shelf.add("\(half)\(round)", to: writer) }
-                }
-                await database.close()
-            }
+            try await checkProcess(["sh", "-c", script, sqlite, path])
         }
         let look = SQLiteLook(path: path)
         var (last, looks) = (0, 0)
@@ -143,7 +173,7 @@ struct `A look into a database` {
         }
         try await writing.value
         #expect(looks > 0)
-        #expect(try await ids(look).count == 600)
+        #expect(try await ids(look).count == 300)
     }
 
     @Test func `writes nothing, and migrates nothing`() async throws {

@@ -49,4 +49,18 @@ struct DrawnDocumentsTests {
             await #expect(throws: (any Error).self) { try await asker.value }
         }
     }
+
+    @Test func `is opened no longer when another one is asked for`() async throws {
+        _ = (try requirePeer("pdftoppm"), try requirePeer("pdftotext"))
+        let stalled = Stalled()
+        let manifest = Manifest(metadata: Metadata(title: "Slow"))
+        let publication = Publication.Builder(manifest: manifest, format: .pdf, fetcher: SingleResourceFetcher(stalled)).build()
+        let drawn = DrawnDocuments(publication, Poppler())
+        let (path, other) = (try #require(ResourcePath(href: "a.pdf")), try #require(ResourcePath(href: "none.pdf")))
+        let first = Task { _ = try await drawn.document(at: path) }
+        try await wait { stalled.begun == 1 }
+        await #expect(throws: ResourceError(.notFound, "")) { try await drawn.document(at: other) }
+        try await wait { stalled.ended == 1 }
+        await #expect(throws: ResourceError(.cancelled, "")) { try await first.value }
+    }
 }

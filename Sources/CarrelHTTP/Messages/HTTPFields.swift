@@ -25,6 +25,13 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
         fields.reserveCapacity(count)
     }
 
+    /// Whether the fields are the same in the same order.
+    public static func == (left: HTTPFields, right: HTTPFields) -> Bool {
+        // most often they are one and the same
+        left.fields == right.fields
+            || left.elementsEqual(right) { same($0.name, $1.name) && $0.value == $1.value }
+    }
+
     /// The value of the first field of that name. Setting replaces every field of that name by one, or by none when nil.
     public subscript(name: String) -> String? {
         get {

@@ -55,6 +55,15 @@ package final class Once<Value: Sendable>: Sendable {
         }
     }
 
+    /// Ends the making that is under way, whoever waits for it.
+    package func giveUp() {
+        state.withLock { state in
+            guard case .making(let task, _) = state else { return }
+            state = .empty
+            task.cancel()
+        }
+    }
+
     private func leave(_ task: Task<Value, any Error>) {
         state.withLock { state in
             guard case .making(let current, let waiting) = state, current == task else { return }

@@ -10,6 +10,8 @@ import Glibc
 package struct Poppler: Sendable {
     /// Where programs are looked for, as in PATH.
     private let path: String
+    /// By the clock, from a program's start.
+    private let seconds: Int
 
     package static let path = "/usr/local/bin:/usr/bin:/bin"
 
@@ -25,9 +27,8 @@ package struct Poppler: Sendable {
         case failed
     }
 
-    /// Seconds of processor time, and by the clock.
+    /// Seconds of processor time.
     private static let cpuSeconds = 20
-    private static let seconds = 60
     private static let memoryBytes = 1 << 30
     /// What programs need, besides where they are.
     private static let readable = [
@@ -38,8 +39,9 @@ package struct Poppler: Sendable {
     /// Two, so that the words of a page need not wait for its picture.
     private static let threads = BlockingThreads(name: "carrel-poppler", count: 2)
 
-    package init(path: String = Self.path) {
+    package init(path: String = Self.path, seconds: Int = 60) {
         self.path = path
+        self.seconds = seconds
     }
 
     /// Whether there is such a program.
@@ -93,8 +95,10 @@ package struct Poppler: Sendable {
         // its end would keep ours open
         close(ends[1])
         ends[1] = -1
-        let bytes = Self.drain(ends[0], upTo: limit)
-        if bytes == nil { child.end(.tooLarge) }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        let bytes = Self.drain(ends[0], upTo: limit, until: deadline)
+        // one that has said all may not stay for that
+        if bytes == nil || !child.ends(until: deadline) { child.end(.tooLarge) }
         let outcome = child.wait()
         if let bytes, outcome == 0 { return bytes }
         if let reason = child.reason { throw reason }
@@ -107,21 +111,26 @@ package struct Poppler: Sendable {
     }
 
     /// What the child writes; nil when that is too much, or takes too long.
-    private static func drain(_ descriptor: Int32, upTo limit: Int) -> [UInt8]? {
+    private static func drain(_ descriptor: Int32, upTo limit: Int, until deadline: ContinuousClock.Instant) -> [UInt8]? {
         var all: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)
-        let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-            let ready = unsafe poll(&waiting, 1, Int32(max(0, left)))
-            if ready < 0, errno == EINTR { continue }
-            guard ready > 0 else { return nil }
+            guard isReady(descriptor, until: deadline) else { return nil }
             let got = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if got == 0 { return all }
             if got < 0, errno == EINTR { continue }
             guard got > 0, all.count + got <= limit else { return nil }
             all += piece[..<got]
+        }
+    }
+
+    /// Waits until there is something to read; false where there is nothing in time.
+    private static func isReady(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+        while true {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            let ready = unsafe poll(&waiting, 1, Int32(max(0, left)))
+            if ready >= 0 || errno != EINTR { return ready > 0 }
         }
     }
 
@@ -166,6 +175,15 @@ package struct Poppler: Sendable {
                 }
                 child.reason = child.reason ?? reason
             }
+        }
+
+        /// Whether it ends in time.
+        func ends(until deadline: ContinuousClock.Instant) -> Bool {
+            guard case .running(let pid) = state.withLock({ $0.state }) else { return true }
+            let descriptor = clinux_pidfd(pid)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            return Poppler.isReady(descriptor, until: deadline)
         }
 
         /// Its exit code, once it has ended; minus the signal that ended it.

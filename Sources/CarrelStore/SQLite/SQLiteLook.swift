@@ -8,7 +8,7 @@ import Glibc
 /// changed the file in the meantime, what was read counts for nothing and is read again.
 public final class SQLiteLook: Database {
     private let path: String
-    private static let attempts = 20
+    private static let attempts = 60
     /// Microseconds from one to the next.
     private static let pause: UInt32 = 50_000
     private let isClosed = Locked(false)
@@ -85,15 +85,17 @@ public final class SQLiteLook: Database {
     private struct FileState: Equatable {
         private let file: [Int]
         private let log: [Int]
-        private let journal: [Int]
+        /// Whether a change that was begun is written down to be taken back: some leave an empty or a blank file there.
+        private let hasJournal: Bool
 
-        /// Times of files move in steps of some milliseconds: two changes within one look alike.
-        private static let step = 20
+        /// Milliseconds of the steps in which times of files move: two changes within one look alike. Most file systems name
+        /// nanoseconds; those that name none count by two seconds.
+        private static let (step, coarseStep) = (20, 2000)
 
         init(_ path: String) {
             file = Self.figures(path)
             log = Self.figures(path + "-wal")
-            journal = Self.figures(path + "-journal")
+            hasJournal = Self.hasJournal(path + "-journal")
         }
 
         /// Whether there is a write-ahead log with something in it.
@@ -101,12 +103,23 @@ public final class SQLiteLook: Database {
 
         /// Whether no change is half done, and one that is made now would be seen.
         var isSettled: Bool {
-            guard journal.first ?? 0 == 0 else { return false }
+            guard !hasJournal else { return false }
             guard !hasLog, !file.isEmpty else { return true }
             var now = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &now)
             let age = (now.tv_sec - file[2]) * 1000 + (now.tv_nsec - file[3]) / 1_000_000
-            return !(0..<Self.step).contains(age)
+            // the clock of a server of files may be a little ahead
+            return !(-Self.coarseStep..<(file[3] == 0 ? Self.coarseStep : Self.step)).contains(age)
+        }
+
+        /// Whether a file begins as journals do that count (SQLite, "Database File Format" §3), or cannot be looked at.
+        private static func hasJournal(_ path: String) -> Bool {
+            let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { return errno != ENOENT }
+            defer { Glibc.close(descriptor) }
+            var head = [UInt8](repeating: 0, count: 8)
+            let count = unsafe head.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, 8) }
+            return count < 0 || head == [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         }
 
         /// Size, identity and times of a file; none where there is none.

@@ -11,11 +11,15 @@ actor DrawnDocuments {
         self.poppler = poppler
     }
 
-    /// The document at a path of the publication.
+    /// The document at a path of the publication. The opening of another one ends.
     ///
     /// - Throws: as ``DrawnDocument``.
     func document(at path: ResourcePath) async throws(ResourceError) -> DrawnDocument {
-        let document = last?.path == path ? last?.document ?? Once() : Once()
+        if last?.path != path {
+            last?.document.giveUp()
+            last = nil
+        }
+        let document = last?.document ?? Once()
         last = (path, document)
         return try await document.value { [publication, poppler] () async throws(ResourceError) in
             try await DrawnDocument(publication.get(Link(path)), poppler)

@@ -30,6 +30,8 @@ export class DrawnView {
     this.sheet = null;
     this.page = 0;
     this.total = 0;
+    /** Pixels of the largest picture that was asked for of the page that is shown. */
+    this.asked = 0;
     this.waiting = new AbortController();
     addEventListener('resize', () => this.fit());
     document.addEventListener('selectionchange', () => {
@@ -100,6 +102,7 @@ export class DrawnView {
       if (signal.aborted || !this.view) return;
       this.size = upright(words, picture);
       this.picture = picture;
+      this.asked = Number(picture.dataset.size);
       this.sheet = make('div', { class: 'sheet' }, picture, this.layer(words.blocks));
       setText(this.view, '');
       this.view.append(this.sheet);
@@ -161,18 +164,20 @@ export class DrawnView {
     const scale = this.zoom() * Math.min(this.holder.clientWidth / width, this.holder.clientHeight / height);
     this.sheet.style.width = `${width * scale}px`;
     this.sheet.style.height = `${height * scale}px`;
-    if (this.wanted() > Number(this.picture.dataset.size)) this.sharpen(this.wanted());
+    if (this.wanted() > this.asked) this.sharpen(this.wanted());
   }
 
   /** Draws the page that is shown once more, larger. */
   async sharpen(size) {
     const picture = make('img', { alt: this.picture.alt, draggable: 'false' });
-    const page = this.picture.dataset.page;
-    this.picture.dataset.size = String(size);
+    const { page } = this.picture.dataset;
+    this.asked = size;
     await this.draw(picture, Number(page), size, this.waiting.signal).catch(() => {});
-    // meanwhile there may be another page, or the same still larger
     const now = this.picture;
-    if (!this.sheet || now.dataset.page !== page || Number(now.dataset.size) > size || !picture.naturalWidth) return;
+    // what failed may be tried again
+    if (!picture.naturalWidth && this.asked === size) this.asked = Number(now.dataset.size);
+    // meanwhile there may be another page, or the same already larger
+    if (!this.sheet || now.dataset.page !== page || Number(now.dataset.size) >= size || !picture.naturalWidth) return;
     now.replaceWith(picture);
     this.picture = picture;
   }
