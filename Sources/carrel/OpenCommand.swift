@@ -120,7 +120,8 @@ struct OpenCommand: Command {
         table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionError?.message ?? "")" : "open"])
         table.add(["may be copied", rights.0 ? "yes" : "no"])
         table.add(["may be printed", rights.1 ? "yes" : "no"])
-        table.add(["reading order", "\(publication.readingOrder.count) resources"])
+        let count = publication.readingOrder.count
+        table.add(["reading order", count == 1 ? "1 resource" : "\(count) resources"])
         console.print(table)
     }
 }

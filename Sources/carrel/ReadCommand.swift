@@ -46,7 +46,7 @@ struct ReadCommand: Command {
             reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
             address = try reader.start()
         } catch let error as ReaderError {
-            throw UnreadablePublication(error: error)
+            throw UnreadablePublication(error: error, why: publication.protectionError)
         }
         if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
         if opensBrowser, !Self.open(address) {
@@ -80,8 +80,13 @@ struct ReadCommand: Command {
 /// Why the reader does not begin, as the program ends with it.
 private struct UnreadablePublication: ReportableError {
     let error: ReaderError
+    /// What restricts the publication.
+    let why: (any Error)?
 
     var message: String { error.detail }
+    var hint: String? {
+        error.code == .server ? "--port chooses another one, and 0 any that is free" : (why as? any ReportableError)?.hint
+    }
     var exitStatus: ExitStatus {
         switch error.code {
         case .restricted: .noPermission

@@ -1,4 +1,5 @@
 public import CarrelCommandLine
+public import CarrelHTTPServer
 import CarrelServer
 public import CarrelStore
 
@@ -17,6 +18,19 @@ extension ServerError: ReportableError {
         default: .failure
         }
     }
+}
+
+extension HTTPServerError: ReportableError {
+    public var message: String { detail }
+
+    public var exitStatus: ExitStatus {
+        switch code {
+        case .listen, .resources: .unavailable
+        default: .badSettings
+        }
+    }
+
+    public var hint: String? { code == .listen ? "--port chooses another one, and 0 any that is free" : nil }
 }
 
 extension StoreError: ReportableError {

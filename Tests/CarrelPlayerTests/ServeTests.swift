@@ -36,6 +36,20 @@ struct `A server as it is started` {
         }
     }
 
+    @Test func `says how to get another port where one is taken`() async throws {
+        let process = try await start()
+        let address = try await process.waitForLine(containing: "listening on http")
+        let port = String(try #require(address.split(separator: ":").last))
+        let ended = try await runProcess(
+            [DemoServer.program, "serve", "--home", directory.file("other"), "--port", port],
+            directory: directory.path
+        )
+        #expect(ended.status == .exited(69))
+        let words = String(decoding: ended.errors, as: UTF8.self)
+        #expect(words.contains("port \(port): address already in use") && words.contains("hint: --port"))
+        #expect(await process.terminate() == .exited(0))
+    }
+
     @Test func `says when passwords would come in the clear, and only then`() async throws {
         func warning(_ change: (inout ServeSettings) -> Void) throws -> Bool {
             var settings = try LoadedSettings<ServeSettings>().values

@@ -321,6 +321,23 @@ struct DrawnPageTests {
         return Poppler(path: "\(programs.path):\(Poppler.path)")
     }
 
+    @Test func `has no keys for what it has not`() async throws {
+        try await ReaderPage.withBrowser { browser in
+            let publication = try await metered(CountedRights(characters: 1, pages: 1))
+            try await ReaderPage.with(publication, browser, folder: folder) { _ in
+                try await waitForPage(1, browser)
+                for key in ["s", "/", "n"] { try await browser.press(key) }
+                let open = try await browser.script("return document.querySelectorAll('dialog[open]').length").int
+                #expect(open == 0)
+                try await browser.press("?")
+                try await browser.wait(until: "document.getElementById('help-sheet').open")
+                let rows = "[...document.querySelectorAll('#help-keys tr')].filter((row) => row.checkVisibility())"
+                let words = try await browser.script("return \(rows).map((row) => row.cells[1].textContent).join()").string ?? ""
+                #expect(words.contains("Contents") && !words.contains("Search") && !words.contains("notes"))
+            }
+        }
+    }
+
     @Test func `says why a page cannot be drawn, after one try`() async throws {
         try await ReaderPage.withBrowser { browser in
             let publication = try await metered(CountedRights(characters: 1, pages: 1))

@@ -2,23 +2,31 @@
 
 import { byId, make } from './dom.js';
 
-const always = [['← →', 'Turn pages, to that side'], ['Page Up, Page Down', 'Turn pages'], ['Ctrl F', 'Search'], ['Ctrl P', 'Print what is on the screen']];
+const always = [
+  { shown: '← →', text: 'Turn pages, to that side' }, { shown: 'Page Up, Page Down', text: 'Turn pages' },
+  { shown: 'Ctrl F', text: 'Search', of: 'document' }, { shown: 'Ctrl P', text: 'Print what is on the screen' },
+];
 
 export class Keys {
-  /** @param {{keys: string[], shown: string, text: string, act: () => void}[]} table @param {boolean} isOn @param {(isOn: boolean) => void} changed */
+  /**
+   * @param {{keys: string[], shown: string, text: string, of?: string, act: () => void}[]} table `of` a kind of what is shown: elsewhere the key does nothing
+   * @param {boolean} isOn
+   * @param {(isOn: boolean) => void} changed
+   */
   constructor(table, isOn, changed) {
     this.table = table;
     const box = /** @type {HTMLInputElement} */ (byId('help-on'));
     this.box = box;
     box.checked = isOn;
     box.addEventListener('change', () => changed(box.checked));
-    byId('help-keys').append(...[...table.map(({ shown, text }) => [shown, text]), ...always].map(([shown, text]) => make('tr', {},
+    byId('help-keys').append(...[...table, ...always].map(({ shown, text, of }) => make('tr', { 'data-of': of },
       make('th', { scope: 'row' }, make('kbd', { text: shown })), make('td', { text }))));
   }
 
   /** Does what a key of one letter or sign stands for. @param {string} key @returns {boolean} whether it stands for something */
   press(key) {
-    const entry = this.box.checked && this.table.find(({ keys }) => keys.includes(key));
+    const { kind } = document.documentElement.dataset;
+    const entry = this.box.checked && this.table.find(({ keys, of }) => keys.includes(key) && (!of || of === kind));
     if (entry) entry.act();
     return Boolean(entry);
   }

@@ -179,8 +179,8 @@ const notes = new Notes(answer.record.annotations, {
 
 const keys = new Keys([
   { keys: ['t'], shown: 'T', text: 'Contents', act: () => openSheet(dialog('contents')) },
-  { keys: ['s', '/'], shown: 'S or /', text: 'Search', act: () => openSheet(dialog('search')) },
-  { keys: ['n'], shown: 'N', text: 'Highlights and notes', act: () => openSheet(dialog('notes')) },
+  { keys: ['s', '/'], shown: 'S or /', text: 'Search', of: 'document', act: () => openSheet(dialog('search')) },
+  { keys: ['n'], shown: 'N', text: 'Highlights and notes', of: 'document', act: () => openSheet(dialog('notes')) },
   { keys: ['a'], shown: 'A', text: 'Appearance', act: () => openSheet(dialog('look')) },
   { keys: ['+'], shown: '+', text: 'Larger text', act: () => look.resize(1) },
   { keys: ['-'], shown: '−', text: 'Smaller text', act: () => look.resize(-1) },
