@@ -1,6 +1,7 @@
 import CLinux
 import CarrelCommandLine
 import CarrelJSON
+import CarrelHTTPServer
 import CarrelPublication
 import CarrelReader
 import CarrelWebReader
@@ -85,7 +86,7 @@ private struct UnreadablePublication: ReportableError {
 
     var message: String { error.detail }
     var hint: String? {
-        error.code == .server ? "--port chooses another one, and 0 any that is free" : (why as? any ReportableError)?.hint
+        error.code == .server ? HTTPServerError.adviceOnPorts : (why as? any ReportableError)?.hint
     }
     var exitStatus: ExitStatus {
         switch error.code {

@@ -30,7 +30,9 @@ extension HTTPServerError: ReportableError {
         }
     }
 
-    public var hint: String? { code == .listen ? "--port chooses another one, and 0 any that is free" : nil }
+    public var hint: String? { code == .listen ? Self.adviceOnPorts : nil }
+
+    static let adviceOnPorts = "--port chooses another one, and 0 any that is free"
 }
 
 extension StoreError: ReportableError {

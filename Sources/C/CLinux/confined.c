@@ -222,7 +222,7 @@ int clinux_fork_confined(const int *kept, int count, uint64_t memory, uint64_t m
     // std::set_new_handler, where C++ is loaded. Looked up before there are two: another thread may hold the loader's lock.
     void (*(*set_new_handler)(void (*)(void)))(void);
     *(void **)&set_new_handler = dlsym(RTLD_DEFAULT, "_ZSt15set_new_handlerPFvvE");
-    // jemalloc, where it is there, keeps what was given back for some seconds: the child would have the use of it.
+    // jemalloc, where it is there, keeps what was given back for a while: the child would have the use of it.
     int (*mallctl)(const char *, void *, size_t *, void *, size_t);
     *(void **)&mallctl = dlsym(RTLD_DEFAULT, "mallctl");
     if (mallctl) {
