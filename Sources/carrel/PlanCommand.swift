@@ -92,6 +92,7 @@ struct PlanGrant: Command {
     var plan = ""
     var start: Instant?
     var end: Instant?
+    var number: String?
 
     static let name = "grant"
     static let abstract = "Give an account a plan."
@@ -102,6 +103,7 @@ struct PlanGrant: Command {
             .positional(\.plan, "plan", help: "The plan's name."),
             .option(\.start, "--start", help: "When it begins; now when left out."),
             .option(\.end, "--end", help: "When it ends; when left out, it runs until it is ended."),
+            .option(\.number, "--number", help: "A number of the shop's own: the same one twice gives it once."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -111,6 +113,7 @@ struct PlanGrant: Command {
         var body: JSONObject = ["plan": .string(plan)]
         if let start { body["start"] = .string(start.description) }
         if let end { body["end"] = .string(end.description) }
+        if let number { body["number"] = .string(number) }
         let made = try await client.call(.post, try await client.accountPath(account) + "/subscriptions", .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
     }
@@ -162,6 +165,7 @@ struct PlanGive: Command {
     var product = ""
     var kind = Purchase.Kind.purchase
     var end: Instant?
+    var number: String?
 
     static let name = "give"
     static let abstract = "Give an account a single product."
@@ -171,6 +175,7 @@ struct PlanGive: Command {
             .positional(\.product, "product", help: "The product's id."),
             .option(\.kind, "--as", help: "How the account came by it."),
             .option(\.end, "--end", help: "When it ends; never when left out."),
+            .option(\.number, "--number", help: "A number of the shop's own: the same one twice gives it once."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -179,6 +184,7 @@ struct PlanGive: Command {
         let client = try await HomeClient(options)
         var body: JSONObject = ["product": .string(product), "kind": .string(kind.rawValue)]
         if let end { body["end"] = .string(end.description) }
+        if let number { body["number"] = .string(number) }
         let made = try await client.call(.post, try await client.accountPath(account) + "/purchases", .object(body))
         options.json ? console.print(made) : console.print(made["id"]?.string ?? "")
     }

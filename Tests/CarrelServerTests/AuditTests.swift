@@ -141,7 +141,7 @@ struct `The audit log` {
             Act(
                 "POST \(account)/subscriptions",
                 "\(path)/subscriptions",
-                ["plan": "gold"],
+                ["plan": "gold", "number": "2"],
                 as: "subscription.create",
                 on: alice.id
             ),
@@ -158,7 +158,7 @@ struct `The audit log` {
                 as: "subscription.revoke",
                 on: subscription
             ),
-            Act("POST \(account)/purchases", "\(path)/purchases", ["product": "issue-1"], as: "purchase.create", on: alice.id),
+            Act("POST \(account)/purchases", "\(path)/purchases", ["product": "issue-2"], as: "purchase.create", on: alice.id),
             Act(
                 "POST /admin/v1/purchases/{purchase}/end",
                 "/admin/v1/purchases/\(purchase)/end",

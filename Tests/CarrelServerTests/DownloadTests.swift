@@ -190,7 +190,7 @@ struct `A download of an edition` {
         let account = try await desk.create("alice", password: "correct horse battery", by: Actor("operator"))
         let plan = Plan(name: "gold", scope: .everything)
         try await test.service.subscriptions.createPlan(plan, by: Actor("operator"))
-        let granted = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator"))
+        let granted = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator")).subscription
         let other = try await credentials(test, account: "other")
         var held = try await credentials(test, account: account.id)
         func status(_ headers: HTTPFields) async throws -> Int { try await test.send(.get, page, headers: headers).status }

@@ -63,7 +63,7 @@ struct `A plan that somebody holds` {
     @Test func `is not made longer by ending it once more`() async throws {
         let shop = try await shop()
         let (service, start) = (shop.test.service, shop.test.clock.now)
-        let id = try await service.subscriptions.grant(plan: "print", to: shop.alice, by: staff).id
+        let id = try await service.subscriptions.grant(plan: "print", to: shop.alice, by: staff).subscription.id
         shop.test.clock.advance(by: day)
         let path = "/admin/v1/subscriptions/\(id)/end"
         #expect(try await shop.test.call(.post, path, body: [:], peer: local).status == 204)
@@ -83,7 +83,7 @@ struct `A plan that somebody holds` {
     @Test func `keeps the end of a purchase that has ended when it is taken back`() async throws {
         let shop = try await shop()
         let (service, end) = (shop.test.service, shop.test.clock.now + day)
-        let id = try await service.subscriptions.give("first", to: shop.alice, as: .gift, end: end, by: staff).id
+        let id = try await service.subscriptions.give("first", to: shop.alice, as: .gift, end: end, by: staff).purchase.id
         shop.test.clock.advance(by: day + day)
         try await service.subscriptions.takeBack(id, by: staff)
         #expect(try await service.subscriptions.entitlement(of: shop.alice).purchases.map(\.endsAt) == [end])
@@ -93,7 +93,7 @@ struct `A plan that somebody holds` {
     func `gives nothing when it was ended before it began`(plan: String) async throws {
         let shop = try await shop()
         let (service, start) = (shop.test.service, shop.test.clock.now + day)
-        let id = try await service.subscriptions.grant(plan: plan, to: shop.alice, start: start, by: staff).id
+        let id = try await service.subscriptions.grant(plan: plan, to: shop.alice, start: start, by: staff).subscription.id
         try await service.subscriptions.end(id, by: staff)
         for _ in 1...3 {
             #expect(try await shop.answer("first") == "notentitled")
@@ -108,7 +108,7 @@ struct `A plan that somebody holds` {
     func `can be revoked with what it gave for good`(plan: String) async throws {
         let shop = try await shop()
         let service = shop.test.service
-        let id = try await service.subscriptions.grant(plan: plan, to: shop.alice, by: staff).id
+        let id = try await service.subscriptions.grant(plan: plan, to: shop.alice, by: staff).subscription.id
         let pair = try #require(try await shop.ask("first").pair)
         let path = "/admin/v1/subscriptions/\(id)/revoke"
         #expect(try await shop.test.call(.post, path).status == 401)

@@ -45,7 +45,7 @@ struct `What is remembered of an account` {
         try await service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: staff)
         try await service.subscriptions.createPlan(Plan(name: "silver", scope: .everything), by: staff)
         let alice = try await service.desk.create("alice", password: password, by: staff)
-        let plan = try await service.subscriptions.grant(plan: "gold", to: alice, by: staff).id
+        let plan = try await service.subscriptions.grant(plan: "gold", to: alice, by: staff).subscription.id
         let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"], at: service)
         let token = reply.token
         let stand = Stand(
@@ -158,7 +158,7 @@ struct `What is remembered of an account` {
         let stand = try await stand()
         try await stand.service.subscriptions.revoke(stand.plan, by: staff)
         #expect(try await stand.credentials().pair == nil)
-        let gift = try await stand.service.subscriptions.give("issue-1", to: stand.alice, as: .gift, by: staff).id
+        let gift = try await stand.service.subscriptions.give("issue-1", to: stand.alice, as: .gift, by: staff).purchase.id
         #expect(try await stand.credentials().pair != nil)
         try await stand.service.subscriptions.takeBack(gift, by: staff)
         #expect(try await stand.credentials().pair == nil)

@@ -143,8 +143,11 @@ struct `Personal data` {
             "accounts": [
                 "id", "name", "created_at", "password", "suspended_at", "device_limit", "erased_at", "role",
             ],
-            "subscriptions": ["id", "account_id", "plan", "starts_at", "ends_at", "created_at", "revoked_at"],
-            "purchases": ["id", "account_id", "product_id", "kind", "ends_at", "created_at"],
+            "subscriptions": [
+                "id", "account_id", "plan", "starts_at", "ends_at", "created_at", "revoked_at", "number", "asked_start",
+                "asked_end",
+            ],
+            "purchases": ["id", "account_id", "product_id", "kind", "ends_at", "created_at", "number", "asked_end"],
             "orders": [
                 "id", "number", "account_id", "title_id", "kind", "state", "starts_at", "ends_at", "created_at", "activated_at",
                 "ended_at", "master_version", "wrapped_key", "isbn",

@@ -50,7 +50,7 @@ struct `Credentials that were given out` {
         var (accounts, tokens, plan): ([Account], [String: String], String) = ([], [:], "")
         for name in ["bob", "alice"] {
             let account = try await test.service.desk.create(name, password: password, by: staff)
-            plan = try await test.service.subscriptions.grant(plan: "gold", to: account, by: staff).id
+            plan = try await test.service.subscriptions.grant(plan: "gold", to: account, by: staff).subscription.id
             let reply = try await test.ask("sign_in", ["username": name, "password": password, "uuid": "phone"])
             tokens[name] = reply.token
             accounts.append(account)
@@ -129,7 +129,7 @@ struct `Credentials that were given out` {
     @Test func `go with a purchase that is taken back`() async throws {
         let stand = try await newsstand()
         let carol = try await stand.test.service.desk.create("carol", password: password, by: staff)
-        let purchase = try await stand.test.service.subscriptions.give("issue-1", to: carol, as: .gift, by: staff)
+        let purchase = try await stand.test.service.subscriptions.give("issue-1", to: carol, as: .gift, by: staff).purchase
         let reply = try await stand.test.ask("sign_in", ["username": "carol", "password": password])
         let token = reply.token
         let asked = try await stand.test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])

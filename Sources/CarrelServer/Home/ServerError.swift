@@ -19,10 +19,13 @@ package struct ServerError: HTTPProblemConvertible, Equatable, CustomStringConve
     package let code: Code
     /// A lower-case sentence without a period, without secrets.
     package let detail: String
+    /// Of what a request conflicts with; the member `id` of the problem document.
+    package let conflictingID: String?
 
-    package init(_ code: Code, _ detail: String) {
+    package init(_ code: Code, _ detail: String, conflictingID: String? = nil) {
         self.code = code
         self.detail = detail
+        self.conflictingID = conflictingID
     }
 
     package static func == (a: Self, b: Self) -> Bool { a.code == b.code }
@@ -30,7 +33,7 @@ package struct ServerError: HTTPProblemConvertible, Equatable, CustomStringConve
     package var description: String { detail }
 
     package var problem: HTTPError {
-        HTTPError(status, code.rawValue, detail)
+        HTTPError(status, code.rawValue, detail, extra: conflictingID.map { [("id", .text($0))] } ?? [])
     }
 
     private var status: HTTPStatus {

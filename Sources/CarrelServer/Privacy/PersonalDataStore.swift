@@ -18,12 +18,15 @@ package enum PersonalDataStore {
     )
     static let subscriptions = SQL(
         """
-        SELECT id, plan, starts_at, ends_at, created_at, revoked_at FROM subscriptions WHERE account_id = $1
+        SELECT id, plan, starts_at, ends_at, created_at, revoked_at, number, asked_start, asked_end FROM subscriptions WHERE account_id = $1
         ORDER BY created_at, id
         """
     )
     static let purchases = SQL(
-        "SELECT id, product_id, kind, ends_at, created_at FROM purchases WHERE account_id = $1 ORDER BY created_at, id"
+        """
+        SELECT id, product_id, kind, ends_at, created_at, number, asked_end FROM purchases WHERE account_id = $1
+        ORDER BY created_at, id
+        """
     )
     static let storePurchases = SQL(
         """
@@ -152,7 +155,8 @@ package enum PersonalDataStore {
             [
                 "id": .string(try $0.text(0)), "plan": .string(try $0.text(1)), "start": .init(try $0.instant(2)),
                 "end": .init(try $0.instantIfPresent(3)), "createdAt": .init(try $0.instant(4)),
-                "revokedAt": .init(try $0.instantIfPresent(5)),
+                "revokedAt": .init(try $0.instantIfPresent(5)), "number": .init(try $0.textIfPresent(6)),
+                "askedStart": .init(try $0.instantIfPresent(7)), "askedEnd": .init(try $0.instantIfPresent(8)),
             ]
         }
     }
@@ -162,6 +166,7 @@ package enum PersonalDataStore {
             [
                 "id": .string(try $0.text(0)), "product": .string(try $0.text(1)), "kind": .string(try $0.text(2)),
                 "end": .init(try $0.instantIfPresent(3)), "createdAt": .init(try $0.instant(4)),
+                "number": .init(try $0.textIfPresent(5)), "askedEnd": .init(try $0.instantIfPresent(6)),
             ]
         }
     }

@@ -71,32 +71,34 @@ struct PlanRoutes {
 
     private func grant(_ request: HTTPRequest, to account: Account) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
-        try object.allowOnly(["plan", "start", "end"])
-        let subscription = try await subscriptions.grant(
+        try object.allowOnly(["plan", "start", "end", "number"])
+        let (subscription, created) = try await subscriptions.grant(
             plan: try object.requiredString("plan"),
             to: account,
             start: try object.instant("start"),
             end: try object.instant("end"),
+            number: try object.string("number"),
             by: try await callers.actor(request)
         )
-        return .json(Self.json(subscription), status: .created)
+        return .json(Self.json(subscription), status: created ? .created : .ok)
     }
 
     private func give(_ request: HTTPRequest, to account: Account) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
-        try object.allowOnly(["product", "kind", "end"])
+        try object.allowOnly(["product", "kind", "end", "number"])
         let word = try object.string("kind") ?? Purchase.Kind.purchase.rawValue
         guard let kind = Purchase.Kind(rawValue: word) else {
             throw ServerError(.invalid, "kind is \"purchase\" or \"gift\"")
         }
-        let purchase = try await subscriptions.give(
+        let (purchase, created) = try await subscriptions.give(
             try object.requiredString("product"),
             to: account,
             as: kind,
             end: try object.instant("end"),
+            number: try object.string("number"),
             by: try await callers.actor(request)
         )
-        return .json(Self.json(purchase), status: .created)
+        return .json(Self.json(purchase), status: created ? .created : .ok)
     }
 
     private static func json(_ plan: Plan) -> JSON {

@@ -17,7 +17,18 @@ package enum SubscriptionStore {
     static let planByName = SQL("SELECT name, scope, grace_issues, device_limit FROM plans WHERE name = $1")
     static let productsOfPlan = SQL("SELECT product_id FROM plan_products WHERE plan = $1 ORDER BY product_id")
     static let insertSubscription = SQL(
-        "INSERT INTO subscriptions (id, account_id, plan, starts_at, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)"
+        """
+        INSERT INTO subscriptions (id, account_id, plan, starts_at, ends_at, created_at, number, asked_start, asked_end)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """
+    )
+    static let subscriptionByNumber = SQL(
+        """
+        SELECT subscriptions.id, subscriptions.starts_at, subscriptions.ends_at, plans.name, plans.scope, plans.grace_issues,
+            plans.device_limit, subscriptions.revoked_at, subscriptions.asked_start, subscriptions.asked_end
+        FROM subscriptions JOIN plans ON plans.name = subscriptions.plan
+        WHERE subscriptions.account_id = $1 AND subscriptions.number = $2
+        """
     )
     static let subscriptionsOfAccount = SQL(
         """
@@ -32,8 +43,12 @@ package enum SubscriptionStore {
     static let revokeSubscription = SQL("UPDATE subscriptions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
     static let insertPurchase = SQL(
         """
-        INSERT INTO purchases (id, account_id, product_id, kind, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO purchases (id, account_id, product_id, kind, ends_at, created_at, number, asked_end)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
+    )
+    static let purchaseByNumber = SQL(
+        "SELECT id, product_id, kind, ends_at, asked_end FROM purchases WHERE account_id = $1 AND number = $2"
     )
     static let purchasesOfAccount = SQL(
         "SELECT id, product_id, kind, ends_at FROM purchases WHERE account_id = $1 ORDER BY created_at, id"
@@ -43,7 +58,8 @@ package enum SubscriptionStore {
 
     package static let statements = [
         insertPlan, insertPlanProduct, plans, planByName, productsOfPlan, insertSubscription, subscriptionsOfAccount,
-        subscriptionByID, endSubscription, revokeSubscription, insertPurchase, purchasesOfAccount, purchaseByID, endPurchase,
+        subscriptionByNumber, subscriptionByID, endSubscription, revokeSubscription, insertPurchase, purchasesOfAccount,
+        purchaseByNumber, purchaseByID, endPurchase,
     ]
 
     /// Whether the plan is new.
@@ -78,27 +94,46 @@ package enum SubscriptionStore {
 
     static func subscriptions(of account: String, in transaction: any Transaction) throws -> [Subscription] {
         let found = try transaction.rows(subscriptionsOfAccount, [.text(account)]).map {
-            Subscription(
-                id: try $0.text(0),
-                plan: try plan($0, from: 3, in: transaction),
-                startsAt: try $0.instant(1),
-                endsAt: try $0.instantIfPresent(2),
-                revokedAt: try $0.instantIfPresent(7)
-            )
+            try subscription($0, in: transaction)
         }
         // Here, because the database would sort even one of them.
         return found.count < 2 ? found : found.sorted { ($0.startsAt, $0.id) < ($1.startsAt, $1.id) }
     }
 
+    /// The subscription of a client's number, with the dates that the first request named.
+    static func subscription(
+        number: String,
+        of account: String,
+        in transaction: any Transaction
+    ) throws -> (subscription: Subscription, askedStart: Instant?, askedEnd: Instant?)? {
+        try transaction.row(subscriptionByNumber, [.text(account), .text(number)]).map {
+            (try subscription($0, in: transaction), try $0.instantIfPresent(8), try $0.instantIfPresent(9))
+        }
+    }
+
+    /// A subscription from the first eight columns of a row.
+    private static func subscription(_ row: Row, in transaction: any Transaction) throws -> Subscription {
+        Subscription(
+            id: try row.text(0),
+            plan: try plan(row, from: 3, in: transaction),
+            startsAt: try row.instant(1),
+            endsAt: try row.instantIfPresent(2),
+            revokedAt: try row.instantIfPresent(7)
+        )
+    }
+
+    /// Writes a subscription; `number` is the client's, and `asked` the dates of its request.
     static func insert(
         _ subscription: Subscription,
+        number: String? = nil,
+        asked: (start: Instant?, end: Instant?) = (nil, nil),
         of account: String,
         at now: Instant,
         in transaction: any Transaction
     ) throws {
         let values: [SQLValue] = [
             .text(subscription.id), .text(account), .text(subscription.plan.name), .instant(subscription.startsAt),
-            .instant(subscription.endsAt), .instant(now),
+            .instant(subscription.endsAt), .instant(now), SQLValue(number), .instant(asked.start), .instant(asked.end),
         ]
         _ = try transaction.run(insertSubscription, values)
     }
@@ -121,26 +156,47 @@ package enum SubscriptionStore {
         _ = try transaction.run(revokeSubscription, [.text(id), .instant(now)])
     }
 
-    static func insert(_ purchase: Purchase, of account: String, at now: Instant, in transaction: any Transaction) throws {
+    /// Writes a purchase; `number` is the client's.
+    static func insert(
+        _ purchase: Purchase,
+        number: String?,
+        of account: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
         let values: [SQLValue] = [
             .text(purchase.id), .text(account), .text(purchase.productID), .text(purchase.kind.rawValue),
-            .instant(purchase.endsAt), .instant(now),
+            .instant(purchase.endsAt), .instant(now), SQLValue(number), .instant(purchase.endsAt),
         ]
         _ = try transaction.run(insertPurchase, values)
     }
 
     static func purchases(of account: String, in transaction: any Transaction) throws -> [Purchase] {
-        try transaction.rows(purchasesOfAccount, [.text(account)]).map {
-            guard let kind = Purchase.Kind(rawValue: try $0.text(2)) else {
-                throw ServerError(.home, "a purchase has a kind that this version does not know")
-            }
-            return Purchase(
-                id: try $0.text(0),
-                productID: try $0.text(1),
-                kind: kind,
-                endsAt: try $0.instantIfPresent(3)
-            )
+        try transaction.rows(purchasesOfAccount, [.text(account)]).map(purchase)
+    }
+
+    /// The purchase of a client's number, with the end that the first request named.
+    static func purchase(
+        number: String,
+        of account: String,
+        in transaction: any Transaction
+    ) throws -> (purchase: Purchase, askedEnd: Instant?)? {
+        try transaction.row(purchaseByNumber, [.text(account), .text(number)]).map {
+            (try purchase($0), try $0.instantIfPresent(4))
         }
+    }
+
+    /// A purchase from the first four columns of a row.
+    private static func purchase(_ row: Row) throws -> Purchase {
+        guard let kind = Purchase.Kind(rawValue: try row.text(2)) else {
+            throw ServerError(.home, "a purchase has a kind that this version does not know")
+        }
+        return Purchase(
+            id: try row.text(0),
+            productID: try row.text(1),
+            kind: kind,
+            endsAt: try row.instantIfPresent(3)
+        )
     }
 
     /// Whom a purchase belongs to, and its end.

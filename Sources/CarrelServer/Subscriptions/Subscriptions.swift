@@ -37,27 +37,76 @@ package struct Subscriptions: Sendable {
     }
 
     /// Gives an account a plan, from now on where no start is given, and until it is ended where no end is.
+    ///
+    /// A client's number makes the call safe to repeat: the same number returns the subscription that the first call made, whatever
+    /// has become of it since. Without a number, a subscription that adds nothing to another of the same plan and end is refused.
+    ///
+    /// - Returns: the subscription, and whether this call created it.
+    /// - Throws: ``ServerError`` `invalid` (no such plan, an end before the start, a number that is empty or too long) or `conflict`
+    ///   (the number belongs to a request that differs, or the plan runs already with this end), with the id of the other one.
     package func grant(
         plan name: String,
         to account: Account,
         start: Instant? = nil,
         end: Instant? = nil,
+        number: String? = nil,
         by actor: Actor
-    ) async throws -> Subscription {
-        let now = clock.now
+    ) async throws -> (subscription: Subscription, created: Bool) {
+        let (now, asked) = (clock.now, (start: start, end: end))
         let start = start ?? now
         if let end, end <= start { throw ServerError(.invalid, "a subscription ends after it starts") }
+        try Self.check(number)
         let id = Random.uuid()
         let entry = actor.entry("subscription.create", on: account.id, at: now, reason: name)
         return try await database.write { transaction in
+            if let number,
+                let earlier = try SubscriptionStore.subscription(number: number, of: account.id, in: transaction)
+            {
+                let known = earlier.subscription
+                guard known.plan.name == name, earlier.askedStart == asked.start, earlier.askedEnd == asked.end else {
+                    throw Self.otherContent(number, "subscription", known.id)
+                }
+                return (known, false)
+            }
             guard let plan = try SubscriptionStore.plan(named: name, in: transaction) else {
                 throw ServerError(.invalid, "there is no plan '\(name)'")
             }
+            if number == nil {
+                let repeated = try SubscriptionStore.subscriptions(of: account.id, in: transaction).first {
+                    $0.plan.name == name && $0.endsAt == end && $0.startsAt <= start && !$0.isVoid && !$0.hasEnded(at: now)
+                }
+                if let repeated { throw Self.repeated("plan", "subscription", repeated.id) }
+            }
             let subscription = Subscription(id: id, plan: plan, startsAt: start, endsAt: end)
-            try SubscriptionStore.insert(subscription, of: account.id, at: now, in: transaction)
+            try SubscriptionStore.insert(
+                subscription,
+                number: number,
+                asked: asked,
+                of: account.id,
+                at: now,
+                in: transaction
+            )
             try AuditStore.append(entry, in: transaction)
-            return subscription
+            return (subscription, true)
         }
+    }
+
+    private static func check(_ number: String?) throws(ServerError) {
+        if let number, number.isEmpty || number.utf8.count > 128 {
+            throw ServerError(.invalid, "a number has 1 to 128 bytes")
+        }
+    }
+
+    private static func otherContent(_ number: String, _ kind: String, _ id: String) -> ServerError {
+        ServerError(.conflict, "number \(number) belongs to \(kind) \(id), which differs from this one", conflictingID: id)
+    }
+
+    private static func repeated(_ what: String, _ kind: String, _ id: String) -> ServerError {
+        ServerError(
+            .conflict,
+            "the account has this \(what) with the same end already (\(kind) \(id)): send a number to create another",
+            conflictingID: id
+        )
     }
 
     /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
@@ -100,24 +149,43 @@ package struct Subscriptions: Sendable {
 
     private static let unknown = ServerError(.notFound, "there is no such subscription")
 
-    /// Gives an account a single product, bought or as a gift.
+    /// Gives an account a single product, bought or as a gift; a number does the same as that of a subscription.
+    ///
+    /// - Returns: the purchase, and whether this call created it.
+    /// - Throws: ``ServerError`` `invalid` (a product id or a number that is empty or too long) or `conflict` (the number belongs to a
+    ///   request that differs, or the account has the product already with this end), with the id of the other one.
     package func give(
         _ productID: String,
         to account: Account,
         as kind: Purchase.Kind,
         end: Instant? = nil,
+        number: String? = nil,
         by actor: Actor
-    ) async throws -> Purchase {
+    ) async throws -> (purchase: Purchase, created: Bool) {
         guard !productID.isEmpty, productID.utf8.count <= 256 else {
             throw ServerError(.invalid, "a product id has 1 to 256 bytes")
         }
+        try Self.check(number)
         let purchase = Purchase(id: Random.uuid(), productID: productID, kind: kind, endsAt: end)
         let entry = actor.entry("purchase.create", on: account.id, at: clock.now, reason: productID)
-        try await database.write { transaction in
-            try SubscriptionStore.insert(purchase, of: account.id, at: entry.at, in: transaction)
+        return try await database.write { transaction in
+            if let number, let earlier = try SubscriptionStore.purchase(number: number, of: account.id, in: transaction) {
+                let known = earlier.purchase
+                guard known.productID.utf8.elementsEqual(productID.utf8), known.kind == kind, earlier.askedEnd == end else {
+                    throw Self.otherContent(number, "purchase", known.id)
+                }
+                return (known, false)
+            }
+            if number == nil {
+                let repeated = try SubscriptionStore.purchases(of: account.id, in: transaction).first {
+                    $0.productID.utf8.elementsEqual(productID.utf8) && $0.endsAt == end && $0.endsAt.map { entry.at < $0 } ?? true
+                }
+                if let repeated { throw Self.repeated("product", "purchase", repeated.id) }
+            }
+            try SubscriptionStore.insert(purchase, number: number, of: account.id, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
+            return (purchase, true)
         }
-        return purchase
     }
 
     /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.

@@ -72,9 +72,10 @@ function grantForm(plans, path, act) {
       { name: 'plan', label: 'Plan', options: plans.map((plan) => [plan.name, plan.name]) },
       { name: 'start', label: 'From', type: 'datetime-local', hint: 'Empty: now.' },
       { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: until it is ended.' },
+      { name: 'number', label: 'Number', maxlength: 128, hint: 'Of the shop; makes it safe to send twice.' },
     ],
-    onsubmit: async ({ plan, start, end }) => {
-      await call('POST', `${path}/subscriptions`, { plan, start: instantOf(start), end: instantOf(end) });
+    onsubmit: async ({ plan, start, end, number }) => {
+      await call('POST', `${path}/subscriptions`, { plan, start: instantOf(start), end: instantOf(end), number: number || undefined });
       await act(async () => `Granted ${plan}.`);
     },
   });
@@ -88,9 +89,10 @@ function giveForm(path, act) {
       { name: 'product', label: 'Product id', required: true, maxlength: 256 },
       { name: 'kind', label: 'How', options: [['purchase', 'purchase'], ['gift', 'gift']] },
       { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: for good.' },
+      { name: 'number', label: 'Number', maxlength: 128, hint: 'Of the shop; makes it safe to send twice.' },
     ],
-    onsubmit: async ({ product, kind, end }) => {
-      await call('POST', `${path}/purchases`, { product, kind, end: instantOf(end) });
+    onsubmit: async ({ product, kind, end, number }) => {
+      await call('POST', `${path}/purchases`, { product, kind, end: instantOf(end), number: number || undefined });
       await act(async () => `Gave ${product}.`);
     },
   });
