@@ -21,7 +21,7 @@ struct BackupCommand: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let home = try options.open()
+        let home = try options.find()
         try options.requireEmbedded("PostgreSQL has its own tools: pg_dump", home)
         guard unsafe access(path, F_OK) != 0 else { throw ServerError(.conflict, "\(path) exists already") }
         let database = try CarrelService.openDatabase(home)
@@ -48,12 +48,14 @@ struct RestoreCommand: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let home = try options.open()
+        let home = try options.find(missing: .create)
         try options.requireEmbedded("PostgreSQL has its own tools: pg_restore", home)
+        let isNew = !home.isMade
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on this home: stop it first")
         }
         try await CarrelService.restore(home, from: path)
+        if isNew { console.note("made a new home at \(home.directory)") }
         if options.json { return console.print(["restored": .string(path)]) }
         console.print("restored \(path)")
     }

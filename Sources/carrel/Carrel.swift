@@ -13,8 +13,8 @@ struct Carrel: Command {
         Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
-        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, ServeCommand.self,
-        IngestCommand.self,
+        OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, InitCommand.self,
+        ServeCommand.self, IngestCommand.self,
         TitleCommand.self,
         EditionCommand.self, OrderCommand.self, AccountCommand.self, PlanCommand.self, ReceiptCommand.self, DeviceCommand.self,
         ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,

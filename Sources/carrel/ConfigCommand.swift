@@ -24,7 +24,7 @@ struct ConfigCheck: Command {
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let home = try options.open()
+        let home = try options.find()
         let loaded = try LoadedSettings(home: home, overrides: overrides, console: console)
         let upstream = try UpstreamFiles(home: home, loaded.values, console: console)
         if options.json { return console.print(upstream.json(beside: loaded.json)) }

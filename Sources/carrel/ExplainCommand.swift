@@ -35,7 +35,7 @@ struct ExplainCommand: Command {
             return options.json ? console.print(answer) : printHoldings(answer, console)
         }
         // The sources are those that the server has, also where none runs.
-        let home = try options.open()
+        let home = try options.find()
         let settings = try LoadedSettings<ServeSettings>(home: home, overrides: SettingOverrides(), console: console).values
         var chosen = settings.service
         chosen.subscription.sources = try UpstreamFiles(home: home, settings, console: console).sources

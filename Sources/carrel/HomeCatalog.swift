@@ -11,10 +11,13 @@ actor HomeCatalog {
     private let options: HomeOptions
     private var client: HomeClient
 
+    /// - Parameters:
+    ///   - options: the home, which is created where it is missing.
+    ///   - console: told of a home that was created.
     /// - Throws: what is wrong with the home.
-    init(_ options: HomeOptions) async throws {
+    init(_ options: HomeOptions, _ console: Console) async throws {
         self.options = options
-        client = try await HomeClient(options)
+        client = try await HomeClient(options, creating: console)
     }
 
     /// Calls the API. The call has to be one that does no harm when it is made twice.

@@ -18,13 +18,18 @@ struct HomeClient {
     /// - Parameters:
     ///   - options: which home.
     ///   - settings: what counts where no server runs.
+    ///   - console: told of a home that was created; nil means that a missing home is an error.
     /// - Throws: what is wrong with the home.
-    init(_ options: HomeOptions, _ settings: CarrelService.Settings = CarrelService.Settings()) async throws {
-        let home = try options.open()
+    init(
+        _ options: HomeOptions,
+        _ settings: CarrelService.Settings = CarrelService.Settings(),
+        creating console: Console? = nil
+    ) async throws {
+        let home = try options.find(missing: console == nil ? .refuse : .create)
         if Self.accepts(home.socketPath) {
             way = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService(settings))
+            way = .here(try await options.openService(settings, creating: console))
         }
     }
 

@@ -41,13 +41,39 @@ struct HomeOptions: ParameterGroup, Sendable {
 
     var json: Bool { output.json }
 
-    func open() throws -> Home {
-        try Home(at: home, environment: environment)
+    /// Finds the home.
+    ///
+    /// - Parameter missing: `create` in a command that goes on to create a home where none is.
+    /// - Returns: the home, whose folder is on disk unless it is going to be created.
+    /// - Throws: ``ServerError`` `homeMissing`, or `home` when the folder cannot be used.
+    func find(missing: Home.Missing = .refuse) throws -> Home {
+        try Home(at: home, environment: environment, missing: missing)
     }
 
     /// Opens the service of the home, on the embedded database or on PostgreSQL.
-    func openService(_ settings: CarrelService.Settings = CarrelService.Settings()) async throws -> CarrelService {
-        let home = try open()
+    ///
+    /// - Parameters:
+    ///   - settings: the settings of the service.
+    ///   - console: told of a home that was created; nil means that what is missing is an error.
+    /// - Returns: the service, ready to answer.
+    /// - Throws: what is wrong with the home.
+    func openService(
+        _ settings: CarrelService.Settings = CarrelService.Settings(),
+        creating console: Console? = nil
+    ) async throws -> CarrelService {
+        let missing: Home.Missing = console == nil ? .refuse : .create
+        let home = try find(missing: missing)
+        let isNew = !home.isMade
+        let service = try await openService(home, settings, missing)
+        if isNew { console?.note("made a new home at \(home.directory)") }
+        return service
+    }
+
+    private func openService(
+        _ home: Home,
+        _ settings: CarrelService.Settings,
+        _ missing: Home.Missing
+    ) async throws -> CarrelService {
         var settings = settings
         settings.onFailure = FailureLog.write
         settings.version = Version.text
@@ -55,7 +81,7 @@ struct HomeOptions: ParameterGroup, Sendable {
         guard let database else {
             try note.requireEmbedded()
             do {
-                return try await CarrelService.open(home, settings: settings)
+                return try await CarrelService.open(home, missing: missing, settings: settings)
             } catch let error as StoreError where error.code == .full {
                 throw DiskFull(home: home)
             }
@@ -64,8 +90,9 @@ struct HomeOptions: ParameterGroup, Sendable {
             throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
         }
         let state = try PostgresDatabase(database, migrations: Schema.migrations)
+        let service = try await CarrelService.open(home, database: state, missing: missing, settings: settings)
         try note.write(database)
-        return try await CarrelService.open(home, database: state, settings: settings)
+        return service
     }
 }
 

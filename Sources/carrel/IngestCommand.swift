@@ -5,6 +5,7 @@ import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import Glibc
 
 struct IngestCommand: Command {
     var options = HomeOptions()
@@ -68,8 +69,9 @@ struct IngestCommand: Command {
     }
 
     func run(_ console: Console) async throws {
+        try requirePaths()
+        let catalog = try await HomeCatalog(options, console)
         let work = try ingestWork()
-        let catalog = try await HomeCatalog(options)
         if let terms = edition.terms { return try await ingestEdition(terms, work, catalog, console) }
         var titles: [JSON] = []
         var failures = 0
@@ -87,10 +89,18 @@ struct IngestCommand: Command {
         if failures > 0 { throw IngestFailures(count: failures, of: paths.count) }
     }
 
+    /// A home is not created for paths that are mistyped.
+    private func requirePaths() throws {
+        guard try !options.find(missing: .create).isMade else { return }
+        for path in paths where unsafe access(path, F_OK) != 0 {
+            throw IngestError(.unreadable, path, "cannot be read: \(reason(errno))")
+        }
+    }
+
     /// The blobs are made here, where the file is, and only then is the catalog told: a server that runs on the home goes on as it
     /// was, and stays the one that writes its database.
     private func ingestWork() throws -> IngestWork {
-        let home = try options.open()
+        let home = try options.find()
         return IngestWork(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))
     }
 

@@ -27,7 +27,7 @@ struct LinkBase: ParameterGroup, Sendable {
     }
 
     private func usual(_ console: Console) throws -> String {
-        let home = try options.open()
+        let home = try options.find()
         let settings = try LoadedSettings(home: home, overrides: SettingOverrides(), console: console).values
         let running = HomeClient.accepts(home.socketPath) ? Self.note(in: home.lockPath) : nil
         return settings.publicURL ?? running ?? "http://127.0.0.1:\(settings.port)"

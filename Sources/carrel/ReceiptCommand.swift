@@ -96,7 +96,7 @@ extension HomeClient {
     /// Where no server runs, what the home's settings say of the store counts here.
     fileprivate init(receipts options: HomeOptions, _ console: Console) async throws {
         let overrides = SettingOverrides<ServeSettings>()
-        let loaded = try LoadedSettings(home: try options.open(), overrides: overrides, console: console).values
+        let loaded = try LoadedSettings(home: try options.find(), overrides: overrides, console: console).values
         var settings = CarrelService.Settings()
         settings.receipts = try loaded.receipts.service()
         try await self.init(options, settings)

@@ -8,9 +8,15 @@ public import CarrelStore
 extension ServerError: ReportableError {
     var message: String { detail }
 
+    var hint: String? {
+        code == .homeMissing
+            ? "check --home and CARREL_HOME; 'carrel init' makes a home, and so do serve, ingest and restore" : nil
+    }
+
     var exitStatus: ExitStatus {
         switch code {
         case .home: .cannotCreate
+        case .homeMissing: .noInput
         case .masterKey: .badSettings
         case .notFound: .noInput
         case .invalid: .badInput

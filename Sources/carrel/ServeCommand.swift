@@ -34,7 +34,7 @@ struct ServeCommand: Command {
 
     func run(_ console: Console) async throws {
         protectMemory()
-        let home = try options.open()
+        let home = try options.find(missing: .create)
         var overrides = overrides
         if demo { overrides.set("web.guest-account", "demo") }
         let settings = try LoadedSettings(home: home, overrides: overrides, console: console).values
@@ -43,11 +43,12 @@ struct ServeCommand: Command {
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on the home \(home.directory) already")
         }
-        let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
-        defer { withExtendedLifetime(lock) {} }
         chosen.signOn = try settings.signOn.service(publicURL: chosen.stream.publicURL)
         chosen.receipts = try settings.receipts.service()
-        let service = try await options.openService(chosen)
+        try home.make()
+        let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
+        defer { withExtendedLifetime(lock) {} }
+        let service = try await options.openService(chosen, creating: console)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
         } catch {

@@ -45,7 +45,7 @@ struct UpstreamCheckCommand: Command {
             throw UsageError(.badValue, "a system upstream is called by lower-case letters, digits and '-'")
         }
         guard (user != nil) == readsPassword else { throw UsageError(.badValue, "--user and --password-stdin go together") }
-        let home = try options.open()
+        let home = try options.find()
         guard let file = try SettingsFile.read(home.upstreamSettingsPath(system)) else {
             throw ServerError(.notFound, "there is no file \(home.upstreamSettingsPath(system))")
         }

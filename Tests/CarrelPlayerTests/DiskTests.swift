@@ -42,7 +42,7 @@ struct `The command on a disk` {
             let (status, output, errors) = try await script(
                 "16m",
                 """
-                $CARREL title list --home $DISK/home >/dev/null || exit 98
+                $CARREL init --home $DISK/home >/dev/null || exit 98
                 mount -o remount,size=\(room) $DISK
                 $CARREL ingest "\(path)" --home $DISK/home --json >/dev/null; first=$?
                 find $DISK/home/blobs $DISK/home/scratch -type f 2>/dev/null | wc -l
@@ -68,9 +68,9 @@ struct `The command on a disk` {
         let (status, _, errors) = try await script(
             "60k",
             """
-            $CARREL title list --home $DISK/home; first=$?
+            $CARREL init --home $DISK/home; first=$?
             mount -o remount,size=16m $DISK
-            $CARREL title list --home $DISK/home >/dev/null || exit 97
+            $CARREL init --home $DISK/home >/dev/null || exit 97
             exit $first
             """
         )
@@ -131,10 +131,10 @@ struct `The command on a disk` {
         let (status, _, errors) = try await script(
             "16m",
             """
-            $CARREL title list --home $DISK/home >/dev/null || exit 98
+            $CARREL init --home $DISK/home >/dev/null || exit 98
             mount -o remount,ro $DISK
             $CARREL title list --home $DISK/home; first=$?
-            $CARREL title list --home $DISK/other; second=$?
+            $CARREL init --home $DISK/other; second=$?
             [ $first = $second ] || exit 96
             exit $first
             """

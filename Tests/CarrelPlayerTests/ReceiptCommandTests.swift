@@ -14,7 +14,7 @@ struct `The command for receipts` {
     @Test func `gives, lists and releases purchases, with a server and without`() async throws {
         let store = try await TestStore()
         let home = directory.file("home")
-        for arguments in [["account", "create", "alice"], ["account", "create", "bob"], ["plan", "create", "gold"]] {
+        for arguments in [["init"], ["account", "create", "alice"], ["account", "create", "bob"], ["plan", "create", "gold"]] {
             try await checkProcess([DemoServer.program] + arguments + ["--home", home])
         }
         let month = try await store.sign(TestStore.month(Instant.now()))

@@ -114,7 +114,7 @@ struct `A server as it is started` {
     }
 
     @Test func `waits as long as it is said to`() throws {
-        let home = try Home(at: directory.file("home"))
+        let home = try Home(at: directory.file("home"), missing: .create)
         let settings = try LoadedSettings<ServeSettings>().values
         let configuration = try ServerConfiguration(settings, home, descriptors: 1024)
         #expect(configuration.headerDeadline == .seconds(10))

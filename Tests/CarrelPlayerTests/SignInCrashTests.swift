@@ -33,6 +33,7 @@ struct `A server that is killed while apps sign in` {
     private func check(_ database: [String]) async throws {
         let directory = TemporaryDirectory()
         let home = ["--home", directory.file("home")] + database
+        try await checkProcess([DemoServer.program, "init"] + home)
         // The first half may use two devices at once, the others as many as they like.
         for reader in 0..<6 {
             let limit = reader < 3 ? ["--device-limit", "2"] : []

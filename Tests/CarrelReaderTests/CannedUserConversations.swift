@@ -21,6 +21,7 @@ struct `The canned users and a subscription client` {
         settings.passwordCost = .init(memory: 64, passes: 1)
         let service = try await CarrelService.open(
             try Home(at: directory.path),
+            missing: .create,
             settings: settings,
             clock: ManualClock(Instant(milliseconds: 1_800_000_000_000))
         )

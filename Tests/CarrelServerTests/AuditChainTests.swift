@@ -72,7 +72,8 @@ struct `The chain of the audit log` {
 
     @Test func `goes on where another process has sealed`() async throws {
         let test = try await service()
-        let other = try await test.another(in: try Home(at: test.directory.file("other")).sharingKey(of: test.directory.path))
+        let home = try Home(at: test.directory.file("other"), missing: .create)
+        let other = try await test.another(in: try await home.sharingKey(of: test.directory.path))
         for service in [other, test.service, other] {
             _ = try await service.orders.place(Orders.Request(account: "erin", titleID: test.title.id))
             _ = try await test.call(
@@ -92,6 +93,7 @@ struct `The chain of the audit log` {
 extension Home {
     /// The same home for another node: it has the same master key.
     fileprivate func sharingKey(of other: String) async throws -> Home {
+        try make()
         try await checkProcess(["cp", "\(other)/master.key", masterKeyPath])
         return self
     }

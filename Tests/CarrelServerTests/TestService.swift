@@ -34,7 +34,7 @@ struct TestService {
             case .postgres: try await PrivatePostgres.shared().newDatabase()
             }
         let database = try Self.database(home, address)
-        service = try await CarrelService.open(home, database: database, settings: settings, clock: clock)
+        service = try await CarrelService.open(home, database: database, missing: .create, settings: settings, clock: clock)
         let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()
         options.overrides.title = "Silence"

@@ -15,17 +15,57 @@ package struct Home: Sendable {
     package let directory: String
     package let environment: ServiceEnvironment
 
-    /// Opens a home, making its folders where they are missing.
+    /// The treatment of what a home lacks: its folders, its database, the master key of a new database.
+    package enum Missing: Sendable {
+        /// It is an error.
+        case refuse
+        /// It is created.
+        case create
+    }
+
+    /// Finds a home. Nothing on disk changes.
     ///
     /// - Parameters:
     ///   - path: the home; `~` is not expanded here.
     ///   - environment: live data are in the home itself, qa data in its folder `qa`.
-    /// - Throws: ``ServerError`` `home` when a folder cannot be made or used.
-    package init(at path: String, environment: ServiceEnvironment = .live) throws(ServerError) {
+    ///   - missing: `create` where ``make()`` is going to create the folder.
+    /// - Throws: ``ServerError`` `homeMissing` when the folder is missing, `home` when it cannot be used.
+    package init(
+        at path: String,
+        environment: ServiceEnvironment = .live,
+        missing: Missing = .refuse
+    ) throws(ServerError) {
         let root = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         self.environment = environment
         directory = environment == .live ? root : "\(root)/\(environment.rawValue)"
+        if missing == .refuse { try requireFolder(root) }
+    }
+
+    /// Creates the folders of the home where they are missing.
+    ///
+    /// - Throws: ``ServerError`` `home` when a folder cannot be made or used.
+    package func make() throws(ServerError) {
         try Self.makeDirectories(directory)
+    }
+
+    /// Whether the home has state: a database in its folder, or the note of one elsewhere.
+    package var isMade: Bool { unsafe hasDatabase || access(databaseNotePath, F_OK) == 0 }
+
+    /// Whether the embedded database is there and not empty.
+    package var hasDatabase: Bool {
+        var status = stat()
+        return unsafe stat(databasePath, &status) == 0 && status.st_size > 0
+    }
+
+    private func requireFolder(_ root: String) throws(ServerError) {
+        if unsafe access(directory, F_OK) != 0, errno == ENOENT || errno == ENOTDIR {
+            let isEnvironment = unsafe environment != .live && access(root, F_OK) == 0
+            throw ServerError(
+                .homeMissing,
+                isEnvironment ? "the home \(root) has no environment '\(environment.rawValue)'" : "there is no home at \(root)"
+            )
+        }
+        try Self.requireUsable(directory)
     }
 
     package var databasePath: String { "\(directory)/carrel.db" }
@@ -50,6 +90,10 @@ package struct Home: Sendable {
                 throw ServerError(.home, "cannot make the folder \(made): \(reason(errno))")
             }
         }
+        try requireUsable(path)
+    }
+
+    private static func requireUsable(_ path: String) throws(ServerError) {
         guard unsafe access(path, R_OK | W_OK | X_OK) == 0 else {
             throw ServerError(.home, "cannot use the folder \(path): \(reason(errno))")
         }

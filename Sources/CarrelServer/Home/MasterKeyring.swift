@@ -46,20 +46,34 @@ package struct MasterKeyring: Sendable {
     /// The folder that systemd puts credentials into (systemd.exec(5), LoadCredential).
     package static var credentialsFolder: String? { unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) } }
 
-    /// Reads the keyring of a home, making it at first use, or the one that is a credential.
+    /// The file with the keys of a home: the credential where there is one.
+    private static func path(of home: Home, _ credentials: String?) -> String {
+        guard let credentials else { return home.masterKeyPath }
+        let credential = "\(credentials)/carrel-master-key"
+        return unsafe access(credential, R_OK) == 0 ? credential : home.masterKeyPath
+    }
+
+    /// Whether a home has its keys, in its folder or as a credential.
+    package static func isMade(for home: Home, credentials: String? = credentialsFolder) -> Bool {
+        unsafe access(path(of: home, credentials), F_OK) == 0
+    }
+
+    /// Creates the keys of a home whose database is new. Where another process has created them first, its file stays.
+    package static func make(for home: Home) throws(ServerError) {
+        try MasterKeyring(firstOf: home).save(to: home.masterKeyPath, replacing: false)
+    }
+
+    private init(firstOf home: Home) {
+        keys = [1: Secret.random(count: 32)]
+        current = 1
+        path = home.masterKeyPath
+    }
+
+    /// Reads the keyring of a home, or the one that is a credential.
+    ///
+    /// - Throws: ``ServerError`` `masterKey` when the file is missing, can be read by others or is not a keyring.
     package init(of home: Home, credentials: String? = credentialsFolder) throws(ServerError) {
-        if let credentials {
-            let credential = "\(credentials)/carrel-master-key"
-            path = unsafe access(credential, R_OK) == 0 ? credential : home.masterKeyPath
-        } else {
-            path = home.masterKeyPath
-        }
-        if unsafe access(path, F_OK) != 0 {
-            keys = [1: Secret.random(count: 32)]
-            current = 1
-            try save(to: path, replacing: false)
-            // Another process may have made the file first: what is on disk counts.
-        }
+        path = Self.path(of: home, credentials)
         let text = try Self.readPrivateFile(path)
         keys = [:]
         current = 0

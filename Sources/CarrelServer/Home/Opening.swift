@@ -4,9 +4,18 @@ import Glibc
 
 // How a home's database and service are opened, backed up and restored.
 extension CarrelService {
-    /// Opens the embedded database of a home, making it at first use.
-    package static func openDatabase(_ home: Home) throws -> SQLiteDatabase {
-        try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
+    /// Opens the embedded database of a home.
+    ///
+    /// - Parameters:
+    ///   - home: the folder that it is in.
+    ///   - missing: whether it is created where it is missing.
+    /// - Returns: the database, with the schema of this version.
+    /// - Throws: ``ServerError`` `homeMissing`; `StoreError` when it cannot be opened.
+    package static func openDatabase(_ home: Home, missing: Home.Missing = .refuse) throws -> SQLiteDatabase {
+        guard missing == .create || home.hasDatabase else {
+            throw ServerError(.homeMissing, "\(home.directory) is not a home: it has no database")
+        }
+        return try SQLiteDatabase(path: home.databasePath, migrations: Schema.migrations)
     }
 
     /// Opens the service of a home.
@@ -14,6 +23,7 @@ extension CarrelService {
     /// - Parameters:
     ///   - home: where media and keys are.
     ///   - database: nil for the embedded one, which is in the home too.
+    ///   - missing: whether folders, database and master key are created where they are missing.
     ///   - settings: what the operator decided.
     ///   - clock: tells the time.
     /// - Returns: the service, ready to answer.
@@ -21,16 +31,45 @@ extension CarrelService {
     package static func open(
         _ home: Home,
         database: (any Database)? = nil,
+        missing: Home.Missing = .refuse,
         settings: Settings = Settings(),
         clock: any WallClock = SystemClock()
     ) async throws -> CarrelService {
-        try await CarrelService(
+        if missing == .create { try home.make() }
+        let database = try database ?? openDatabase(home, missing: missing)
+        try await prepareMasterKey(home, database, missing: missing)
+        return try await CarrelService(
             home: home,
-            database: try database ?? openDatabase(home),
+            database: database,
             blobs: try DirectoryBlobStore(path: home.blobsPath),
             settings: settings,
             clock: clock
         )
+    }
+
+    /// Creates the master key of a home, together with a new database only: one in which nothing is wrapped.
+    ///
+    /// - Parameters:
+    ///   - home: the folder for the key.
+    ///   - database: the database that the key is for.
+    ///   - missing: whether the key is created.
+    /// - Throws: ``ServerError`` `masterKey` when the key of a database in use is missing, `homeMissing` when it may not be created.
+    package static func prepareMasterKey(
+        _ home: Home,
+        _ database: any Database,
+        missing: Home.Missing
+    ) async throws {
+        guard !MasterKeyring.isMade(for: home) else { return }
+        guard try await database.read({ try SecretStore.secrets(in: $0).isEmpty }) else {
+            throw ServerError(
+                .masterKey,
+                "\(home.masterKeyPath) is missing, and this database was written under it: put back the copy that was kept apart"
+            )
+        }
+        guard missing == .create else {
+            throw ServerError(.homeMissing, "\(home.directory) is not a home yet: it has no master key")
+        }
+        try MasterKeyring.make(for: home)
     }
 
     /// Puts a backup in place of a home's database, which is kept beside it. Nothing may have the database open.
@@ -46,6 +85,7 @@ extension CarrelService {
         guard version <= Schema.migrations.count else {
             throw ServerError(.invalid, "\(path) was written by a newer version of Carrel")
         }
+        try home.make()
         let lock = try FileLock(home.lockPath, taken: "a server runs on this home: stop it first")
         defer { withExtendedLifetime(lock) {} }
         let fresh = home.databasePath + ".restoring"

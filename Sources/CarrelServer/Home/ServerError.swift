@@ -8,6 +8,8 @@ package struct ServerError: HTTPProblemConvertible, Equatable, CustomStringConve
         package init(rawValue: String) { self.rawValue = rawValue }
 
         package static let home = Code(rawValue: "server.home")
+        /// There is no home where one was looked for.
+        package static let homeMissing = Code(rawValue: "server.home-missing")
         package static let masterKey = Code(rawValue: "server.master-key")
         package static let notFound = Code(rawValue: "request.not-found")
         package static let invalid = Code(rawValue: "request.invalid")

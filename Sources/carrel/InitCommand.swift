@@ -1,0 +1,34 @@
+import CarrelCommandLine
+import CarrelJSON
+import CarrelServer
+import CarrelStore
+
+struct InitCommand: Command {
+    var options = HomeOptions()
+
+    static let name = "init"
+    static let abstract = "Create a home: its folder, database, media store and master key."
+    static let discussion = """
+        Prints the folder. A home that exists is opened, checked and left as it is. 'carrel serve', 'carrel ingest' and 'carrel restore' create \
+        a home too; every other command refuses a folder that is not a home.
+        """
+    static let examples = [
+        Example("carrel init --home shelf", "Creates the home shelf."),
+        Example("carrel init --home shelf --environment qa", "Creates the qa environment of the home shelf."),
+    ]
+    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let home = try options.find(missing: .create)
+        let isNew = !home.isMade
+        if !isNew, HomeClient.accepts(home.socketPath) {
+            console.note("a server runs on the home \(home.directory)")
+        } else {
+            try await options.openService(creating: console).database.close()
+        }
+        if options.json { return console.print(["home": .string(home.directory), "created": .bool(isNew)]) }
+        console.print(home.directory)
+    }
+}
