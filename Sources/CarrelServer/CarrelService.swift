@@ -106,7 +106,7 @@ package final class CarrelService: Sendable {
         audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         let export = PersonalExport(database: database, clock: clock, upstream: subjects, audit: audit.group)
         erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
-        housekeeping = Housekeeping(database: database, clock: clock)
+        housekeeping = Housekeeping(database: database, clock: clock, erasure: erasure)
         credentials = try await CredentialKeyring(
             database: database,
             master: master,

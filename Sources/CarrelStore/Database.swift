@@ -28,6 +28,12 @@ public protocol Database: Sendable {
     /// Tells those who watch that anything may have changed, if another process has changed anything since this was asked last.
     func lookForOthers() async throws
 
+    /// Makes what was deleted before unreadable in the files of the database too, its log among them. An engine that is elsewhere does
+    /// so in its own time.
+    ///
+    /// - Returns: false where a reader or another process needs the log still: try again later.
+    func expunge() async throws -> Bool
+
     /// Throws unless the engine accepts the statement as it is; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
@@ -39,4 +45,6 @@ extension Database {
     public func watch(_ watch: ChangeWatch) async throws -> Bool { false }
 
     public func lookForOthers() async throws {}
+
+    public func expunge() async throws -> Bool { true }
 }

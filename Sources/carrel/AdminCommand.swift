@@ -56,7 +56,7 @@ struct AdminList: Command {
 }
 
 struct AdminRole: Command {
-    var options = HomeOptions()
+    var base = LinkBase()
     var account = ""
     var role = Role.support
 
@@ -64,24 +64,28 @@ struct AdminRole: Command {
     static let abstract = "Say what an account is: owner, admin, support or reader."
     static let discussion = """
         An owner may do everything; an admin everything but say who is staff; support sees to readers' accounts and orders. \
-        The account signs in at /admin/ with its name and password.
+        An account that becomes staff loses its password, sessions, links, app passwords and the identities that staff linked: others \
+        may have prepared them. The link that is printed then lets its person choose a password, once, within an hour, and sign in at /admin/.
         """
     static let examples = [Example("carrel admin role carol support", "Lets carol help readers.")]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.role, "role", help: "What the account is to be."),
-        ] + Parameter.group(\.options)
+        ] + Parameter.group(\.base)
 
-    var output: OutputOptions { options.output }
+    var output: OutputOptions { base.options.output }
 
     func run(_ console: Console) async throws {
-        let client = try await HomeClient(options)
+        let client = try await HomeClient(base.options)
         let answer = try await client.call(
             .put,
             try await client.accountPath(account) + "/role",
             ["role": .string(role.rawValue)]
         )
-        if options.json { console.print(answer) }
+        let address = try answer["path"]?.string.map { try base.address(of: $0, console) }
+        guard base.options.json, var object = answer.object else { return address.map { console.print($0) } ?? () }
+        if let address { object["url"] = .string(address) }
+        console.print(.object(object))
     }
 }

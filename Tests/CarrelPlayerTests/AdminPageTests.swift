@@ -104,9 +104,13 @@ struct `The page at admin` {
         let browser = try await Browser.start(.chromium)
         try await site.setUp(browser)
         try await site.go(browser, "accounts", until: "New account")
-        try await site.fill(browser, "create-account", [("name", "sue"), ("password", AdminSite.password)])
+        try await site.fill(browser, "create-account", [("name", "sue")])
         try await browser.wait(until: "document.querySelector('h1').textContent === 'sue'")
         try await checkProcess([DemoServer.program, "admin", "role", "sue", "support", "--home", site.home])
+        try await checkProcess(
+            [DemoServer.program, "account", "password", "sue", "--home", site.home],
+            input: Array(AdminSite.password.utf8)
+        )
         try await browser.click("#sign-out")
         try await site.fill(browser, "sign-in", [("name", "sue"), ("password", AdminSite.password)])
         try await browser.wait(until: "document.getElementById('who-name').textContent.includes('support')")

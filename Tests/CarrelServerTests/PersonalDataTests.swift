@@ -6,6 +6,8 @@ import CarrelServer
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting
+import CarrelThreads
+import Glibc
 import Testing
 
 /// What is known about a person: handed over in full, and forgotten.
@@ -371,6 +373,54 @@ struct `Personal data` {
         #expect(try await test.call(.get, path, peer: local).json["upstream"]?.array?.isEmpty == true)
         let dump = try await dump(test)
         #expect(!dump.contains(traces[7]) && !dump.contains("Quux"))
+    }
+
+    @Test func `leaves the files of the home with the erasure`() async throws {
+        guard Engine.current == .sqlite else { return }  // its files are elsewhere
+        let test = try await service()
+        let (account, _, _) = try await person(test)
+        for number in 0..<400 { _ = try await test.service.desk.create("neighbour \(number)", by: operatorActor) }
+        let held = try await files(test)
+        for trace in traces.dropLast() { #expect(held.contains(trace), "the search would find \(trace)") }
+        try await test.service.erasure.erase(account.id, by: operatorActor)
+        let left = try await files(test)
+        #expect(left.contains("shop-77"), "the search would find what is there")
+        for trace in traces { #expect(!left.contains(trace), "\(trace)") }
+        let log = try await checkProcess(["stat", "-c", "%s", test.service.home.databasePath + "-wal"])
+        #expect(log == "0\n")
+    }
+
+    @Test func `leaves the files of the home a little later where a reader holds an older snapshot`() async throws {
+        guard Engine.current == .sqlite else { return }
+        let test = try await service()
+        let (account, _, _) = try await person(test)
+        let (isReading, isDone) = (Locked(false), Locked(false))
+        let other = try await test.another()
+        let reading = Task {
+            try await other.database.read { transaction in
+                _ = try transaction.row(SQL("SELECT count(*) FROM accounts"), [])
+                isReading.withLock { $0 = true }
+                while !isDone.withLock({ $0 }) { usleep(1000) }
+            }
+        }
+        while !isReading.withLock({ $0 }) { await Task.yield() }
+        try await test.service.erasure.erase(account.id, by: operatorActor)
+        try await test.service.housekeeping.run()
+        #expect(try await files(test).contains(traces[4]), "the reader's snapshot is in the log")
+        isDone.withLock { $0 = true }
+        try await reading.value
+        try await test.service.housekeeping.run()
+        let left = try await files(test)
+        for trace in traces { #expect(!left.contains(trace), "\(trace)") }
+        await other.database.close()
+    }
+
+    /// Every file of the home while the server runs, as text.
+    private func files(_ test: TestService) async throws -> String {
+        String(
+            decoding: try await runProcess(["sh", "-c", "find \"$0\" -type f | xargs -d '\\n' cat", test.directory.path]).output,
+            as: UTF8.self
+        )
     }
 
     /// The whole database as text: what a thief of the file, or of a dump, could read.

@@ -322,6 +322,29 @@ struct `Signing in at a provider` {
         #expect(!later.hasCurrentSubscription(at: test.clock.now), "nobody came to say that they are still in the group")
     }
 
+    @Test func `of somebody whom a group makes staff ends the ways in that others prepared`() async throws {
+        let provider = try await HostileProvider()
+        let test = try await Self.service(provider) { $0.roles = ["staff": .support] }
+        let account = try #require(try await Self.account(test, try await Self.signIn(test, provider).headers))
+        let desk = test.service.desk
+        try await desk.setPassword(StaffPage.password, of: account.id, by: .operator)
+        let reset = try await desk.makeResetLink(for: account.id, by: .operator)
+        let path = "/admin/v1/accounts/\(account.id)/identities"
+        let other: JSON = ["issuer": "https://login.example.org", "subject": "mallory"]
+        #expect(try await test.send(.post, path, body: other, peer: .local(userID: 0)).status == 201)
+        let answer = try await Self.signIn(test, provider, ["groups": "staff"])
+        #expect(try await Self.account(test, answer.headers)?.id == account.id, "who has just signed in stays so")
+        #expect(try await test.service.staff.role(of: account.id) == .support)
+        let left = try await test.call(.get, path, peer: .local(userID: 0)).json["identities"]?.array ?? []
+        #expect(left.count == 1 && left.first?["subject"] != "mallory")
+        #expect(try await StaffPage(test: test).signedIn(account.name).status == 401)
+        #expect(try await test.send(.get, "/reset/\(reset)").status != 200)
+        // The identity that the account was created with is the person's, whoever promotes.
+        try await test.service.staff.setRole(.reader, of: account, by: .operator)
+        try await test.service.staff.setRole(.admin, of: account, by: .operator)
+        #expect(try await test.call(.get, path, peer: .local(userID: 0)).json["identities"]?.array?.count == 1)
+    }
+
     @Test func `of staff on the way to the administrator's page opens that too, where nobody can listen`() async throws {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider) { $0.roles = ["staff": .support] }

@@ -53,8 +53,9 @@ struct StaffPage {
 extension TestService {
     /// The page of somebody with that role, signed in.
     func staffPage(_ role: Role) async throws -> StaffPage {
-        let account = try await service.desk.create("the \(role.rawValue)", password: StaffPage.password, by: Actor("operator"))
-        try await service.staff.setRole(role, of: account, by: Actor("operator"))
+        let account = try await service.desk.create("the \(role.rawValue)", by: .operator)
+        try await service.staff.setRole(role, of: account, by: .operator)
+        try await service.desk.setPassword(StaffPage.password, of: account.id, by: .operator)
         var page = try await StaffPage(test: self).signedIn(account.name).page
         page.account = account
         return page

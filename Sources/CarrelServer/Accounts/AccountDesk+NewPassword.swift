@@ -6,7 +6,7 @@ extension AccountDesk {
     /// and leaves its device's slot, every app password, and what the account's credentials open. Whoever got in by the old password is out.
     ///
     /// - Parameters:
-    ///   - hash: the new password's PHC string.
+    ///   - hash: the new password's PHC string; nil leaves none.
     ///   - account: whose it is.
     ///   - session: the one that its owner goes on with; nil ends all.
     ///   - actor: who does it.
@@ -14,7 +14,7 @@ extension AccountDesk {
     ///   - transaction: where all of it happens.
     /// - Throws: what the database says.
     static func replacePassword(
-        _ hash: String,
+        _ hash: String?,
         of account: String,
         keeping session: Session? = nil,
         by actor: Actor,
@@ -26,5 +26,31 @@ extension AccountDesk {
         try DeviceStore.freeAll(of: account, butFor: session?.deviceID, at: now, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
         try RevocationStore.revoke(.account(account), at: now, in: transaction)
+    }
+
+    /// Ends every way into an account that others may have prepared before it becomes staff's: its password, sessions, links, app
+    /// passwords, and the identities that staff linked. The identity that the person created the account with stays.
+    ///
+    /// - Parameters:
+    ///   - account: whose ways in end.
+    ///   - identity: the one that the person has just signed in with, which stays too.
+    ///   - actor: the role's giver.
+    ///   - now: the time.
+    ///   - transaction: the one that promotes.
+    /// - Throws: what the database says.
+    static func clearWaysIn(
+        to account: String,
+        keeping identity: (issuer: String, subject: String)? = nil,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        try replacePassword(nil, of: account, by: actor, at: now, in: transaction)
+        for known in try SignOnStore.identities(of: account, in: transaction) where !known.isProven {
+            let (issuer, subject) = (known.issuer, known.subject)
+            if let identity, identity == (issuer, subject) { continue }
+            _ = try SignOnStore.unlink(issuer: issuer, subject: subject, of: account, in: transaction)
+            try AuditStore.append(actor.entry("identity.unlink", on: account, at: now, reason: issuer), in: transaction)
+        }
     }
 }

@@ -127,19 +127,33 @@ package struct AccountDesk: Sendable {
     ///
     /// - Returns: its text, which is shown once and never stored.
     package func makeResetLink(for id: String, by actor: Actor) async throws -> String {
-        let token = OpaqueToken.make(prefix: Self.resetPrefix)
-        let entry = actor.entry("account.reset-link", on: id, at: clock.now)
-        try await change(id, entry) { _, transaction in
-            try AccountStore.insertLink(
-                token.hash,
-                account: id,
-                purpose: Self.resetPurpose,
-                created: entry.at,
-                expires: entry.at + Self.resetLife,
-                in: transaction
-            )
+        let token = Self.freshResetToken()
+        let now = clock.now
+        try await database.write { transaction in
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            try Self.insertResetLink(token, for: id, at: now, in: transaction)
+            try AuditStore.append(actor.entry("account.reset-link", on: id, at: now), in: transaction)
         }
         return token.text
+    }
+
+    static func freshResetToken() -> OpaqueToken { OpaqueToken.make(prefix: resetPrefix) }
+
+    /// Lets a token change an account's password, once.
+    static func insertResetLink(
+        _ token: OpaqueToken,
+        for account: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        try AccountStore.insertLink(
+            token.hash,
+            account: account,
+            purpose: resetPurpose,
+            created: now,
+            expires: now + resetLife,
+            in: transaction
+        )
     }
 
     /// Whose password a reset link can still change; nil when it is unknown, used or too old. Asking does not use it up.

@@ -53,12 +53,15 @@ struct AccountRoutes {
         }
         on(.post, "/reset-links", of: &router) { request, account, _ in
             let token = try await desk.makeResetLink(for: account.id, by: try await callers.actor(request))
-            let answer: JSON = [
-                "account": .string(account.name), "path": .string("/reset/\(token)"),
-                "expiresIn": .integer(AccountDesk.resetLife.components.seconds),
-            ]
-            return .json(answer, status: .created).unstored
+            var answer = Self.json(resetLink: token)
+            answer["account"] = .string(account.name)
+            return .json(.object(answer), status: .created).unstored
         }
+    }
+
+    /// Where a link to a new password leads, and for how many seconds.
+    static func json(resetLink token: String) -> JSONObject {
+        ["path": .string("/reset/\(token)"), "expiresIn": .integer(AccountDesk.resetLife.components.seconds)]
     }
 
     /// An account with what staff see of it.

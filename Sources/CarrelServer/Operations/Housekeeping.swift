@@ -6,6 +6,7 @@ package import CarrelStore
 package struct Housekeeping: Sendable {
     let database: any Database
     let clock: any WallClock
+    let erasure: Erasure?
 
     /// So often it is done.
     package static let interval = Duration.seconds(10)
@@ -19,10 +20,17 @@ package struct Housekeeping: Sendable {
     /// - Parameters:
     ///   - database: where it is kept.
     ///   - clock: tells what is over.
+    ///   - erasure: what was erased leaves the database's files with this.
     ///   - counterLimit: how many counters are kept.
-    package init(database: any Database, clock: any WallClock, counterLimit: Int = Self.counterLimit) {
+    package init(
+        database: any Database,
+        clock: any WallClock,
+        erasure: Erasure? = nil,
+        counterLimit: Int = Self.counterLimit
+    ) {
         self.database = database
         self.clock = clock
+        self.erasure = erasure
         self.counterLimit = counterLimit
     }
 
@@ -49,6 +57,7 @@ package struct Housekeeping: Sendable {
             count += try await database.write { try ThrottleStore.removeFirst(part, in: $0) }
             surplus -= part
         }
+        await erasure?.finish()
         return count
     }
 

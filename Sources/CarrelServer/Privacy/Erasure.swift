@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelStore
+import CarrelThreads
 
 /// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
 /// there was somebody; ``PersonalData`` lists what, and why.
@@ -9,8 +10,17 @@ package struct Erasure: Sendable {
     let clock: any WallClock
     let orders: Orders
     let upstream: UpstreamSubjects
+    /// How many erasures the database's files may still hold. A crash may have left some, so the first is there from the start.
+    private let progress = Locked((erased: 1, expunged: 0))
 
-    /// Erases an account, all at once and for good.
+    init(database: any Database, clock: any WallClock, orders: Orders, upstream: UpstreamSubjects) {
+        self.database = database
+        self.clock = clock
+        self.orders = orders
+        self.upstream = upstream
+    }
+
+    /// Erases an account in one transaction, for good, and then from the database's log and free pages.
     ///
     /// - Parameters:
     ///   - id: the account.
@@ -35,6 +45,27 @@ package struct Erasure: Sendable {
             return ended
         }
         for order in ended { orders.noteChange(of: order) }
+        await expunge()
+    }
+
+    /// Removes what was erased from the database's files, where that is not done yet. Housekeeping calls it again and again, because a
+    /// reader of an older snapshot keeps the log as it is.
+    func finish() async {
+        let (erased, expunged) = progress.withLock { $0 }
+        if expunged < erased { await expunge(erased) }
+    }
+
+    private func expunge() async {
+        await expunge(
+            progress.withLock {
+                $0.erased += 1; return $0.erased
+            }
+        )
+    }
+
+    private func expunge(_ erased: Int) async {
+        guard (try? await database.expunge()) == true else { return }
+        progress.withLock { $0.expunged = max($0.expunged, erased) }
     }
 
     /// Forgets what systems upstream said of somebody, who need have no account here.
@@ -46,7 +77,7 @@ package struct Erasure: Sendable {
     /// - Throws: when the database does not answer.
     package func forgetUpstream(named name: String, by actor: Actor) async throws -> Int {
         let now = clock.now
-        return try await database.write { [upstream] transaction in
+        let count = try await database.write { [upstream] transaction in
             let known = try upstream.all(named: name, in: transaction).filter {
                 try UpstreamStore.export(of: $0, in: transaction) != nil
             }
@@ -55,6 +86,8 @@ package struct Erasure: Sendable {
             try AuditStore.append(entry, in: transaction)
             return known.count
         }
+        await expunge()
+        return count
     }
 }
 

@@ -20,9 +20,15 @@ struct Identities: Sendable {
         // The subject says who somebody is: it stays out of the log, where it could never be deleted.
         let entry = actor.entry("identity.link", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
-            guard try SignOnStore.link(issuer: issuer, subject: subject, to: account.id, at: entry.at, in: transaction) else {
-                throw ServerError(.conflict, "this identity leads to an account already")
-            }
+            let isNew = try SignOnStore.link(
+                issuer: issuer,
+                subject: subject,
+                to: account.id,
+                isProven: false,
+                at: entry.at,
+                in: transaction
+            )
+            guard isNew else { throw ServerError(.conflict, "this identity leads to an account already") }
             try AuditStore.append(entry, in: transaction)
         }
     }

@@ -86,7 +86,7 @@ struct SignOn: Sendable {
                 return .refused("suspended")
             }
             try SignOnStore.markSeen(issuer: identity.issuer, subject: identity.subject, at: now, in: transaction)
-            try apply(identity.groups, to: account, subscriptions, at: now, in: transaction)
+            try apply(identity, to: account, subscriptions, at: now, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
             try AuditStore.append(actor.entry("session.start", on: account.id, at: now, reason: "oidc"), in: transaction)
             let isStaff = try staffToken.map { token in
@@ -119,9 +119,15 @@ struct SignOn: Sendable {
             // An account that exists belongs to somebody else, whatever it is called.
             let account = try AccountStore.findOrInsert(candidate, at: now, in: transaction)
             guard account.id == candidate.id else { continue }
-            guard try SignOnStore.link(issuer: issuer, subject: subject, to: account.id, at: now, in: transaction) else {
-                throw ServerError(.conflict, "the identity was linked while it signed in")
-            }
+            let isNew = try SignOnStore.link(
+                issuer: issuer,
+                subject: subject,
+                to: account.id,
+                isProven: true,
+                at: now,
+                in: transaction
+            )
+            guard isNew else { throw ServerError(.conflict, "the identity was linked while it signed in") }
             let actor = Actor(account.id)
             try AuditStore.append(actor.entry("account.create", on: account.id, at: now, reason: "oidc"), in: transaction)
             return account
@@ -137,15 +143,15 @@ struct SignOn: Sendable {
         return ["oidc:\(identity.subject)@\(host)", "oidc:\(digest)"].filter { $0.utf8.count <= 256 }
     }
 
-    /// Lets the plans run that the groups give, and ends those of groups that are left; and the same with the role.
+    /// Lets the plans run that the identity's groups give, and ends those of groups that are left; and the same with the role.
     private func apply(
-        _ groups: [String],
+        _ identity: OpenIDIdentity,
         to account: Account,
         _ freshIDs: [String: String],
         at now: Instant,
         in transaction: any Transaction
     ) throws {
-        let actor = Actor(account.id)
+        let (actor, groups) = (Actor(account.id), identity.groups)
         let running = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter {
             $0.id.hasPrefix(SignOnStore.subscriptionPrefix) && $0.isCurrent(at: now)
         }
@@ -171,6 +177,10 @@ struct SignOn: Sendable {
         guard wanted != role else { return }
         try StaffStore.setRole(wanted, of: account.id, in: transaction)
         if !wanted.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
+        if wanted.isStaff, !role.isStaff {
+            let own = (identity.issuer, identity.subject)
+            try AccountDesk.clearWaysIn(to: account.id, keeping: own, by: actor, at: now, in: transaction)
+        }
         let entry = actor.entry("staff.role", on: account.id, at: now, reason: "oidc \(wanted.rawValue)")
         try AuditStore.append(entry, in: transaction)
     }

@@ -12,13 +12,16 @@ package enum SignOnStore {
     )
     static let insertIdentity = SQL(
         """
-        INSERT INTO identities (issuer, subject, account_id, created_at, seen_at) VALUES ($1, $2, $3, $4, $4)
+        INSERT INTO identities (issuer, subject, account_id, created_at, seen_at, proven) VALUES ($1, $2, $3, $4, $4, $5)
         ON CONFLICT (issuer, subject) DO NOTHING
         """
     )
     static let markSeen = SQL("UPDATE identities SET seen_at = $3 WHERE issuer = $1 AND subject = $2")
     static let identitiesOfAccount = SQL(
-        "SELECT issuer, subject, created_at, seen_at FROM identities WHERE account_id = $1 ORDER BY created_at, issuer, subject"
+        """
+        SELECT issuer, subject, created_at, seen_at, proven FROM identities WHERE account_id = $1
+        ORDER BY created_at, issuer, subject
+        """
     )
     static let deleteIdentity = SQL("DELETE FROM identities WHERE account_id = $1 AND issuer = $2 AND subject = $3")
     static let useUp = SQL(
@@ -41,6 +44,8 @@ package enum SignOnStore {
         let subject: String
         let createdAt: Instant
         let seenAt: Instant
+        /// Whether the account was created by signing in with it; false where staff linked it.
+        let isProven: Bool
     }
 
     static func account(issuer: String, subject: String, in transaction: any Transaction) throws -> Account? {
@@ -49,15 +54,16 @@ package enum SignOnStore {
         }
     }
 
-    /// Whether the identity is new.
+    /// Whether the identity is new. It is proven where it signs in just now, and creates the account.
     static func link(
         issuer: String,
         subject: String,
         to account: String,
+        isProven: Bool,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> Bool {
-        let values: [SQLValue] = [.text(issuer), .text(subject), .text(account), .instant(now)]
+        let values: [SQLValue] = [.text(issuer), .text(subject), .text(account), .instant(now), .integer(isProven ? 1 : 0)]
         return try transaction.run(insertIdentity, values) == 1
     }
 
@@ -76,7 +82,8 @@ package enum SignOnStore {
                 issuer: try $0.text(0),
                 subject: try $0.text(1),
                 createdAt: try $0.instant(2),
-                seenAt: try $0.instant(3)
+                seenAt: try $0.instant(3),
+                isProven: try $0.integer(4) != 0
             )
         }
     }

@@ -180,13 +180,18 @@ package struct Staff: Sendable {
         try await database.read { try StaffStore.role(of: account, in: $0) } ?? .reader
     }
 
-    /// Makes an account what it is to be. Whoever is less than before is signed out of the administrator's page.
+    /// Makes an account what it is to be. One that is less than before is signed out of the administrator's page. One that becomes
+    /// staff loses, in the same transaction, every way in that others may have prepared, and its person gets a link to choose a
+    /// password.
     ///
+    /// - Returns: the token of that link, which is never stored; nil where the account does not become staff.
     /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
-    package func setRole(_ role: Role, of account: Account, by actor: Actor) async throws {
+    @discardableResult
+    package func setRole(_ role: Role, of account: Account, by actor: Actor) async throws -> String? {
         guard role != .service else { throw ServerError(.invalid, "the role service is for back-office keys") }
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
-        try await database.write { transaction in
+        let token = AccountDesk.freshResetToken()
+        return try await database.write { transaction in
             guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountDesk.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
             if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
@@ -194,6 +199,10 @@ package struct Staff: Sendable {
             }
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)
+            guard role.isStaff, !before.isStaff else { return nil }
+            try AccountDesk.clearWaysIn(to: account.id, by: actor, at: entry.at, in: transaction)
+            try AccountDesk.insertResetLink(token, for: account.id, at: entry.at, in: transaction)
+            return token.text
         }
     }
 }

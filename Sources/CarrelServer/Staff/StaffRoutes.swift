@@ -48,8 +48,10 @@ package struct StaffRoutes {
             guard let role = Role(rawValue: try object.requiredString("role")), role != .service else {
                 throw ServerError(.invalid, "role is \"owner\", \"admin\", \"support\" or \"reader\"")
             }
-            try await staff.setRole(role, of: account, by: actor)
-            return .json(["role": .string(role.rawValue)])
+            let token = try await staff.setRole(role, of: account, by: actor)
+            var answer = token.map(AccountRoutes.json(resetLink:)) ?? [:]
+            answer["role"] = .string(role.rawValue)
+            return .json(.object(answer)).unstored
         }
     }
 

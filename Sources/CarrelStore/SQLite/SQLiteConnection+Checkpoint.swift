@@ -1,6 +1,21 @@
 import CSQLite
 
 extension SQLiteConnection {
+    /// How long ``truncateLog()`` waits for readers, in milliseconds: nothing is written meanwhile.
+    private static let truncatePatience = 250
+
+    /// Copies the whole log into the database and cuts its file to nothing. Pages that are free or were deleted from are overwritten
+    /// there (`secure_delete`).
+    ///
+    /// - Returns: false where a reader or another process needs the log still.
+    func truncateLog() -> Bool {
+        wait(atMost: Self.truncatePatience)
+        defer { wait(atMost: patience) }
+        return unsafe withHandle { handle in
+            unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        } == SQLITE_OK
+    }
+
     /// Pages of the log that make a checkpoint due: 8 MiB.
     static let checkpointPages = 2048
     /// Pages of the log from which on a checkpoint waits a little for readers: 32 MiB.

@@ -75,6 +75,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
         "PRAGMA synchronous = FULL",
         "PRAGMA journal_size_limit = 67108864",
         "PRAGMA temp_store = MEMORY",
+        "PRAGMA secure_delete = ON",
         "PRAGMA cell_size_check = ON",
         "PRAGMA cache_size = -16384",
     ]

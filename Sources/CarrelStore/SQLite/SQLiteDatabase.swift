@@ -72,6 +72,10 @@ public final class SQLiteDatabase: Database {
         try await writer.lookForOthers()
     }
 
+    public func expunge() async throws -> Bool {
+        try await writer.betweenGroups { $0.truncateLog() }
+    }
+
     public func prepareCheck(_ sql: SQL) async throws {
         try await threads.run { [readers] in
             try readers.withConnection { connection throws(StoreError) in _ = try connection.prepare(sql) }

@@ -94,15 +94,20 @@ function limitForm(account, path, act) {
 
 /** @param {string} role @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
 function roleForm(role, path, act) {
-  return form({
+  const shown = make('output', { class: 'secret', id: 'role-link', hidden: true });
+  return make('div', {}, form({
     name: 'role', verb: 'Set the role', quiet: true, keeps: true,
     fields: [{
       name: 'role', label: 'May do', value: role,
       options: [['reader', 'reader: nothing here'], ['support', 'support: accounts and orders'], ['admin', 'admin: all but staff'], ['owner', 'owner: everything']],
     }],
     onsubmit: async (values) => {
-      await call('PUT', `${path}/role`, values);
-      await act(async () => `The role is ${values.role}.`);
+      const { path: link } = await call('PUT', `${path}/role`, values);
+      if (!link) return void await act(async () => `The role is ${values.role}.`);
+      // The page stays as it is: the link is shown once.
+      shown.textContent = `${location.origin}${link}`;
+      shown.hidden = false;
+      return `The role is ${values.role}. The old ways in are gone: the link lets its person choose a password, once, within an hour.`;
     },
-  });
+  }), shown);
 }
