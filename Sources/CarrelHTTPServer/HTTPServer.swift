@@ -75,6 +75,7 @@ public final class HTTPServer: Sendable {
             ) {
                 cut.add(UInt64($0))
             }
+            core.closing.start()
             acceptor.start(Dealer(core, plain, secure, limit: configuration.maximumConnections).take)
             running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: plain + secure) }
         } catch {
@@ -103,6 +104,7 @@ public final class HTTPServer: Sendable {
             startThread(name: "http-stop") {
                 for worker in running.workers { worker.stop() }
                 core.watch.stop()
+                core.closing.stop()
                 continuation.resume()
             }
         }

@@ -29,6 +29,9 @@ final class ServerCore: Sendable {
     let forwarding: Forwarding
     let registry: ConnectionRegistry
     let watch: ConnectionWatch
+    let closing: ClosingConnections
+    /// `Strict-Transport-Security` (RFC 6797 §6.1); nil sends none.
+    let transportSecurity: String?
     let metrics: ServerMetrics
     let isDraining = Atomic(false)
     /// Whether the workers are being stopped, so that no connection may be suspended any more.
@@ -53,6 +56,9 @@ final class ServerCore: Sendable {
         forwarding = Forwarding(trusted: configuration.trustedProxies)
         registry = ConnectionRegistry()
         watch = try ConnectionWatch(registry)
+        closing = try ClosingConnections()
+        let remembered = configuration.strictTransport.components.seconds
+        transportSecurity = remembered > 0 ? "max-age=\(remembered)" : nil
         self.metrics = ServerMetrics(metrics)
     }
 

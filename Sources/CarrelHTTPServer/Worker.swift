@@ -15,6 +15,10 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     var knownAuthority: String?
     let requests: RequestMetrics
     private var daemon: OpaquePointer?
+    /// What the daemon was started with, which it refers to.
+    private let settings: UnsafeMutablePointer<cmhd_settings>
+    /// The exchanges whose header is still coming.
+    private var heads: [Exchange] = []
 
     /// - Parameters:
     ///   - core: shared with the other workers.
@@ -29,34 +33,59 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         self.core = core
         isTLS = certificate != nil
         requests = RequestMetrics(core.metrics)
-        var settings = unsafe cmhd_settings(
-            context: Unmanaged.passUnretained(self).toOpaque(),
-            access: accessCallback,
-            completed: completedCallback,
-            connection: connectionCallback,
-            target: targetCallback,
-            connection_memory: ServerConfiguration.headerBytes,
-            connection_limit: UInt32(clamping: configuration.maximumConnections + 64),
-            tls_key: nil,
-            tls_certificate: nil,
-            tls_priorities: nil
+        unsafe settings = .allocate(capacity: 1)
+        unsafe settings.initialize(
+            to: cmhd_settings(
+                context: Unmanaged.passUnretained(self).toOpaque(),
+                access: accessCallback,
+                completed: completedCallback,
+                connection: connectionCallback,
+                target: targetCallback,
+                refused: refusedCallback,
+                connection_memory: ServerConfiguration.headerBytes,
+                connection_limit: UInt32(clamping: configuration.maximumConnections + 64),
+                tls_key: nil,
+                tls_certificate: nil,
+                tls_priorities: nil
+            )
         )
         unsafe daemon =
             if let certificate {
                 unsafe certificate.withCStrings { key, chain, priorities in
-                    unsafe settings.tls_key = key
-                    unsafe settings.tls_certificate = chain
-                    unsafe settings.tls_priorities = priorities
-                    return unsafe cmhd_start(&settings)
+                    unsafe settings.pointee.tls_key = key
+                    unsafe settings.pointee.tls_certificate = chain
+                    unsafe settings.pointee.tls_priorities = priorities
+                    return unsafe cmhd_start(settings)
                 }
             } else {
-                unsafe cmhd_start(&settings)
+                unsafe cmhd_start(settings)
             }
         guard unsafe daemon != nil else {
             throw certificate == nil
                 ? HTTPServerError(.resources, "the system refused a thread or a descriptor")
                 : HTTPServerError(.tls, "the certificate and the key do not belong together or cannot be read")
         }
+    }
+
+    deinit {
+        unsafe settings.deallocate()
+    }
+
+    /// Notes that the header of an exchange is on its way.
+    func awaitHead(of exchange: Exchange) {
+        heads.append(exchange)
+    }
+
+    /// The header has come, or never will.
+    func endHead(of exchange: Exchange) {
+        // Mostly the one that came last.
+        if let at = heads.lastIndex(where: { $0 === exchange }) { heads.remove(at: at) }
+    }
+
+    /// The library is about to answer a length that it does not read: we do, once. Of the exchanges whose header we wait for, that one has
+    /// all of it.
+    func refuseLength() {
+        heads.last(where: \.hasWholeHead)?.refuseLength()
     }
 
     /// Takes a connection over, or closes it and returns false: then nobody will tell of its end.
@@ -90,7 +119,9 @@ private func targetCallback(
     let worker = unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue()
     let known = unsafe Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
     worker.core.inFlight.wrappingAdd(1, ordering: .relaxed)
-    let exchange = unsafe Exchange(worker, known, MHDConnection(connection), target: String(cString: target))
+    let place = unsafe HeadLayout.Part(start: UInt(bitPattern: target), count: strlen(target))
+    let exchange = unsafe Exchange(worker, known, MHDConnection(connection), target: String(cString: target), at: place)
+    worker.awaitHead(of: exchange)
     return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -109,11 +140,15 @@ private func accessCallback(
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
     let upload = unsafe UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count.pointee)
     return unsafe exchange.proceed(
-        method: String(cString: method),
-        version: String(cString: version),
+        method: method,
+        version: version,
         bytes: upload,
         count: &count.pointee
     )
+}
+
+private func refusedCallback(_ context: UnsafeMutableRawPointer) {
+    unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue().refuseLength()
 }
 
 private func completedCallback(

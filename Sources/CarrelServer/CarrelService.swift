@@ -50,6 +50,8 @@ package final class CarrelService: Sendable {
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
+        /// Whether a loopback address proves that a client is on this machine. A public address in ``stream`` says that it does not.
+        package var trustsLoopback = true
         /// Which version of the program runs.
         package var version = ""
         /// Told of every error that a client sees only as a 500.
@@ -169,7 +171,8 @@ package final class CarrelService: Sendable {
             accounts: accounts,
             appPasswords: appPasswords,
             staff: staff,
-            guestAccount: settings.guestAccount
+            guestAccount: settings.guestAccount,
+            trustsLoopback: settings.trustsLoopback && settings.stream.publicURL == nil
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
@@ -321,7 +324,7 @@ package final class CarrelService: Sendable {
                 sessions: sessions,
                 key: HMACSHA256(key: try secret(.signOn))
             )
-            SignOnRoutes(signOn: signOn, onFailure: settings.onFailure).add(to: &router)
+            SignOnRoutes(signOn: signOn, callers: callers, onFailure: settings.onFailure).add(to: &router)
         }
         OperationRoutes(
             database: database,

@@ -186,6 +186,12 @@ struct ServeCommand: Command {
                 hint: "set tls.certificate and tls.key, or name the proxy that has TLS in http.trusted-proxies"
             )
         }
+        if settings.publicURL != nil || !settings.trustedProxies.isEmpty {
+            console.warning(
+                "a loopback address opens nothing by itself, because http.public-url or http.trusted-proxies is set",
+                hint: "monitoring reads /metrics with a key of 'carrel key create' or over the home's socket"
+            )
+        }
         if settings.cannedUsers {
             console.warning(
                 "anybody can sign in as a canned user (subscription.canned-users)",

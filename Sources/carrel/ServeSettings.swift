@@ -14,6 +14,7 @@ struct ServeSettings: SettingsTable {
     var workers: Int?
     var certificate: String?
     var certificateKey: String?
+    var strictTransport = Duration.zero
     var publicURL: String?
     var accessLog = true
     var access = AccessMode.orderURL
@@ -88,6 +89,11 @@ struct ServeSettings: SettingsTable {
             help: "The certificate chain in PEM; with it the server speaks TLS 1.2 and later."
         ),
         Setting(\.certificateKey, "tls.key", value: "file", help: "The certificate's private key in PEM."),
+        Setting(
+            \.strictTransport,
+            "tls.hsts",
+            help: "How long browsers use TLS alone after an answer over TLS (Strict-Transport-Security); 0s does not ask for it."
+        ),
         Setting(
             \.access,
             "stream.access",
@@ -225,6 +231,7 @@ struct ServeSettings: SettingsTable {
         made.stream.ticketLife = ticketLife.components.seconds * 1000
         made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         made.guestAccount = guestAccount
+        made.trustsLoopback = trustedProxies.isEmpty
         made.signInNetworkLimit = signInNetworkLimit
         made.subscription.hasCannedUsers = cannedUsers
         // What contradicts itself is said to be so before this is used.

@@ -21,6 +21,7 @@ extension ServerConfiguration {
             .unix(path: home.socketPath, users: [getuid()]),
         ]
         workers = settings.workers
+        strictTransport = settings.strictTransport
         // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
         maximumConnections = max(64, min(maximumConnections, descriptors - Self.otherDescriptors))
         allowedHosts = settings.allowedHosts

@@ -15,7 +15,9 @@ import Testing
 
     static func routes(_ router: inout Router) {
         router.on(.get, "hello") { _, _ in .text("hello") }
-        router.on(.post, "echo") { request, _ in .bytes(try await request.body.collect(upTo: 1 << 20), type: "a/b") }
+        router.on(.post, "echo", acceptsChunks: true) { request, _ in
+            .bytes(try await request.body.collect(upTo: 1 << 20), type: "a/b")
+        }
         router.on(.get, "large") { _, _ in .bytes([UInt8](repeating: 1, count: 16 << 20), type: "a/b") }
         router.on(.get, "sleep") { _, _ in
             try await Task.sleep(for: .milliseconds(400))

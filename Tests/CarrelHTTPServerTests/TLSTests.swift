@@ -16,6 +16,7 @@ import Testing
         configuration.workers = 1
         configuration.listeners = [.tcp(address: "127.0.0.1", port: 0, isTLS: true), .tcp(address: "127.0.0.1", port: 0)]
         configuration.tls = ServerConfiguration.TLSFiles(certificate: certificate, key: key)
+        configuration.strictTransport = .seconds(86_400)
         let file = try OpenFile(path: folder.write("file", [UInt8](repeating: 7, count: 1_000_000)))
         var router = Router()
         router.on(.get, "scheme") { request, _ in
@@ -24,6 +25,10 @@ import Testing
         }
         router.on(.get, "file") { request, _ in .serving(Representation(file, contentType: "a/b"), for: request) }
         router.on(.post, "echo") { request, _ in .bytes(try await request.body.collect(upTo: 1 << 20), type: "a/b") }
+        router.on(.post, "upload") { request, _ in
+            _ = try await request.body.next()
+            throw HTTPError(.conflict, "upload.known", "this is known")
+        }
         let server = HTTPServer(configuration: configuration, router: router)
         let bound = try server.start()
         do {
@@ -31,6 +36,8 @@ import Testing
             #expect(bound.first?.description == "https://127.0.0.1:\(port)")
             let plain = try await runProcess(["curl", "-sS", "http://127.0.0.1:\(try #require(bound.last?.port))/scheme"])
             #expect(plain.text == "http")
+            let head = try await runProcess(["curl", "-sSI", "http://127.0.0.1:\(try #require(bound.last?.port))/scheme"])
+            #expect(!head.text.contains("Strict-Transport-Security"), "browsers do not take it over a plain line (RFC 6797 §8.1)")
             try await body(port, folder)
         } catch {
             await server.shutdown(grace: .seconds(1))
@@ -53,6 +60,37 @@ import Testing
                 curl + ["--data-binary", "@\(upload)", "-H", "Content-Type: a/b", "https://localhost:\(port)/echo"]
             )
             #expect(echo.output == [UInt8](repeating: 9, count: 700_000))
+        }
+    }
+
+    @Test func `answers a length that it refuses once`() async throws {
+        try await Self.withTLS { port, folder in
+            let curl = ["curl", "-sSi", "--cacert", folder.file("certificate.pem")]
+            let answer = try await runProcess(
+                curl + ["--data-binary", "abcd", "-H", "Content-Length: 4x", "https://localhost:\(port)/echo"]
+            )
+            #expect(answer.text.hasPrefix("HTTP/1.1 400 ") && answer.text.components(of: "HTTP/1.1 ") == 1, "\(answer.text)")
+            #expect(answer.text.contains("http.framing"))
+        }
+    }
+
+    @Test func `answers an upload that is refused on its way`() async throws {
+        try await Self.withTLS { port, folder in
+            let upload = folder.write("upload", [UInt8](repeating: 9, count: 8_000_000))
+            let curl = ["curl", "-sSi", "--cacert", folder.file("certificate.pem"), "-H", "Expect:", "-H", "Content-Type: a/b"]
+            let answer = try await runProcess(curl + ["--data-binary", "@\(upload)", "https://localhost:\(port)/upload"])
+            #expect(
+                answer.text.hasPrefix("HTTP/1.1 409 ") && answer.text.contains("upload.known"),
+                "\(answer.text) \(answer.errorText)"
+            )
+        }
+    }
+
+    @Test func `is asked for from then on, where the operator says so`() async throws {
+        try await Self.withTLS { port, folder in
+            let curl = ["curl", "-sSI", "--cacert", folder.file("certificate.pem")]
+            let answer = try await checkProcess(curl + ["https://localhost:\(port)/file"])
+            #expect(answer.contains("Strict-Transport-Security: max-age=86400\r\n"))
         }
     }
 

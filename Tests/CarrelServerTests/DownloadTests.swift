@@ -63,6 +63,29 @@ struct `A download of an edition` {
         #expect(try await test.send(.get, page, headers: expired).status == 403)
     }
 
+    @Test func `runs nothing on our origin, whatever its type`() async throws {
+        let test = try await service()
+        try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "com.example.8")
+        try await test.ingest(test.directory.write("y.pdf", EditionFiles.pdf), "com.example.9")
+        for product in ["com.example.7", "com.example.8", "com.example.9"] {
+            let headers = try await credentials(test, product)
+            for path in ["", "-/manifest.xml", "-/package.zip", "style.css", "index.html"] {
+                let answer = try await test.send(.get, "/editions/\(product)/\(path)", headers: headers)
+                guard answer.status == 200 else { continue }
+                let policy = try #require(answer.headers["Content-Security-Policy"], "\(path)")
+                #expect(policy.contains("script-src 'none'"))
+                #expect(policy.hasPrefix("sandbox ") == (product != "com.example.9" || !path.isEmpty), "\(product) \(path)")
+                guard let tag = answer.headers["ETag"] else { continue }
+                let known = try await test.send(
+                    .get,
+                    "/editions/\(product)/\(path)",
+                    headers: ["Authorization": headers["Authorization"] ?? "", "If-None-Match": tag]
+                )
+                #expect(known.status == 304 && known.headers["Content-Security-Policy"] == policy, "a cache takes it over")
+            }
+        }
+    }
+
     @Test func `is counted by what came of it`() async throws {
         let test = try await service()
         let (held, pair) = (

@@ -77,6 +77,27 @@ struct `Metrics` {
         #expect(value("carrel_store_waiting_writes") == 0)
     }
 
+    @Test(arguments: [true, false]) func `are not for loopback addresses where a proxy is in front`(isPublic: Bool) async throws {
+        let test = try await TestService { settings in
+            if isPublic { settings.stream.publicURL = "https://books.example.org" } else { settings.trustsLoopback = false }
+        }
+        func send(_ request: HTTPRequest) async -> HTTPResponse { await test.service.router.respond(to: request) }
+        #expect(await send(HTTPRequest(.get, "/metrics")).status == .unauthorized)
+        #expect(await send(HTTPRequest(.get, "/metrics", peer: .local(userID: 0))).status == .ok)
+        let key = try await test.service.accounts.createServiceKey(name: "prometheus", role: .service).text
+        #expect(await send(HTTPRequest(.get, "/metrics", headers: ["Authorization": "Bearer \(key)"])).status == .ok)
+        // Staff sign in over TLS alone: the line between the proxy and its client is not known to be safe.
+        let page = HTTPRequest(
+            .post,
+            "/admin/v1/session",
+            headers: ["Sec-Fetch-Site": "same-origin", "X-Carrel-Admin": "1", "Content-Type": "application/json"],
+            body: Array(#"{"name":"ada","password":"long enough"}"#.utf8)
+        )
+        let refused = await send(page)
+        guard case .bytes(let bytes) = refused.body else { throw HTTPError(.internalServerError, "test") }
+        #expect(refused.status == .forbidden && String(decoding: bytes, as: UTF8.self).contains("staff.tls"))
+    }
+
     @Test func `are for this machine and for keys, and not for whom a proxy lets in`() async throws {
         let test = try await TestService()
         let (here, elsewhere) = (Peer.network(address: "127.0.0.1", port: 1), Peer.network(address: "192.0.2.1", port: 1))

@@ -2,7 +2,10 @@
 #ifndef CMICROHTTPD_SHIM_H
 #define CMICROHTTPD_SHIM_H
 
+#include <dlfcn.h>
 #include <microhttpd.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -13,6 +16,8 @@ struct cmhd_settings {
     MHD_RequestCompletedCallback _Nonnull completed;
     MHD_NotifyConnectionCallback _Nonnull connection;
     void *_Nullable (*_Nonnull target)(void *_Nullable, const char *_Nullable, struct MHD_Connection *_Nullable);
+    /// Called before the library answers a Content-Length that it does not read.
+    void (*_Nonnull refused)(void *_Nonnull);
     size_t connection_memory;
     unsigned int connection_limit;
     const char *_Nullable tls_key;
@@ -27,10 +32,20 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
     return text ? strlen(text) : 0;
 }
 
-/// A daemon with one thread of its own that is given its connections.
+/// Hears the library's messages. It says so before it answers a Content-Length by itself, without asking us.
+static inline void cmhd_hear(void *_Nullable context, const char *_Nullable format, va_list arguments) {
+    (void)arguments;
+    const struct cmhd_settings *settings = context;
+    // "Failed to parse `Content-Length' header", "Too large value of 'Content-Length' header"
+    if (settings && format && strstr(format, "Content-Length' header")) settings->refused(settings->context);
+}
+
+/// A daemon with one thread of its own that is given its connections. The settings stay where they are as long as it runs.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull s) {
-    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
+    unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
+                         MHD_USE_ERROR_LOG;
     struct MHD_OptionItem options[] = {
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)cmhd_hear, (void *)s},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)s->completed, s->context},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)s->connection, s->context},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)s->target, s->context},
@@ -45,9 +60,9 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
     };
     if (s->tls_key) {
         flags |= MHD_USE_TLS;
-        options[7] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)s->tls_key};
-        options[8] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)s->tls_certificate};
-        options[9] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)s->tls_priorities};
+        options[8] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)s->tls_key};
+        options[9] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)s->tls_certificate};
+        options[10] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)s->tls_priorities};
     }
     return MHD_start_daemon(flags, 0, NULL, NULL, s->access, s->context, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
@@ -64,6 +79,23 @@ static inline enum MHD_Result cmhd_add(struct MHD_Daemon *_Nonnull daemon, int d
 static inline int cmhd_descriptor(struct MHD_Connection *_Nonnull connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
+}
+
+/// Bytes from the method to the end of the header; 0 before that has come.
+static inline size_t cmhd_header_size(struct MHD_Connection *_Nonnull connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
+/// Sends bytes past the library, as many as the socket takes; through its TLS session where there is one. Only on the daemon's
+/// thread.
+static inline ssize_t cmhd_send(struct MHD_Connection *_Nonnull connection, const void *_Nullable bytes, size_t count) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (!info) return send(cmhd_descriptor(connection), bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    // libmicrohttpd brings GnuTLS along, whose headers nothing else here needs.
+    ssize_t (*record)(void *, const void *, size_t) =
+        (ssize_t(*)(void *, const void *, size_t))dlsym(NULL, "gnutls_record_send");
+    return record ? record(info->tls_session, bytes, count) : -1;
 }
 
 /// What the connection callback stored for a connection.

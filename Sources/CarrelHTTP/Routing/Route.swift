@@ -14,6 +14,8 @@ public final class Route: Sendable {
     public let acceptsForms: Bool
     /// Whether a page of another origin may change state through it.
     public let acceptsOtherOrigins: Bool
+    /// Whether a body may come in chunks, without a length.
+    public let acceptsChunks: Bool
     /// Whether GET answers HEAD too.
     public let answersHead: Bool
     let parts: [RoutePattern.Part]
@@ -26,6 +28,7 @@ public final class Route: Sendable {
         secret: [String],
         acceptsForms: Bool,
         acceptsOtherOrigins: Bool,
+        acceptsChunks: Bool,
         answersHead: Bool,
         action: @escaping Action
     ) {
@@ -35,6 +38,7 @@ public final class Route: Sendable {
         self.secret = secret
         self.acceptsForms = acceptsForms
         self.acceptsOtherOrigins = acceptsOtherOrigins
+        self.acceptsChunks = acceptsChunks
         self.answersHead = answersHead
         self.action = action
     }

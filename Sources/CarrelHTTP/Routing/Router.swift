@@ -24,6 +24,8 @@ public struct Router: Sendable {
     ///   - secret: parameters that are never logged.
     ///   - acceptsForms: whether a state-changing request may carry a form or plain text.
     ///   - acceptsOtherOrigins: whether a page of another origin may send a state-changing request.
+    ///   - acceptsChunks: whether a body may come in chunks (RFC 9112 §7.1); the connection closes after one. The server answers 411
+    ///     on all other routes.
     ///   - answersHead: whether GET answers HEAD too.
     ///   - handler: makes the response.
     public mutating func on(
@@ -32,6 +34,7 @@ public struct Router: Sendable {
         secret: [String] = [],
         acceptsForms: Bool = false,
         acceptsOtherOrigins: Bool = false,
+        acceptsChunks: Bool = false,
         answersHead: Bool = true,
         handler: @escaping Route.Action
     ) {
@@ -45,6 +48,7 @@ public struct Router: Sendable {
                 secret: secret,
                 acceptsForms: acceptsForms,
                 acceptsOtherOrigins: acceptsOtherOrigins,
+                acceptsChunks: acceptsChunks,
                 answersHead: answersHead,
                 action: handler
             )

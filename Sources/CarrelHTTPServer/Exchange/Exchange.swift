@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import CarrelBytes
 import CarrelHTTP
+import Glibc
 import Synchronization
 
 /// One request and its response, from the request's line to the last byte.
@@ -19,6 +20,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     let started = Monotonic.nanoseconds()
     private let handle: MHDConnection
     private let target: String
+    private let targetPlace: HeadLayout.Part
 
     private var stage = Stage.head
     /// As in ``HTTPRequest``; known of a refused request too.
@@ -31,10 +33,17 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private var upload: UploadBody?
     private var task: Task<Void, Never>?
     private var received = 0
-    private var discarded = 0
     private var bodyStarted: Int64 = 0
+    /// The announced number of bytes; nil for a body in chunks.
+    private var announced: Int?
+    /// Whether more of the body may come, or of what the client takes for one.
+    private var hasOpenBody = false
+    /// Whether the connection ends after the answer, whatever the answer is.
+    private var isLast = false
     private var isPaused = false
     private var pausedAt: Int64 = 0
+    /// Whether the answer went out past the library.
+    private var wasSentWhole = false
     /// What was answered; nil before.
     private(set) var reply: Reply?
 
@@ -43,11 +52,12 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private let isAbandoned = Atomic(false)
     private let isSuspended = Atomic(false)
 
-    init(_ worker: Worker, _ connection: Connection, _ handle: MHDConnection, target: String) {
+    init(_ worker: Worker, _ connection: Connection, _ handle: MHDConnection, target: String, at place: HeadLayout.Part) {
         self.worker = worker
         self.connection = connection
         self.handle = handle
         self.target = target
+        targetPlace = place
         peer = connection.peer
         connection.enter(.head, until: started / 1_000_000 + worker.core.limits.header)
     }
@@ -56,12 +66,18 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     /// The access callback: the header has come (no bytes), bytes of the body, the body's end (no bytes), or a resumption.
     /// Whoever sets `count` to 0 has taken the bytes.
-    func proceed(method: String, version: String, bytes: UnsafeRawBufferPointer, count: inout Int) -> MHD_Result {
+    func proceed(
+        method: UnsafePointer<CChar>,
+        version: UnsafePointer<CChar>,
+        bytes: UnsafeRawBufferPointer,
+        count: inout Int
+    ) -> MHD_Result {
         switch stage {
-        case .head: return begin(method: method, version: version)
+        case .head: return unsafe begin(method, version)
         case .upload where bytes.count > 0: return unsafe receive(bytes, &count)
         case .upload:
             upload?.finish()
+            hasOpenBody = false
             if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
             stage = .waiting
             connection.enter(.handling, until: started / 1_000_000 + worker.core.limits.exchange)
@@ -78,13 +94,20 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         }
     }
 
-    private func begin(method: String, version: String) -> MHD_Result {
+    private func begin(_ methodText: UnsafePointer<CChar>, _ versionText: UnsafePointer<CChar>) -> MHD_Result {
+        worker.endHead(of: self)
         let core = worker.core
-        let head = handle.head()
-        let headers = head.fields
         id = worker.ids.next()
+        let (method, version) = unsafe (String(cString: methodText), String(cString: versionText))
         self.method = method
+        let layout = unsafe HeadLayout(
+            method: .init(start: UInt(bitPattern: methodText), count: strlen(methodText)),
+            target: targetPlace,
+            version: .init(start: UInt(bitPattern: versionText), count: strlen(versionText))
+        )
         do throws(HTTPError) {
+            let head = try handle.head(layout)
+            let headers = head.fields
             let framing = try head.check(method: method, version: version)
             var scheme = connection.isTLS ? "https" : "http"
             var authority = head.host ?? "localhost"
@@ -117,13 +140,43 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             self.request = request
             let match = core.router.match(request)
             self.match = match
+            if framing == .chunked {
+                guard match.route?.acceptsChunks == true else {
+                    throw HTTPError(.lengthRequired, "http.lengthRequired", "send a Content-Length: this takes no chunked body")
+                }
+                // How the chunks were parted cannot be seen in full, so that nothing behind them counts.
+                isLast = true
+            }
             return start(request, match, framing)
         } catch {
+            // A client that sends a body all the same has to be heard out, or it would not read the answer.
+            hasOpenBody = true
             return send(core.router.response(error, toTarget: target, requestID: id), closing: true)
         }
     }
 
+    /// Whether all of the header has come.
+    var hasWholeHead: Bool { handle.headByteCount > 0 }
+
+    /// The library refuses the request for its length, without a word to us and with two heads: this answer goes out before, and nothing
+    /// after it.
+    func refuseLength() {
+        id = worker.ids.next()
+        hasOpenBody = true
+        sendLast(worker.core.router.response(RequestGuard.unreadableLength, toTarget: target, requestID: id))
+    }
+
+    /// Answers where the library takes no response any more.
+    private func sendLast(_ response: HTTPResponse) {
+        let reply = Reply(response, exchange: self, closing: true)
+        self.reply = reply
+        stage = .answered
+        wasSentWhole = handle.sendLast(reply.text())
+    }
+
     private func uploadBody(_ length: Int?) -> RequestBody {
+        hasOpenBody = true
+        announced = length
         let upload = UploadBody { [self] in wake() }
         self.upload = upload
         return RequestBody(length: length, source: upload)
@@ -177,8 +230,13 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             until: min(bodyStarted + limits.body + Int64(received) * 1000 / limits.bodyRate, now + limits.exchange)
         )
         guard let upload, !isFinished.load(ordering: .sequentiallyConsistent) else {
-            discarded += bytes.count
-            return discarded > limits.discarded ? .NO : .YES
+            // What is left of a short body is heard out, so that the connection goes on; else the answer goes out now.
+            if let announced, !isLast, announced - received <= limits.discarded { return .YES }
+            if let response {
+                self.response = nil
+                sendLast(response)
+            }
+            return .NO
         }
         unsafe upload.append(Array(bytes))
         return .YES
@@ -201,7 +259,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
 
     private func send(_ response: HTTPResponse, closing: Bool) -> MHD_Result {
         connection.enter(.writing, until: started / 1_000_000 + worker.core.limits.exchange)
-        let reply = Reply(response, exchange: self, closing: closing || worker.core.isDraining.load(ordering: .relaxed))
+        let reply = Reply(response, exchange: self, closing: closing || isLast || worker.core.isDraining.load(ordering: .relaxed))
         self.reply = reply
         guard let member = reply.draft() else { return queueReply() }
         stage = .gathered
@@ -233,16 +291,22 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     /// The last callback of the request: everything was sent, or it never will be.
     func complete(_ code: MHD_RequestTerminationCode) {
         connection.endWait()
+        worker.endHead(of: self)
+        let wasSent = code == .REQUEST_TERMINATED_COMPLETED_OK || wasSentWhole
+        if hasOpenBody, wasSent { worker.core.closing.take(connection.descriptor) }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
         if stage == .gathered { worker.gathering.make() }  // others may wait for this one to come back
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
-        worker.core.record(self, wasSent: code == .REQUEST_TERMINATED_COMPLETED_OK)
+        worker.core.record(self, wasSent: wasSent)
         // What refers to us goes, so that we can.
         reply?.release()
         request = nil
         upload = nil
     }
+
+    /// Whether the client reaches us by TLS, as far as we or a trusted proxy know.
+    var isSecure: Bool { connection.isTLS || request?.scheme == "https" }
 
     // MARK: any thread
 

@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import CarrelHTTP
+import Glibc
 
 /// libmicrohttpd's handle of a connection. Valid from the request's first callback to its last, and while suspended.
 @safe
@@ -20,14 +21,43 @@ struct MHDConnection: @unchecked Sendable {  // suspending and resuming is all t
         unsafe MHD_resume_connection(raw)
     }
 
+    /// Bytes from the method to the end of the header; 0 before all of it has come.
+    var headByteCount: Int { unsafe cmhd_header_size(raw) }
+
+    /// Sends bytes past the library, where it takes no response any more, and ends our direction. Only on the daemon's thread, with nothing
+    /// of another response left to send.
+    ///
+    /// - Returns: whether the socket took all of them.
+    func sendLast(_ bytes: [UInt8]) -> Bool {
+        let count = unsafe bytes.withUnsafeBytes { unsafe cmhd_send(raw, $0.baseAddress, $0.count) }
+        unsafe shutdown(cmhd_descriptor(raw), Int32(SHUT_WR))
+        return count == bytes.count
+    }
+
     /// The header fields as sent.
-    func head() -> RequestGuard {
-        var head = RequestGuard()
+    ///
+    /// - Parameter layout: where the request's line lies.
+    /// - Returns: the fields.
+    /// - Throws: 400 where the head holds bytes that the library does not show.
+    func head(_ layout: HeadLayout) throws(HTTPError) -> RequestGuard {
+        guard layout.hasPlainLine else {
+            throw HTTPError(.badRequest, "http.requestLine", "one blank parts the method, the target and the version")
+        }
+        var head = PlacedHead(layout: layout)
         unsafe withUnsafeMutablePointer(to: &head) { head in
             _ = unsafe MHD_get_connection_values_n(raw, .HEADER_KIND, collectField, head)
         }
-        return head
+        guard head.layout.isWhole(byteCount: headByteCount) else {
+            throw HTTPError(.badRequest, "http.field", "a header line is folded, has a NUL, or ends in a bare line feed")
+        }
+        return head.fields
     }
+}
+
+/// The fields of a header and where they lie.
+private struct PlacedHead {
+    var fields = RequestGuard()
+    var layout: HeadLayout
 }
 
 private func collectField(
@@ -41,7 +71,11 @@ private func collectField(
     guard let context = unsafe context else { return .NO }
     let name = unsafe UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount)
     let value = unsafe UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount)
-    let head = unsafe context.assumingMemoryBound(to: RequestGuard.self)
-    unsafe head.pointee.add(name: name.bytes, value: value.bytes)
+    let head = unsafe context.assumingMemoryBound(to: PlacedHead.self)
+    unsafe head.pointee.fields.add(name: name.bytes, value: value.bytes)
+    unsafe head.pointee.layout.add(
+        name: HeadLayout.Part(start: UInt(bitPattern: name.baseAddress), count: name.count),
+        value: HeadLayout.Part(start: UInt(bitPattern: value.baseAddress), count: value.count)
+    )
     return .YES
 }

@@ -5,8 +5,7 @@ import CarrelHTTP
 /// them.
 ///
 /// The parser under us is lenient (libmicrohttpd 0.9.75): it takes two `Content-Length` fields, a length beside a transfer
-/// coding, any characters in a method. What it hides from us cannot be refused here: lines that end in a bare line feed, folded
-/// field lines, and what follows a NUL in a field's value. A proxy in front that is strict (nginx, HAProxy) covers those.
+/// coding, any characters in a method. ``HeadLayout`` refuses what it hides.
 struct RequestGuard {
     /// What the header says about the body.
     enum Framing: Equatable {
@@ -83,10 +82,12 @@ struct RequestGuard {
         guard let length else { return .none }
         let digits = length.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         guard digits, length.utf8.count <= 18, let count = Int(length) else {
-            throw HTTPError(.badRequest, "http.framing", "the Content-Length is not a number")
+            throw Self.unreadableLength
         }
         return count == 0 ? .none : .length(count)
     }
+
+    static let unreadableLength = HTTPError(.badRequest, "http.framing", "the Content-Length is not a number of bytes")
 
     private mutating func refuse(_ code: String, _ detail: String) {
         if problem == nil { problem = HTTPError(.badRequest, code, detail) }

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import CarrelBytes
 import CarrelHTTP
 import Glibc
 
@@ -32,6 +33,18 @@ final class Reply {
             return .NO
         }
         return unsafe MHD_queue_response(connection, UInt32(response.status.rawValue), made)
+    }
+
+    /// The response as it goes over the wire, for where the library takes none. A body that is not in memory is left out.
+    func text() -> [UInt8] {
+        var body: [UInt8] = []
+        if case .bytes(let bytes) = response.body, !isHead, !response.status.forbidsBody { body = bytes }
+        var head = "HTTP/1.1 \(status)\r\nDate: \(Instant.now().httpDate)\r\nContent-Length: \(body.count)\r\n"
+        for (name, value) in fields() where Token.isValid(name) && Token.isValidFieldValue(value) {
+            head += "\(name): \(value)\r\n"
+        }
+        sent = body.count
+        return Array("\(head)\r\n".utf8) + body
     }
 
     /// Whether a body that was drafted is there.
@@ -184,6 +197,19 @@ final class Reply {
 
     /// False when a field cannot be sent: a line break in a value would begin another field.
     private func addHeaders(to made: OpaquePointer) -> Bool {
+        for (name, value) in fields() {
+            guard unsafe Self.add(name, value, to: made) else {
+                exchange.worker.core.refusedField(name, exchange.request)
+                return false
+            }
+        }
+        return true
+    }
+
+    /// All fields but those that say how the body is framed.
+    private func fields() -> [(name: String, value: String)] {
+        var fields: [(name: String, value: String)] = []
+        fields.reserveCapacity(12)
         var hasOptions = false
         var hasPolicy = false
         for field in response.headers {
@@ -195,16 +221,16 @@ final class Reply {
             case 22: if field.name.lowercased() == "x-content-type-options" { hasOptions = true }
             default: break
             }
-            guard unsafe Self.add(field.name, field.value, to: made) else {
-                exchange.worker.core.refusedField(field.name, exchange.request)
-                return false
-            }
+            fields.append((field.name, field.value))
         }
-        if !hasOptions { _ = unsafe Self.add("X-Content-Type-Options", "nosniff", to: made) }
-        if !hasPolicy { _ = unsafe Self.add("Referrer-Policy", "no-referrer", to: made) }
-        _ = unsafe Self.add("X-Request-Id", exchange.id, to: made)
-        if closing { _ = unsafe Self.add("Connection", "close", to: made) }
-        return true
+        if !hasOptions { fields.append(("X-Content-Type-Options", "nosniff")) }
+        if !hasPolicy { fields.append(("Referrer-Policy", "no-referrer")) }
+        if let security = exchange.worker.core.transportSecurity, exchange.isSecure {
+            fields.append(("Strict-Transport-Security", security))
+        }
+        fields.append(("X-Request-Id", exchange.id))
+        if closing { fields.append(("Connection", "close")) }
+        return fields
     }
 
     /// False when the field cannot be sent. What Swift passes to C by itself it copies into memory that it asks for.

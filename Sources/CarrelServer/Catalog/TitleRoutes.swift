@@ -24,8 +24,8 @@ struct TitleRoutes {
             try await callers.require(request, .readCatalog)
             return .json(.object(try await titles.find(parameters["title"]).json))
         }
-        router.on(.post, "admin/v1/titles") { request, _ in try await upload(request) }
-        router.on(.put, "admin/v1/titles/{title}/cover") { request, parameters in
+        router.on(.post, "admin/v1/titles", acceptsChunks: true) { request, _ in try await upload(request) }
+        router.on(.put, "admin/v1/titles/{title}/cover", acceptsChunks: true) { request, parameters in
             try await callers.require(request, .changeCatalog)
             let title = try await titles.find(parameters["title"])
             let path = try await ingesting.receive(request, limit: Int64(AudioTags.Cover.limit))

@@ -74,6 +74,12 @@ struct EditionDownloads: Sendable {
 
     /// The item as a response.
     func response(_ found: Found, base: String, to request: HTTPRequest) async throws -> HTTPResponse {
+        var response = try await bareResponse(found, base: base, to: request)
+        response.headers["Content-Security-Policy"] = Self.policy(of: found.item)
+        return response
+    }
+
+    private func bareResponse(_ found: Found, base: String, to request: HTTPRequest) async throws -> HTTPResponse {
         let (edition, file) = (found.edition, found.opened.file)
         let caching = found.access == .open ? "public, max-age=300" : "private, no-cache"
         switch found.item {
@@ -124,15 +130,19 @@ struct EditionDownloads: Sendable {
         }
     }
 
-    /// Pages of a publisher run nothing here: they are not ours, and would be on our own origin.
-    private static let pagePolicy =
-        "sandbox allow-same-origin allow-popups; default-src 'self' data:; script-src 'none'; style-src 'self' 'unsafe-inline'; "
-        + "connect-src 'none'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
-    private static let pageTypes: Set<String> = ["text/html", "application/xhtml+xml", "image/svg+xml", "application/xml"]
+    /// Files of a publisher run nothing here, whatever type they have: they are not ours, and would be on our own origin.
+    private static let policy =
+        "default-src 'self' data:; script-src 'none'; style-src 'self' 'unsafe-inline'; connect-src 'none'; form-action 'none'; "
+        + "base-uri 'none'; frame-ancestors 'self'"
+
+    /// The policy for an item, also of an answer without a body. Chromium's viewer shows no PDF document in a sandbox.
+    private static func policy(of item: Item) -> String {
+        if case .resource(let resource) = item, resource.mediaType == "application/pdf" { return policy }
+        return "sandbox allow-same-origin allow-popups; \(policy)"
+    }
 
     private static func headers(_ resource: EditionResource, of edition: Edition, _ caching: String) -> HTTPFields {
         var headers: HTTPFields = ["Cache-Control": caching]
-        if pageTypes.contains(resource.mediaType) { headers["Content-Security-Policy"] = pagePolicy }
         if edition.title.kind == .ebook {
             // The id is visible ASCII: only quotes and backslashes need an escape, and the latter cannot be in it.
             headers["Content-Disposition"] = "attachment; filename=\"\(resource.path.replacing("\"", with: "'"))\""

@@ -22,7 +22,7 @@ struct EditionRoutes {
             }
             return .json(.object(answer))
         }
-        router.on(.post, "admin/v1/editions") { request, _ in try await upload(request) }
+        router.on(.post, "admin/v1/editions", acceptsChunks: true) { request, _ in try await upload(request) }
         router.on(.get, "admin/v1/editions/{product}") { request, parameters in
             try await callers.require(request, .readCatalog)
             let edition = try await editions.find(parameters["product"])

@@ -15,7 +15,7 @@ struct ListeningRoutes {
     static let elementLimit = 10_000
 
     func add(to router: inout Router) {
-        router.on(.post, "v2/states{/}") { request, _ in try await record(request) }
+        router.on(.post, "v2/states{/}", acceptsChunks: true) { request, _ in try await record(request) }
         router.on(.get, "v2/states/latest/{order}{/}", secret: ["order"]) { request, parameters in
             try await latest(request, parameters)
         }

@@ -7,6 +7,8 @@ struct Callers: Sendable {
     let staff: Staff
     /// The account that visitors without a session read as, when the operator named one.
     let guestAccount: String?
+    /// Whether a loopback address proves that the client is on this machine: not where a proxy stands in front.
+    let trustsLoopback: Bool
 
     static let sessionCookie = "carrel_session"
     /// Sent to `/admin` only, and by our own pages only.
@@ -50,20 +52,20 @@ struct Callers: Sendable {
         // A neighbour on the same host can plant a cookie before ours.
         for token in request.cookies(Self.staffCookie).prefix(4) {
             guard let session = try await staff.session(token) else { continue }
-            try Self.requirePage(request)
+            try requirePage(request)
             return .member(session)
         }
         return nil
     }
 
     /// Refuses what the administrator's page would not have sent.
-    static func requirePage(_ request: HTTPRequest) throws(HTTPError) {
-        guard request.isConfidential else {
+    func requirePage(_ request: HTTPRequest) throws(HTTPError) {
+        guard isConfidential(request) else {
             throw HTTPError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
         }
         guard !request.method.isSafe else { return }
         try SameOrigin.require(request)
-        guard request.headers[staffField] != nil else {
+        guard request.headers[Self.staffField] != nil else {
             throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
         }
     }

@@ -4,6 +4,7 @@ import CarrelUpstream
 /// `/sign-in/oidc` and `/sign-in/oidc/callback`: to the provider and back.
 struct SignOnRoutes {
     let signOn: SignOn
+    let callers: Callers
     /// Told why a sign-in failed, which somebody who signs in is not.
     let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
@@ -68,7 +69,7 @@ struct SignOnRoutes {
                 isSecure: request.scheme == "https"
             )
             response.headers.append("Set-Cookie", session.description)
-            if let staff, request.isConfidential {
+            if let staff, callers.isConfidential(request) {
                 let cookie = StaffRoutes.cookie(staff, maxAge: Int(StaffSession.life.components.seconds), request)
                 response.headers.append("Set-Cookie", cookie)
             }

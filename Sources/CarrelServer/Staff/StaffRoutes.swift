@@ -62,7 +62,7 @@ package struct StaffRoutes {
     private func show(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let caller = try await callers.caller(request) else {
             var answer: JSONObject = [
-                "signedIn": false, "confidential": .bool(request.isConfidential),
+                "signedIn": false, "confidential": .bool(callers.isConfidential(request)),
                 "hasOwner": .bool(try await staff.hasOwner()),
             ]
             if let signOnLabel { answer["signOn"] = .string(signOnLabel) }
@@ -72,7 +72,7 @@ package struct StaffRoutes {
     }
 
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try Callers.requirePage(request)
+        try callers.requirePage(request)
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["name", "password"])
         let (session, token) = try await staff.signIn(
@@ -85,7 +85,7 @@ package struct StaffRoutes {
     }
 
     private func setUp(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try Callers.requirePage(request)
+        try callers.requirePage(request)
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["link", "name", "password"])
         let (session, token) = try await staff.setUp(
@@ -98,7 +98,7 @@ package struct StaffRoutes {
     }
 
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try Callers.requirePage(request)
+        try callers.requirePage(request)
         let actor = try await callers.actor(request)
         for token in request.cookies(Callers.staffCookie).prefix(4) { try await staff.signOut(token, by: actor) }
         var response = HTTPResponse.empty(.noContent).unstored
