@@ -17,7 +17,7 @@ struct PostgresAttempt {
             conflicts += 1
             return true
         }
-        guard !connection.isAlive || connection.isStale, !isCommitting else { return false }
+        guard !connection.isAlive || connection.isStale, !isCommitting, !connection.isAbandoned else { return false }
         losses += 1
         return losses <= lossLimit
     }

@@ -4,6 +4,10 @@ import CarrelStore
 extension PostgresConnection {
     /// Applies what the plan says is missing, each migration in one transaction, while no other program does.
     func migrate(_ plan: MigrationPlan, clock: any WallClock) throws(StoreError) {
+        // Others may take long, and so may a migration.
+        let limit = answerLimit
+        answerLimit = nil
+        defer { answerLimit = limit }
         // The lock belongs to the session: it goes when this program dies. The number is "Carrel" in ASCII.
         try execute(
             "SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(74174416676204); SET lock_timeout = '10s'"

@@ -1,5 +1,6 @@
 import CPostgres
 import CarrelStore
+import Glibc
 
 /// One connection to the server, with its prepared statements.
 @safe
@@ -27,25 +28,41 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     /// What begins the transaction; it travels with its first statement.
     private var pendingBegin: StaticString?
+    /// Whether the answer to be checked is that to the beginning of the transaction.
+    private var isBeginRefused = false
     /// Whether the answer to the end of the last transaction is still to be read.
     private var isEnding = false
+    /// Whether the transaction may write.
+    private var isWriting = false
+    /// Rows that the transaction has changed so far.
+    private(set) var changes = 0
 
-    /// - Parameter address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
+    /// The longest wait for one answer; nil waits for ever.
+    var answerLimit: Duration?
+    private let pulse: PostgresPulse?
+    /// Whether an answer was waited for too long: what the server made of the statement is unknown.
+    private(set) var isAbandoned = false
+
+    /// - Parameters:
+    ///   - address: `postgres://user@host/database` and the like, or `key=value` pairs (PostgreSQL §34.1.1).
+    ///   - pulse: knows whether the server answers at all; without it, only `answerLimit` ends a wait.
+    ///   - connectLimit: seconds for each host, whatever the address says; nil takes the address's, or 5.
+    ///   - answerLimit: the longest wait for one answer. The server ends a statement of its own accord a little earlier.
     /// - Throws: `store.unavailable` with the server's reason.
-    init(_ address: String) throws(StoreError) {
+    init(
+        _ address: String,
+        pulse: PostgresPulse? = nil,
+        connectLimit: Int? = nil,
+        answerLimit: Duration? = .seconds(65)
+    ) throws(StoreError) {
+        self.pulse = pulse
+        self.answerLimit = answerLimit
         // The library's message about an address it cannot read repeats it, password and all.
         guard let parts = unsafe PQconninfoParse(address, nil) else {
             throw StoreError(.unavailable, "the address of the database is malformed")
         }
         unsafe PQconninfoFree(parts)
-        // What stands before the address is a default, what stands after it is not to be changed by it.
-        let settings = [
-            ("connect_timeout", "10"), ("tcp_user_timeout", "20000"), ("fallback_application_name", "carrel"),
-            ("dbname", address), ("client_encoding", "UTF8"),
-        ]
-        let opened = unsafe withCStrings(settings.map(\.0)) { keys in
-            unsafe withCStrings(settings.map(\.1)) { values in unsafe PQconnectdbParams(keys, values, 1) }
-        }
+        let opened = unsafe Self.withSettings(address, connectLimit) { unsafe PQconnectdbParams($0, $1, 1) }
         guard let opened = unsafe opened else { throw StoreError(.unavailable, "no memory for a database connection") }
         guard unsafe PQstatus(opened) == CONNECTION_OK else {
             let reason = unsafe String(cString: PQerrorMessage(opened)).split(separator: "\n").first ?? "no reason given"
@@ -53,12 +70,35 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             throw StoreError(.unavailable, "the database cannot be reached: \(reason)")
         }
         unsafe PQsetNoticeProcessor(opened, ignoreNotice, nil)
+        unsafe PQsetnonblocking(opened, 1)
         unsafe handle = opened
         try prepareSession()
     }
 
     deinit {
         unsafe PQfinish(handle)
+    }
+
+    /// Whether a server accepts connections at the address, with any answer of its own but "not now"; waits 2 seconds for each host.
+    static func isAnswering(_ address: String) -> Bool {
+        unsafe withSettings(address, 2) { unsafe PQpingParams($0, $1, 1) } == PQPING_OK
+    }
+
+    /// Calls `body` with the settings of a connection as C strings.
+    private static func withSettings<Result>(
+        _ address: String,
+        _ connectLimit: Int?,
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        // What precedes the address is a default, what follows it replaces what the address says.
+        var settings = [
+            ("connect_timeout", "5"), ("tcp_user_timeout", "10000"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
+            ("keepalives_count", "3"), ("fallback_application_name", "carrel"), ("dbname", address), ("client_encoding", "UTF8"),
+        ]
+        if let connectLimit { settings.append(("connect_timeout", String(connectLimit))) }
+        return unsafe withCStrings(settings.map(\.0)) { keys in
+            unsafe withCStrings(settings.map(\.1)) { values in unsafe body(keys, values) }
+        }
     }
 
     private func prepareSession() throws(StoreError) {
@@ -92,12 +132,15 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     }
 
     private func execute(_ text: String) throws(StoreError) {
-        let result = unsafe PostgresResult(adopting: PQexec(handle, text))
+        let result = unsafe PostgresResult(adopting: lastAnswer(PQsendQuery(handle, text)))
         try check(result)
     }
 
     /// Whether the server still answers, as far as is known.
-    var isAlive: Bool { unsafe PQstatus(handle) == CONNECTION_OK }
+    var isAlive: Bool { unsafe !isAbandoned && PQstatus(handle) == CONNECTION_OK }
+
+    /// Whether another connection may do what this one could not: the server takes no writes here, or ends its sessions.
+    var isMisplaced: Bool { (failureState == "25006" && isWriting) || failureState.hasPrefix("57P0") }
 
     /// Whether the next transaction can use it: not after the schema changed under its prepared statements.
     var isReusable: Bool { isAlive && (isEnding || !isInTransaction) && !isStale }
@@ -114,9 +157,11 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     // MARK: Transactions
 
     /// Begins a transaction with the first statement to come, which saves a round trip.
-    func beginLater(_ text: StaticString) {
+    func beginLater(_ text: StaticString, writing: Bool) {
         settle()
         pendingBegin = text
+        isWriting = writing
+        changes = 0
     }
 
     /// Returns when the changes are durable.
@@ -135,7 +180,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private func settle() {
         guard isEnding else { return }
         isEnding = false
-        while let result = unsafe PQgetResult(handle) { unsafe PQclear(result) }
+        while let result = unsafe nextResult() { unsafe PQclear(result) }
     }
 
     /// Undoes what is left of a transaction that failed.
@@ -149,8 +194,14 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private func check(_ result: borrowing PostgresResult) throws(StoreError) {
         if result.isGood { return }
         failureState = result.state
-        if failureState == "0A000" || failureState == "26000" { isStale = true }
-        let error = result.error
+        var error = isAbandoned ? StoreError(.unavailable, "the database does not answer") : result.error
+        // A standby refuses serializable transactions as a feature that it lacks.
+        if isBeginRefused, isWriting, failureState == "0A000" {
+            failureState = "25006"
+            error = StoreError(.readOnly, "the database is a standby, which takes no writes")
+        }
+        isBeginRefused = false
+        if failureState == "0A000" || failureState == "26000" || isMisplaced { isStale = true }
         failure = error
         throw error
     }
@@ -160,7 +211,9 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     @discardableResult
     func run(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Int {
         let statement = try begin(sql)
-        return try send(statement, values).changes
+        let count = try send(statement, values).changes
+        changes += count
+        return count
     }
 
     func rows(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> [Row] {
@@ -225,8 +278,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         if sql.text.allSatisfy({ $0.isWhitespace }) { throw StoreError(.statement, "the text is not exactly one statement") }
         names += 1
         let name = "s\(names)"
-        try check(unsafe PostgresResult(adopting: PQprepare(handle, name, sql.text, 0, nil)))
-        let description = unsafe PostgresResult(adopting: PQdescribePrepared(handle, name))
+        try check(unsafe PostgresResult(adopting: lastAnswer(PQsendPrepare(handle, name, sql.text, 0, nil))))
+        let description = unsafe PostgresResult(adopting: lastAnswer(PQsendDescribePrepared(handle, name)))
         try check(description)
         return Prepared(
             name: name,
@@ -253,16 +306,13 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             let empty: StaticString = ""
             let start = unsafe UnsafeRawPointer(bytes.baseAddress ?? empty.utf8Start).assumingMemoryBound(to: CChar.self)
             let values = unsafe parameters.places.map { place in unsafe place.map { unsafe start + $0.lowerBound } }
-            if let begin {
-                return unsafe pipelined(after: begin) {
-                    prepared
-                        ? unsafe PQsendQueryPrepared(handle, text, Int32(count), values, lengths, formats, 1)
-                        : unsafe PQsendQueryParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
-                }
+            let send = { [self] in
+                prepared
+                    ? unsafe PQsendQueryPrepared(handle, text, Int32(count), values, lengths, formats, 1)
+                    : unsafe PQsendQueryParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
             }
-            return prepared
-                ? unsafe PQexecPrepared(handle, text, Int32(count), values, lengths, formats, 1)
-                : unsafe PQexecParams(handle, text, Int32(count), nil, values, lengths, formats, 1)
+            if let begin { return unsafe pipelined(after: begin, send) }
+            return unsafe lastAnswer(send())
         }
         let result = unsafe PostgresResult(adopting: answer)
         try check(result)
@@ -281,10 +331,11 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
             return nil
         }
         let (first, second) = unsafe (nextAnswer(), nextAnswer())
-        unsafe PQclear(PQgetResult(handle))  // the mark that ends the two
+        unsafe PQclear(nextResult())  // the mark that ends the two
         if unsafe PQexitPipelineMode(handle) != 1 { isStale = true }
         guard unsafe PQresultStatus(first) == PGRES_COMMAND_OK else {
             unsafe PQclear(second)
+            isBeginRefused = true
             return unsafe first
         }
         unsafe PQclear(first)
@@ -292,9 +343,59 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     }
 
     private func nextAnswer() -> OpaquePointer? {
-        let answer = unsafe PQgetResult(handle)
-        while unsafe answer != nil, let more = unsafe PQgetResult(handle) { unsafe PQclear(more) }
+        let answer = unsafe nextResult()
+        while unsafe answer != nil, let more = unsafe nextResult() { unsafe PQclear(more) }
         return unsafe answer
+    }
+
+    /// The last of the answers to what was sent, as `isSent` says (1); nil where it could not be sent or none came.
+    private func lastAnswer(_ isSent: Int32) -> OpaquePointer? {
+        guard isSent == 1 else {
+            isStale = true
+            return nil
+        }
+        var last = unsafe nextResult()
+        while unsafe last != nil, let more = unsafe nextResult() {
+            unsafe PQclear(last)
+            unsafe last = more
+        }
+        return unsafe last
+    }
+
+    // MARK: Waiting
+
+    /// Milliseconds after which a wait looks around.
+    private static let tick: Int32 = 250
+    /// A wait asks for the server's pulse after this time.
+    private static let patience = Duration.seconds(1)
+
+    /// The next part of an answer; nil at its end, or when waiting for it is given up.
+    private func nextResult() -> OpaquePointer? {
+        var began: ContinuousClock.Instant?
+        while unsafe !isAbandoned && PQisBusy(handle) == 1 {
+            let rest = unsafe PQflush(handle)
+            if rest < 0 { break }  // the library says what is wrong
+            var place = unsafe pollfd(fd: PQsocket(handle), events: Int16(rest > 0 ? POLLIN | POLLOUT : POLLIN), revents: 0)
+            let start = began ?? .now
+            began = start
+            let count = unsafe poll(&place, 1, Self.tick)
+            if count > 0, unsafe PQconsumeInput(handle) == 0 { break }
+            if count == 0, isInVain(.now - start) { abandon() }
+        }
+        return isAbandoned ? nil : unsafe PQgetResult(handle)
+    }
+
+    private func isInVain(_ waited: Duration) -> Bool {
+        if let answerLimit, waited >= answerLimit { return true }
+        guard let pulse, waited >= Self.patience else { return false }
+        pulse.lookSoon()
+        return pulse.away != nil
+    }
+
+    /// Gives the connection up; closing it will not wait either.
+    private func abandon() {
+        isAbandoned = true
+        shutdown(unsafe PQsocket(handle), Int32(SHUT_RDWR))
     }
 
     /// Runs `body`; what it throws dooms the transaction.

@@ -1,5 +1,6 @@
 public import CarrelBytes
 public import CarrelStore
+import CarrelThreads
 
 /// A database on a PostgreSQL server, shared by any number of programs.
 ///
@@ -9,6 +10,9 @@ public final class PostgresDatabase: Database {
     private let pool: PostgresPool
     private let queue: PostgresQueue
     private let patience: Duration
+    private let pulse: PostgresPulse
+    /// Why the last write that changes rows failed, where the server has no room or takes none; nil when it did not.
+    private let writeTrouble = Locked<StoreError?>(nil)
 
     /// Connects and brings the schema up to date; of many programs that start at once, one does it and the others wait.
     ///
@@ -27,9 +31,10 @@ public final class PostgresDatabase: Database {
         clock: any WallClock = SystemClock()
     ) throws(StoreError) {
         let plan = try MigrationPlan(migrations)
-        let connection = try PostgresConnection(address)
+        pulse = PostgresPulse(address: address)
+        let connection = try PostgresConnection(address, pulse: pulse)
         try connection.migrate(plan, clock: clock)
-        pool = PostgresPool(address: address, idleLimit: connections * 2)
+        pool = PostgresPool(address: address, idleLimit: connections * 2, pulse: pulse)
         pool.giveBack(connection)
         queue = PostgresQueue(threads: connections)
         self.patience = patience
@@ -58,9 +63,21 @@ public final class PostgresDatabase: Database {
         }
     }
 
+    /// Asks on a connection of its own, whatever the others do.
+    public func probe() async throws {
+        if let trouble = await pulse.look() { throw trouble }
+        let trouble = writeTrouble.withLock { trouble in
+            // The server has just said that it takes writes.
+            if trouble?.code == .readOnly { trouble = nil }
+            return trouble
+        }
+        if let trouble { throw trouble }
+    }
+
     public func close() async {
         await queue.close()
         pool.close()
+        pulse.close()
     }
 
     // MARK: On a thread
@@ -75,7 +92,7 @@ public final class PostgresDatabase: Database {
             let connection = try pool.take()
             defer { pool.giveBack(connection) }
             do {
-                connection.beginLater(begin)
+                connection.beginLater(begin, writing: !isRead)
                 let result = try body(connection)
                 if let failure = connection.failure { throw failure }
                 if isRead {
@@ -83,15 +100,24 @@ public final class PostgresDatabase: Database {
                 } else {
                     attempt.isCommitting = true
                     try connection.commit()
+                    if connection.changes > 0 { writeTrouble.withLock { $0 = nil } }
                 }
                 return result
             } catch {
-                if !connection.isAlive { pool.discardIdle() }
-                guard attempt.mayRepeat(after: connection) else { throw attempt.outcome(of: error, connection) }
+                if !connection.isAlive || connection.isMisplaced { pool.discardIdle() }
+                guard attempt.mayRepeat(after: connection) else {
+                    if !isRead { note(connection.failure) }
+                    throw attempt.outcome(of: error, connection)
+                }
                 if ContinuousClock.now >= deadline { throw connection.failure ?? error }
                 connection.endTransaction()
                 attempt.pause()
             }
         }
+    }
+
+    private func note(_ failure: StoreError?) {
+        guard let failure, failure.code == .full || failure.code == .readOnly else { return }
+        writeTrouble.withLock { $0 = failure }
     }
 }

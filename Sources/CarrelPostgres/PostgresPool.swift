@@ -1,5 +1,6 @@
 import CarrelStore
 import CarrelThreads
+import Glibc
 
 /// Connections that wait for their next transaction.
 final class PostgresPool: Sendable {
@@ -10,18 +11,39 @@ final class PostgresPool: Sendable {
 
     private let address: String
     private let idleLimit: Int
+    private let pulse: PostgresPulse
     private let state = Locked(State())
+    /// How long a server that refuses connections is asked again, as while it restarts or has none left.
+    private static let patience = Duration.seconds(2)
 
-    init(address: String, idleLimit: Int) {
+    init(address: String, idleLimit: Int, pulse: PostgresPulse) {
         self.address = address
         self.idleLimit = idleLimit
+        self.pulse = pulse
     }
 
     /// An idle connection, or a new one.
+    ///
+    /// - Throws: `store.unavailable` when there is none within two seconds, and immediately while the server is known not to answer.
     func take() throws(StoreError) -> PostgresConnection {
-        let (idle, isClosed) = state.withLock { ($0.idle.popLast(), $0.isClosed) }
-        if isClosed { throw StoreError(.closed, "the database is closed") }
-        return if let idle { idle } else { try PostgresConnection(address) }
+        let deadline = ContinuousClock.now + Self.patience
+        var pause: UInt32 = 20_000
+        while true {
+            let (idle, isClosed) = state.withLock { ($0.idle.popLast(), $0.isClosed) }
+            if isClosed { throw StoreError(.closed, "the database is closed") }
+            if let away = pulse.away { throw away }
+            if let idle { return idle }
+            do throws(StoreError) {
+                return try PostgresConnection(address, pulse: pulse)
+            } catch {
+                guard error.code == .unavailable, ContinuousClock.now + .microseconds(Int64(pause)) < deadline else {
+                    pulse.lookSoon()
+                    throw error
+                }
+            }
+            usleep(pause)
+            pause *= 2
+        }
     }
 
     /// Keeps a connection for the next, unless it is lost, in the middle of something, or one too many.

@@ -13,6 +13,8 @@ final class PostgresQueue: Sendable {
     private let state = Locked(State())
     /// Calls that may wait; more are refused with `store.busy`, so that memory stays bounded.
     private let limit = 16384
+    /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
+    private static let patience = Duration.seconds(10)
 
     init(threads: Int) {
         self.threads = BlockingThreads(name: "postgres", count: threads)
@@ -28,7 +30,11 @@ final class PostgresQueue: Sendable {
         }
         if let refusal { throw refusal }
         defer { leave() }
-        return try await threads.run(work)
+        let asked = ContinuousClock.now
+        return try await threads.run {
+            guard .now - asked < Self.patience else { throw StoreError(.busy, "no connection to the database was free in time") }
+            return try work()
+        }
     }
 
     /// Refuses new work and returns when all that was asked before is answered.

@@ -34,6 +34,11 @@ public protocol Database: Sendable {
     /// - Returns: false where a reader or another process needs the log still: try again later.
     func expunge() async throws -> Bool
 
+    /// Asks whether the database answers and takes writes.
+    ///
+    /// - Throws: what is wrong: `store.unavailable`, `store.readOnly`, `store.full`. A server that hangs may take seconds to be found out.
+    func probe() async throws
+
     /// Throws unless the engine accepts the statement as it is; runs nothing.
     func prepareCheck(_ sql: SQL) async throws
 
@@ -47,4 +52,8 @@ extension Database {
     public func lookForOthers() async throws {}
 
     public func expunge() async throws -> Bool { true }
+
+    public func probe() async throws {
+        _ = try await read { try $0.row(MigrationPlan.select) }
+    }
 }

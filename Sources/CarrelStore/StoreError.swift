@@ -35,7 +35,7 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let closed = Code("store.closed")
         /// The database or the disk cannot be reached or does not answer properly.
         public static let unavailable = Code("store.unavailable")
-        /// A write was attempted in a read.
+        /// A write was attempted in a read, or where the database takes none.
         public static let readOnly = Code("store.readOnly")
         /// A column holds another type than the code expects.
         public static let type = Code("store.type")

@@ -3,6 +3,7 @@ import CarrelJSON
 import CarrelPostgres
 import CarrelServer
 import CarrelStore
+import CarrelThreads
 
 /// Where a command finds its data, and how it prints.
 struct HomeOptions: ParameterGroup, Sendable {
@@ -89,7 +90,9 @@ struct HomeOptions: ParameterGroup, Sendable {
         guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
             throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
         }
-        let state = try PostgresDatabase(database, migrations: Schema.migrations)
+        let state = try await BlockingThreads(name: "postgres-open", count: 1).run {
+            try PostgresDatabase(database, migrations: Schema.migrations)
+        }
         let service = try await CarrelService.open(home, database: state, missing: missing, settings: settings)
         try note.write(database)
         return service

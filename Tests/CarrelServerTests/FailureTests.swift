@@ -19,7 +19,7 @@ struct `Failures of the service` {
         #expect(told.withLock { $0.isEmpty })
         await test.service.database.close()
         let failed = try await test.call(.get, "/v1/orders", peer: operatorPeer)
-        #expect(failed.status == 500)
+        #expect(failed.status == 503)
         let id = try #require(failed.json["requestId"]?.string)
         #expect(told.withLock { $0 } == ["\(id) the database is closed (store.closed)"])
     }

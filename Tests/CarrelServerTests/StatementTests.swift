@@ -10,7 +10,7 @@ struct `Every statement of the server` {
         + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
         + SubscriptionStore.statements + PersonalDataStore.statements + AppPasswordStore.statements + AuditStore.statements
         + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
-        + StaffStore.statements + OperationRoutes.statements + UpstreamStore.statements
+        + StaffStore.statements + UpstreamStore.statements
         + ReceiptStore.statements + ShelfStore.statements
 
     @Test func `is in the list above`() async throws {

@@ -67,7 +67,8 @@ struct `A full disk` {
         try #require(lines.count == 2, "\(result.text)")
         let numbers = lines[0].split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
         #expect(lines[0].hasPrefix("store.full after"))
-        #expect(numbers.count == 2 && numbers[0] > 10 && numbers[0] == numbers[1], "\(lines[0])")
+        #expect(lines[0].hasSuffix("; probe 1×store.full"), "\(lines[0])")
+        #expect(numbers.count == 3 && numbers[0] > 10 && numbers[0] == numbers[1], "\(lines[0])")
         #expect(lines[1] == "works again")
         #expect(try await SQLiteDatabase.check(folder.file("a.db")).isSound)
     }

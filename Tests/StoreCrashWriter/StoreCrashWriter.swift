@@ -87,9 +87,14 @@ struct StoreCrashWriter {
             }
         }
         let kept = try await database.read { try Pairs.check($0) }
-        say("\(refusal?.code.identifier ?? "") after \(number), kept \(kept[1] ?? 0)")
+        let probed = await outcomes(of: 1) {
+            try await database.probe()
+            return 0
+        }
+        say("\(refusal?.code.identifier ?? "") after \(number), kept \(kept[1] ?? 0); probe \(probed)")
         limitFiles(to: .max)
         let next = try await database.write { try Pairs.add(writer: 1, to: $0) }
+        try await database.probe()
         say("\(next == number + 1 ? "works again" : "lost \(number)")")
         await database.close()
     }

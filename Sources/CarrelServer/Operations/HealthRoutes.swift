@@ -3,6 +3,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelStore
 import CarrelSubscription
+import CarrelThreads
 import Glibc
 
 /// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
@@ -21,12 +22,14 @@ struct HealthRoutes {
     let callers: Callers
 
     func add(to router: inout Router) {
+        let bound = DatabaseHealth(database: database)
         router.on(.get, "admin/v1/health") { request, _ in
-            try await callers.require(request, .readHealth)
-            return .json(.object(await health()))
+            let began = ContinuousClock.now
+            try await bound.bounded { try await callers.require(request, .readHealth) }
+            return .json(.object(await health(within: DatabaseHealth.limit - (.now - began))))
         }
         router.on(.get, "admin/v1/statistics") { request, _ in
-            try await callers.require(request, .readHealth)
+            try await bound.bounded { try await callers.require(request, .readHealth) }
             guard let step = Activity.Step(rawValue: request.query["by"] ?? "minute") else {
                 throw ServerError(.invalid, "by is \"minute\" or \"hour\"")
             }
@@ -37,20 +40,24 @@ struct HealthRoutes {
         }
     }
 
-    private func health() async -> JSONObject {
+    private func health(within limit: Duration) async -> JSONObject {
         let began = ContinuousClock.now
-        let unsealed = try? await database.read { try AuditStore.unsealedCount(in: $0) }
+        async let looked = DatabaseHealth(database: database).look(within: limit)
+        let database = database
+        let unsealed = try? await within(limit) { try await database.read { try AuditStore.unsealedCount(in: $0) } }
         let wait = (ContinuousClock.now - began).components
         let milliseconds = Double(wait.seconds) * 1000 + Double(wait.attoseconds) / 1e15
+        let state = await looked
         var answer: JSONObject = [
-            "ready": .bool(unsealed != nil && !isDraining()),
+            "ready": .bool(state == .available && !isDraining()),
             "draining": .bool(isDraining()),
             "version": .string(version),
             "environment": .string(home.environment.rawValue),
             "startedAt": .string(startedAt.description),
             "now": .string(clock.now.description),
             "database": [
-                "engine": .string("\(database.engine)"), "answers": .bool(unsealed != nil),
+                "engine": .string("\(database.engine)"), "answers": .bool(state != .away),
+                "state": .string(state.rawValue),
                 "milliseconds": .real((milliseconds * 100).rounded() / 100),
                 "schema": .integer(Schema.migrations.count),
             ],

@@ -1,33 +1,33 @@
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
-package import CarrelStore
+import CarrelStore
 
 /// What operators and their monitoring ask: is it alive, can it serve, how is it doing.
-package struct OperationRoutes {
+struct OperationRoutes {
     let database: any Database
     let metrics: MetricsRegistry
     let isDraining: @Sendable () -> Bool
     let callers: Callers
 
-    package static let statements = [probe]
-    static let probe = SQL("SELECT count(*) FROM schema_version")
-
     func add(to router: inout Router) {
-        router.on(.get, "healthz") { _, _ in .json(["status": "ok"]) }
-        router.on(.get, "readyz") { _, _ in
+        let health = DatabaseHealth(database: database)
+        router.on(.get, "healthz") { _, _ in
+            // It lives, whatever the database does: to start it again would help nothing.
+            let state = await health.look(within: DatabaseHealth.briefLimit)
+            return .json(state == .away ? ["status": "ok", "away": ["database"]] : ["status": "ok"])
+        }
+        router.on(.get, "readyz") { request, _ in
             if isDraining() {
                 throw HTTPError(.serviceUnavailable, "server.draining", "the server is shutting down")
             }
-            do {
-                _ = try await database.read { try $0.row(Self.probe, []) }
-            } catch {
-                throw HTTPError(.serviceUnavailable, "server.database", "the database does not answer")
-            }
+            let state = await health.look()
+            let isEnough = request.query["for"] == "reading" ? state.canRead : state == .available
+            guard isEnough else { throw DatabaseHealth.problem(state) }
             return .json(["status": "ready"])
         }
         router.on(.get, "metrics") { request, _ in
-            if !callers.isFromThisMachine(request) { try await callers.require(request, .readHealth) }
+            if !callers.isFromThisMachine(request) { try await health.bounded { try await callers.require(request, .readHealth) } }
             var response = HTTPResponse.text(metrics.text())
             response.headers["Content-Type"] = MetricsRegistry.contentType
             response.headers["Cache-Control"] = "no-store"

@@ -6,11 +6,28 @@ extension StoreError: HTTPProblemConvertible {
     public var problem: HTTPError {
         switch code {
         case .text: HTTPError(.badRequest, "request.invalid", "a text in the request holds the character U+0000")
-        case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full")
+        case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full", headers: Self.later)
         case .busy:
             HTTPError(.serviceUnavailable, code.identifier, "the database is busy: try again", headers: ["Retry-After": "1"])
+        case .readOnly:
+            HTTPError(
+                .serviceUnavailable,
+                code.identifier,
+                "the database takes no writes now: try again later",
+                headers: Self.later
+            )
+        case .unavailable, .closed:
+            HTTPError(
+                .serviceUnavailable,
+                code.identifier,
+                "the database or the disk does not answer: try again later",
+                headers: Self.later
+            )
         default:
             HTTPError(.internalServerError, "http.internal", "something failed here; the log says what under this request id")
         }
     }
+
+    /// Seconds until it may be worth another try, where the operator may have to act first.
+    private static let later: HTTPFields = ["Retry-After": "10"]
 }

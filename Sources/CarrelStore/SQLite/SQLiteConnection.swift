@@ -140,6 +140,9 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     /// Whether a transaction is open. SQLite closes it by itself after some errors.
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
+    /// Rows that were changed since it was opened.
+    var totalChanges: Int64 { unsafe sqlite3_total_changes64(handle) }
+
     /// Pages in the write-ahead log after the last commit.
     var pagesInLog: Int { unsafe Int(logPages.pointee) }
 

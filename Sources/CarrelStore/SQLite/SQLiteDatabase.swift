@@ -76,6 +76,11 @@ public final class SQLiteDatabase: Database {
         try await writer.betweenGroups { $0.truncateLog() }
     }
 
+    public func probe() async throws {
+        _ = try await read { try $0.row(MigrationPlan.select) }
+        if let trouble = writer.trouble { throw trouble }
+    }
+
     public func prepareCheck(_ sql: SQL) async throws {
         try await threads.run { [readers] in
             try readers.withConnection { connection throws(StoreError) in _ = try connection.prepare(sql) }

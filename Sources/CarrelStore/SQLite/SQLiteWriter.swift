@@ -20,6 +20,8 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
     private let counts = Locked(SQLiteCounters())
+    /// Why the last write failed, where there was no room or none was taken; nil once rows are changed again.
+    private let lastTrouble = Locked<StoreError?>(nil)
     /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
     private let queueLimit = 16384
     /// Jobs that one commit covers at most, so that the first does not wait for ever.
@@ -31,6 +33,9 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     /// What was done so far.
     var counters: SQLiteCounters { counts.withLock { $0 } }
+
+    /// Why nothing can be written, as far as the last write tells.
+    var trouble: StoreError? { lastTrouble.withLock { $0 } }
 
     /// Jobs that wait for their group.
     var waiting: Int { queue.withLock { $0.waiting.count } }
@@ -120,6 +125,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         do throws(StoreError) {
             guard let connection else { return }
             connection.forgetFailure()
+            let changes = connection.totalChanges
             try connection.run(Control.begin)
             rest = takeWaiting(atMost: groupLimit)[...]
             while let job = rest.popFirst() {
@@ -132,7 +138,9 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
                 if rest.isEmpty { rest = takeWaiting(atMost: groupLimit - group.count)[...] }
             }
             try connection.run(Control.commit)
+            if connection.totalChanges != changes { lastTrouble.withLock { $0 = nil } }
         } catch {
+            note(error)
             rollBack()
             tellNoted()  // whatever became of the commit
             fail(group.isEmpty ? takeWaiting(atMost: .max) : group + rest, error)
@@ -156,6 +164,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
             if let failure = connection.failure { throw failure }
         } catch {
             job.failure = error
+            if let failure = connection.failure { note(failure) }
             connection.forgetFailure()
             guard connection.isInTransaction else { return false }
             try connection.run(Control.undoSavepoint)
@@ -170,6 +179,11 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     private func tell(_ changes: ChangeWatch.Changes) {
         for watcher in watchers { watcher(changes) }
+    }
+
+    private func note(_ failure: StoreError) {
+        guard failure.code == .full || failure.code == .readOnly else { return }
+        lastTrouble.withLock { $0 = failure }
     }
 
     private func putBack(_ jobs: [any WriteJob]) {

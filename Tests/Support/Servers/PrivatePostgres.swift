@@ -8,7 +8,8 @@ public final class PrivatePostgres: Sendable {
     private let directory: TemporaryDirectory
     private let programs: String
     private let user: [String]
-    private let server: BackgroundProcess
+    private let command: [String]
+    private let server: Locked<BackgroundProcess>
     private let databases = Locked(0)
 
     private static let starting = Locked<Task<PrivatePostgres, any Error>?>(nil)
@@ -28,6 +29,60 @@ public final class PrivatePostgres: Sendable {
         return try await task.value
     }
 
+    /// A server of the test's own, which it may stop and freeze, with these settings more, as `max_connections=20`.
+    public static func own(_ settings: [String] = []) async throws -> PrivatePostgres {
+        guard let programs = findPrograms() else {
+            try Test.cancel("PostgreSQL is not installed: nothing to test against")
+        }
+        return try await PrivatePostgres(programs: programs, settings)
+    }
+
+    /// Stops the server where it is, with all its processes (SIGSTOP): its sockets stay open, and nothing is answered.
+    public func freeze() throws {
+        for process in [current.processID] + (try children()) { kill(process, SIGSTOP) }
+    }
+
+    /// Lets a frozen server go on.
+    public func thaw() throws {
+        for process in try children() + [current.processID] { kill(process, SIGCONT) }
+    }
+
+    /// Ends the server; connections to it are refused then.
+    public func shutDown() async {
+        current.signal(SIGQUIT)
+        _ = try? await current.waitForExit()
+    }
+
+    /// Starts the server again that was shut down.
+    public func startAgain() async throws {
+        let fresh = try BackgroundProcess(command)
+        server.withLock { $0 = fresh }
+        _ = try await fresh.waitForLine(containing: "ready to accept connections")
+    }
+
+    private var current: BackgroundProcess { server.withLock { $0 } }
+
+    /// The server's own processes, each in a session of its own.
+    private func children() throws -> [Int32] {
+        guard let folder = unsafe opendir("/proc") else { return [] }
+        defer { unsafe closedir(folder) }
+        var found: [Int32] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            guard let process = Int32(name), let file = unsafe fopen("/proc/\(process)/stat", "re") else { continue }
+            defer { unsafe fclose(file) }
+            var line = [CChar](repeating: 0, count: 1024)
+            guard unsafe fgets(&line, Int32(line.count), file) != nil else { continue }
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            // "pid (name) state parent …"
+            let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
+            if fields.count > 1, Int32(fields[1]) == current.processID { found.append(process) }
+        }
+        return found
+    }
+
     /// Makes an empty database and returns its address, `postgres:///name?host=…&user=…`.
     public func newDatabase() async throws -> String {
         let number = databases.withLock { number in
@@ -39,7 +94,7 @@ public final class PrivatePostgres: Sendable {
         return "postgres:///\(name)?host=\(directory.path)&user=postgres"
     }
 
-    private init(programs: String) async throws {
+    private init(programs: String, _ more: [String] = []) async throws {
         directory = TemporaryDirectory()
         self.programs = programs
         let data = directory.file("data")
@@ -56,8 +111,15 @@ public final class PrivatePostgres: Sendable {
             "listen_addresses=", "unix_socket_directories=\(directory.path)", "fsync=off", "full_page_writes=off",
             "max_connections=300", "shared_buffers=64MB", "dynamic_shared_memory_type=mmap",
         ]
-        server = try BackgroundProcess(user + ["\(programs)/postgres", "-D", data] + settings.flatMap { ["-c", $0] })
-        _ = try await server.waitForLine(containing: "ready to accept connections")
+        command = user + ["\(programs)/postgres", "-D", data] + (settings + more).flatMap { ["-c", $0] }
+        let first = try BackgroundProcess(command)
+        server = Locked(first)
+        _ = try await first.waitForLine(containing: "ready to accept connections")
+    }
+
+    deinit {
+        // A process that is stopped would not see its end coming.
+        try? thaw()
     }
 
     /// Where Debian keeps the newest version's programs, or wherever PATH has them.

@@ -1,0 +1,123 @@
+import CarrelStore
+import CarrelThreads
+import Glibc
+
+/// Tells whether the server answers, by a connection and a thread of its own, so that transactions that hang do not hide it.
+///
+/// It looks when it is asked to, and then again and again until the server answers.
+final class PostgresPulse: Sendable {
+    /// What a look found.
+    private struct Finding {
+        /// Why the database is not as it should be: away, refusing new connections, or taking no writes.
+        var trouble: StoreError?
+        /// Whether the server does not answer at all.
+        var isAway = false
+    }
+
+    private static let silence = Finding(trouble: StoreError(.unavailable, "the database does not answer"), isAway: true)
+
+    private struct State {
+        var finding = Finding()
+        /// Whether a look is under way or to come.
+        var isLooking = false
+        var isClosed = false
+        var waiting: [CheckedContinuation<StoreError?, Never>] = []
+        var connection: PostgresConnection?
+    }
+
+    private let address: String
+    private let state = Locked(State())
+    private let thread = BlockingThreads(name: "postgres-pulse", count: 1)
+
+    /// The longest wait for an answer to a look: a busy server takes longer than an idle one.
+    private static let limit = Duration.seconds(3)
+    /// Microseconds between looks for a server that is away.
+    private static let pause: UInt32 = 500_000
+    private static let takesWrites = SQL(
+        """
+        SELECT CASE WHEN pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' THEN 0 ELSE 1 END
+        """
+    )
+
+    init(address: String) {
+        self.address = address
+    }
+
+    /// Why nothing can be asked of the server; nil while it answers, as far as is known.
+    var away: StoreError? { state.withLock { $0.finding.isAway ? $0.finding.trouble : nil } }
+
+    /// Looks, unless a look is under way; does not wait for it.
+    func lookSoon() {
+        let mustStart = state.withLock { state in
+            if state.isLooking || state.isClosed { return false }
+            state.isLooking = true
+            return true
+        }
+        if mustStart { start() }
+    }
+
+    /// Looks, and says what is wrong with the database; nil when it answers and takes writes.
+    func look() async -> StoreError? {
+        if let away { return away }  // looked for all the time
+        return await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if !state.isClosed { state.waiting.append(continuation) }
+                return state.isClosed
+            }
+            if isClosed { return continuation.resume(returning: StoreError(.closed, "the database is closed")) }
+            lookSoon()
+        }
+    }
+
+    func close() {
+        let connection = state.withLock { state in
+            state.isClosed = true
+            return state.connection.take()
+        }
+        _ = connection
+    }
+
+    // MARK: On the thread
+
+    private func start(after pause: UInt32 = 0) {
+        thread.start { [weak self] in
+            usleep(pause)
+            self?.work()
+        }
+    }
+
+    private func work() {
+        let finding = find()
+        let (waiting, mustGoOn) = state.withLock { state in
+            state.finding = finding
+            state.isLooking = finding.isAway && !state.isClosed
+            defer { state.waiting = [] }
+            return (state.waiting, state.isLooking)
+        }
+        for continuation in waiting { continuation.resume(returning: finding.trouble) }
+        if mustGoOn { start(after: Self.pause) }
+    }
+
+    private func find() -> Finding {
+        // A session that is older than the last change of the server's settings does not know it: a refusal is looked at twice.
+        if let known = state.withLock({ $0.connection.take() }) {
+            if let finding = ask(known), finding.trouble == nil { return finding }
+            if known.isAbandoned { return Self.silence }
+        }
+        guard PostgresConnection.isAnswering(address) else { return Self.silence }
+        do throws(StoreError) {
+            return ask(try PostgresConnection(address, connectLimit: 2, answerLimit: Self.limit)) ?? Self.silence
+        } catch {
+            // It answers, with a refusal: that it has no connection left, say. Those that are open may go on.
+            return Finding(trouble: error)
+        }
+    }
+
+    /// Asks on one connection, and keeps it where it answers; nil where it does not.
+    private func ask(_ connection: PostgresConnection) -> Finding? {
+        guard let takesWrites = try? connection.row(Self.takesWrites)?.integer(0) else { return nil }
+        guard takesWrites == 1 else { return Finding(trouble: StoreError(.readOnly, "the database takes no writes")) }
+        state.withLock { if !$0.isClosed { $0.connection = connection } }
+        return Finding()
+    }
+}

@@ -1,0 +1,33 @@
+/// What `work` returns, unless it takes longer; then it goes on alone, and what it returns or throws is lost.
+///
+/// - Parameters:
+///   - limit: how long to wait.
+///   - work: what to do.
+/// - Returns: nil when the time is over.
+/// - Throws: what `work` throws in time.
+public func within<Result: Sendable>(
+    _ limit: Duration,
+    _ work: @escaping @Sendable () async throws -> Result
+) async throws -> Result? {
+    let outcome = Locked<Swift.Result<Result?, any Error>?>(nil)
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        @Sendable func end(_ result: Swift.Result<Result?, any Error>) {
+            let isFirst = outcome.withLock { outcome in
+                if outcome != nil { return false }
+                outcome = result
+                return true
+            }
+            if isFirst { continuation.resume() }
+        }
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            end(.success(nil))
+        }
+        Task {
+            do { end(.success(try await work())) } catch { end(.failure(error)) }
+            alarm.cancel()
+        }
+    }
+    guard let result = outcome.withLock({ $0 }) else { preconditionFailure("the wait ended without an outcome") }
+    return try result.get()
+}
