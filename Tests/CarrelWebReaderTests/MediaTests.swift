@@ -164,6 +164,54 @@ struct MediaTests {
         }
     }
 
+    @Test func `one track after the other at the same speed, and begins where a link says`() async throws {
+        let ffmpeg = try requirePeer("ffmpeg")
+        let file = directory.file("tone.mp3")
+        try await checkProcess([ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=220:duration=30", file])
+        let tone = try #require(directory.read("tone.mp3"))
+        try await ReaderPage.withBrowser { browser in
+            let tracks = (1...3).map { ("\($0).mp3", "audio/mpeg", tone) }
+            let publication = try await package("audiobook", tracks) { manifest in
+                manifest["toc"] = [
+                    ["href": "1.mp3", "title": "One"], ["href": "2.mp3#t=10,20", "title": "Ten seconds of two"],
+                    ["href": "3.mp3#t=npt:00:00:12.5", "title": "Three"],
+                ]
+            }
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                let sound = "document.getElementById('sound')"
+                func isShown(_ number: Int) -> String { "\(sound).src.endsWith('\(number).mp3') && \(sound).readyState > 0" }
+                try await browser.wait(until: isShown(1))
+                try await browser.script(
+                    """
+                    const speed = document.getElementById('speed');
+                    speed.value = '1.5';
+                    speed.dispatchEvent(new Event('change'));
+                    const sound = document.getElementById('sound');
+                    sound.currentTime = sound.duration - 0.6;
+                    return sound.play();
+                    """
+                )
+                try await browser.wait(until: "\(isShown(2)) && \(sound).currentTime > 0.3 && !\(sound).paused")
+                #expect(
+                    try await browser.script("return [\(sound).playbackRate, document.getElementById('speed').value]") == [
+                        1.5, "1.5",
+                    ]
+                )
+                #expect(
+                    try await browser.script("return \(sound).currentTime").double ?? 99 < 9,
+                    "the next track begins at its beginning"
+                )
+                try await browser.script("\(sound).pause()")
+                for (item, number, time) in [(2, 2, 10.0), (3, 3, 12.5)] {
+                    try await browser.click("#open-contents")
+                    try await browser.click("#contents-list li:nth-child(\(item)) button")
+                    try await browser.wait(until: "\(isShown(number)) && \(sound).currentTime === \(time)")
+                    #expect(try await browser.script("return \(sound).paused").bool == true, "a link plays nothing by itself")
+                }
+            }
+        }
+    }
+
     @Test func `PDF at the page that was asked for last`() async throws {
         let document = try Fixtures.bytes("readium/lcp/daisy.pdf")
         try await ReaderPage.withBrowser { browser in

@@ -27,15 +27,17 @@ final class ReaderPage: Sendable {
         address = try reader.start()
     }
 
-    /// Starts Chromium with a window of that size, does something with it and closes it.
+    /// Starts a browser with a window of that size, does something with it and closes it.
     static func withBrowser(
         _ options: BrowserOptions = BrowserOptions(),
+        kind: BrowserKind = .chromium,
         width: Int = 1000,
+        height: Int = 760,
         _ body: (Browser) async throws -> Void
     ) async throws {
-        let browser = try await Browser.start(.chromium, options)
+        let browser = try await Browser.start(kind, options)
         do {
-            try await browser.setWindowSize(width: width, height: 760)
+            try await browser.setWindowSize(width: width, height: height)
             try await body(browser)
         } catch {
             await browser.close()

@@ -344,7 +344,7 @@ struct WebReaderTests {
                 try await browser.wait(until: "document.getElementById('contents-sheet').open")
                 try await browser.click("#open-help")
                 try await browser.wait(until: "document.getElementById('help-sheet').open")
-                #expect(try await browser.script("return document.querySelectorAll('#help-keys tr').length").int == 11)
+                #expect(try await browser.script("return document.querySelectorAll('#help-keys tr').length").int == 12)
                 try await browser.click("#help-on")
                 let deadline = ContinuousClock.now + .seconds(20)
                 while try await page.preferences()["keys"]?.bool != false, ContinuousClock.now < deadline {

@@ -141,6 +141,9 @@ static const unsigned char history_js[] = {
 static const unsigned char icons_svg[] = {
 #embed "assets/icons.svg"
 };
+static const unsigned char language_js[] = {
+#embed "assets/language.js"
+};
 static const unsigned char link_ended_part[] = {
 #embed "assets/link-ended.part"
 };
@@ -173,6 +176,9 @@ static const unsigned char native_engine_js[] = {
 };
 static const unsigned char not_found_part[] = {
 #embed "assets/not-found.part"
+};
+static const unsigned char newest_js[] = {
+#embed "assets/newest.js"
 };
 static const unsigned char notice_js[] = {
 #embed "assets/notice.js"
@@ -219,8 +225,14 @@ static const unsigned char read_notes_js[] = {
 static const unsigned char read_pages_js[] = {
 #embed "assets/read-pages.js"
 };
+static const unsigned char read_picture_js[] = {
+#embed "assets/read-picture.js"
+};
 static const unsigned char read_rights_js[] = {
 #embed "assets/read-rights.js"
+};
+static const unsigned char read_scroll_js[] = {
+#embed "assets/read-scroll.js"
 };
 static const unsigned char read_search_js[] = {
 #embed "assets/read-search.js"
@@ -291,6 +303,9 @@ static const unsigned char sleep_js[] = {
 static const unsigned char slider_js[] = {
 #embed "assets/slider.js"
 };
+static const unsigned char sound_output_js[] = {
+#embed "assets/sound-output.js"
+};
 static const unsigned char speed_sheet_js[] = {
 #embed "assets/speed-sheet.js"
 };
@@ -360,6 +375,7 @@ static const struct cweb_asset table[] = {
     ASSET(frames_js, "frames.js", JAVASCRIPT),
     ASSET(history_js, "history.js", JAVASCRIPT),
     ASSET(icons_svg, "icons.svg", SVG),
+    ASSET(language_js, "language.js", JAVASCRIPT),
     ASSET(link_ended_part, "link-ended.part", HTML),
     ASSET(listen_css, "listen.css", CSS),
     ASSET(listen_html, "listen.html", HTML),
@@ -371,6 +387,7 @@ static const struct cweb_asset table[] = {
     ASSET(mux_fmp4_js, "mux-fmp4.js", JAVASCRIPT),
     ASSET(native_engine_js, "native-engine.js", JAVASCRIPT),
     ASSET(not_found_part, "not-found.part", HTML),
+    ASSET(newest_js, "newest.js", JAVASCRIPT),
     ASSET(notice_js, "notice.js", JAVASCRIPT),
     ASSET(openapi_json, "openapi.json", JSON),
     ASSET(outbox_js, "outbox.js", JAVASCRIPT),
@@ -386,7 +403,9 @@ static const struct cweb_asset table[] = {
     ASSET(read_media_js, "read-media.js", JAVASCRIPT),
     ASSET(read_notes_js, "read-notes.js", JAVASCRIPT),
     ASSET(read_pages_js, "read-pages.js", JAVASCRIPT),
+    ASSET(read_picture_js, "read-picture.js", JAVASCRIPT),
     ASSET(read_rights_js, "read-rights.js", JAVASCRIPT),
+    ASSET(read_scroll_js, "read-scroll.js", JAVASCRIPT),
     ASSET(read_search_js, "read-search.js", JAVASCRIPT),
     ASSET(read_styles_js, "read-styles.js", JAVASCRIPT),
     ASSET(read_words_js, "read-words.js", JAVASCRIPT),
@@ -410,6 +429,7 @@ static const struct cweb_asset table[] = {
     ASSET(sleep_sheet_js, "sleep-sheet.js", JAVASCRIPT),
     ASSET(sleep_js, "sleep.js", JAVASCRIPT),
     ASSET(slider_js, "slider.js", JAVASCRIPT),
+    ASSET(sound_output_js, "sound-output.js", JAVASCRIPT),
     ASSET(speed_sheet_js, "speed-sheet.js", JAVASCRIPT),
     ASSET(status_js, "status.js", JAVASCRIPT),
     ASSET(store_js, "store.js", JAVASCRIPT),

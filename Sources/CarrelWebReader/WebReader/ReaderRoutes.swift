@@ -118,10 +118,17 @@ struct ReaderRoutes {
             "protection": .string("/protection/\(session.control.text)/~readium/"),
             "protectedBy": publication.protectionName.map(JSON.string) ?? .null,
             "drawsDocuments": .bool(session.drawsDocuments),
+            "positions": .array(await positionCounts()),
             "rights": ["canCopy": .bool(canCopy), "canPrint": .bool(canPrint)],
             "record": ["place": place?.json ?? .null, "annotations": .array(record.annotations.map(\.json))],
             "preferences": try await records.preferences(),
         ]
+    }
+
+    /// How many positions each resource of the reading order has; nothing where the publication is not cut into positions.
+    private func positionCounts() async -> [JSON] {
+        guard let positions = try? await publication.positionsByReadingOrder() else { return [] }
+        return positions.map { .integer($0.count) }
     }
 
     private func search(_ request: HTTPRequest) async throws -> JSON {

@@ -5,7 +5,7 @@ public import CarrelJSON
 ///
 /// It works as root, plays media without a user's gesture and sends nothing home. One call at a time.
 public final class Browser: Sendable {
-    private let driver: any BrowserDriver
+    let driver: any BrowserDriver
     /// Which one it is.
     public let kind: BrowserKind
 

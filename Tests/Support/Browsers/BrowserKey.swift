@@ -4,6 +4,7 @@ public enum BrowserKey {
     public static let tab = "\u{E004}"
     public static let enter = "\u{E007}"
     public static let shift = "\u{E008}"
+    public static let control = "\u{E009}"
     public static let escape = "\u{E00C}"
     public static let space = "\u{E00D}"
     public static let pageUp = "\u{E00E}"

@@ -1,5 +1,7 @@
 // The publication: its reading order, its contents, and where an address leads.
 
+import { languageTag } from './language.js';
+
 /**
  * @typedef {{href: string, type?: string, title?: string, children?: Link[], properties?: any, duration?: number}} Link
  * @typedef {{href: string, type: string, title?: string, locations?: any, text?: {before?: string, highlight?: string, after?: string}}} Locator
@@ -18,6 +20,30 @@ export const fragmentOf = (href) => (href.includes('#') ? href.slice(href.indexO
 
 /** The page of a PDF document that is asked for (RFC 8118 §3); 0 for none. @param {{fragment?: string}} to */
 export const pageIn = (to) => Number(/^page=(\d{1,6})$/.exec(to.fragment ?? '')?.[1] ?? 0);
+
+/**
+ * Seconds of a track at which a fragment begins (Media Fragments URI 1.0 §4.2.1, normal play time); 0 for none. Where it ends does not
+ * count: a track goes on.
+ * @param {{fragment?: string}} to
+ */
+export function timeIn(to) {
+  let fragment = to.fragment ?? '';
+  try { fragment = decodeURIComponent(fragment); } catch { /* as it is */ }
+  const begin = [...fragment.matchAll(/(?:^|&)t=(?:npt:)?([\d:.]*)(?=,|&|$)/g)].at(-1)?.[1] ?? '';
+  const parts = begin.split(':');
+  if (parts.length > 3 || !parts.every((part) => /^\d{1,9}(\.\d*)?$/.test(part))) return 0;
+  return parts.reduce((sum, part) => 60 * sum + Number(part), 0);
+}
+
+/**
+ * How much of the publication each resource is: its positions, or the seconds of each track, or one where neither is known.
+ * @param {Link[]} order @param {number[]} positions how many each has
+ */
+function weights(order, positions) {
+  if (positions.length === order.length && positions.some((count) => count > 0)) return positions.map((count) => Math.max(1, count));
+  if (order.every(({ duration }) => typeof duration === 'number' && duration > 0)) return order.map(({ duration }) => /** @type {number} */ (duration));
+  return order.map(() => 1);
+}
 
 export class Book {
   /** @param {any} answer of `book` */
@@ -39,7 +65,7 @@ export class Book {
       return typeof name === 'string' ? name : Object.values(name)[0];
     });
     this.authors = author.join(', ');
-    this.language = [answer.manifest.metadata.language ?? []].flat()[0];
+    this.language = languageTag([answer.manifest.metadata.language ?? []].flat()[0]);
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
     const fixed = answer.manifest.metadata.layout === 'fixed' || answer.manifest.metadata.presentation?.layout === 'fixed';
     this.isFixed = (/** @type {Link} */ link) => (link.properties?.layout ? link.properties.layout === 'fixed' : fixed);
@@ -53,7 +79,7 @@ export class Book {
     };
     walk(answer.manifest.toc ?? [], 0);
     if (!this.contents.length) {
-      this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `Part ${index + 1}`) }, depth: 0 }));
+      this.contents = this.order.map((link, index) => ({ link: { ...link, title: link.title ?? (this.order.length === 1 ? this.title : `${this.kindOf(link) === 'image' ? 'Page' : 'Part'} ${index + 1}`) }, depth: 0 }));
     }
     /** The heading under which each place of the reading order stands: the first one in it, or that of the place before. @type {string[]} */
     this.headings = [];
@@ -66,12 +92,30 @@ export class Book {
       heading = first.get(at) ?? heading;
       this.headings.push(heading || this.order[at].title || '');
     }
+    /** @type {number[]} */
+    const positions = answer.positions ?? [];
+    this.hasPositions = positions.length === this.order.length && positions.some((count) => count > 0);
+    this.weights = weights(this.order, positions);
+    /** What comes before each resource, and after the last one all there is. */
+    this.before = [0];
+    for (const weight of this.weights) this.before.push(this.before[this.before.length - 1] + weight);
     this.cover = this.order.concat(answer.manifest.resources ?? [], answer.manifest.links ?? [])
       .find((link) => [/** @type {any} */ (link).rel ?? []].flat().includes('cover'));
   }
 
   /** The place in the reading order of what an address leads to; -1 when it leads elsewhere. @param {string} href */
   indexOf(href) { return this.places.get(normal(href)) ?? -1; }
+
+  /** How much of the publication lies before a place, from 0 to 1. @param {number} index @param {number} progression in the resource */
+  total(index, progression) {
+    return (this.before[index] + Math.min(1, progression) * this.weights[index]) / this.before[this.order.length];
+  }
+
+  /** The number of the position at a place, from 1; undefined where the publication has none. @param {number} index @param {number} progression */
+  position(index, progression) {
+    if (!this.hasPositions) return undefined;
+    return this.before[index] + Math.min(this.weights[index] - 1, Math.floor(progression * this.weights[index])) + 1;
+  }
 
   /** Where the pages of the printed book begin in a document, as its page list says: fragments. @param {number} index */
   pageBreaks(index) {

@@ -4,6 +4,7 @@
 import { byId, make, setText } from './dom.js';
 import { ask, send } from './read-api.js';
 import { pageIn } from './read-book.js';
+import { scrollByKey } from './read-scroll.js';
 
 /** Pixels of a picture's longer side that the server draws. */
 const sizes = [800, 1200, 1800, 2700];
@@ -15,7 +16,7 @@ if (pen) pen.font = '100px sans-serif';
 
 export class DrawnView {
   /**
-   * @param {string|undefined} language of the publication
+   * @param {string|null} language of the publication
    * @param {() => number} zoom 1 where the whole page fits
    * @param {{moved: (place: any) => void, opened: () => void, edge: (by: number) => void, problem: (text: string) => void, selection: (text: string) => void}} heard
    */
@@ -81,14 +82,7 @@ export class DrawnView {
   }
 
   /** Shows more of a page that is larger than the window. @param {string} key @returns {boolean} whether there was more on that side */
-  scroll(key) {
-    const { view } = this;
-    const [across, down] = { ArrowLeft: [-0.5, 0], ArrowRight: [0.5, 0], PageUp: [0, -0.9], PageDown: [0, 0.9] }[key] ?? [0, 0];
-    if (!view) return false;
-    const { scrollLeft: left, scrollTop: top } = view;
-    view.scrollBy({ left: across * view.clientWidth, top: down * view.clientHeight, behavior: 'instant' });
-    return view.scrollLeft !== left || view.scrollTop !== top;
-  }
+  scroll(key) { return Boolean(this.view) && scrollByKey(/** @type {HTMLElement} */ (this.view), key); }
 
   async show(wanted, isMoved) {
     this.waiting.abort();

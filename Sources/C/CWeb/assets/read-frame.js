@@ -22,7 +22,6 @@
   const colors = ['yellow', 'green', 'blue', 'pink'];
 
   const tell = (type, values = {}) => port?.postMessage({ type, ...values });
-
   // MARK: pages
 
   const root = document.documentElement;
@@ -361,6 +360,7 @@
   let wheeled = 0;
   addEventListener('wheel', (event) => {
     // wheels turn one way, and lines may follow each other another
+    if (event.ctrlKey) return; // the browser zooms
     if (!paged() && !isFixed && flow.isVertical && Math.abs(event.deltaY) > Math.abs(event.deltaX)) scrollBy({ left: flow.block * event.deltaY });
     if (!paged() || event.timeStamp - wheeled < 250 || Math.abs(event.deltaY) < 8) return;
     wheeled = event.timeStamp;

@@ -3,7 +3,7 @@
 import { byId, make } from './dom.js';
 
 const always = [
-  { shown: '← →', text: 'Turn pages, to that side' }, { shown: 'Page Up, Page Down', text: 'Turn pages' },
+  { shown: '← →', text: 'Turn pages, to that side' }, { shown: 'Page Up, Page Down, Space', text: 'Turn pages' },
   { shown: 'Ctrl F', text: 'Search', of: 'document' }, { shown: 'Ctrl P', text: 'Print what is on the screen' },
 ];
 

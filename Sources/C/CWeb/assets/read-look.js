@@ -8,6 +8,7 @@ const themes = {
   sepia: { paper: '#f4e8d2', ink: '#3d2f1c', link: '#7a3e0c', marks: { yellow: '#f0d27a', green: '#c9d9a0', blue: '#b9d0d6', pink: '#ecc0b4' } },
   dark: { paper: '#151411', ink: '#e3ddd1', link: '#8fd0b4', marks: { yellow: '#6b5a17', green: '#2f5a33', blue: '#264d6e', pink: '#6d2f48' } },
 };
+const fits = { page: 'The whole page', width: 'As wide as the window', actual: 'Actual size' };
 const sizes = [70, 80, 90, 100, 115, 130, 150, 175, 200, 250];
 
 export class Look {
@@ -17,6 +18,8 @@ export class Look {
     this.size = sizes.includes(kept?.size) ? kept.size : 100;
     this.spacing = [0, 1.4, 1.7, 2].includes(kept?.spacing) ? kept.spacing : 0;
     this.mode = kept?.mode === 'scroll' ? 'scroll' : 'pages';
+    /** How large pictures are. */
+    this.fit = Object.hasOwn(fits, kept?.fit ?? '') ? kept.fit : 'page';
     /** Whether keys of one letter do something. */
     this.hasKeys = kept?.keys !== false;
     this.changed = changed;
@@ -29,6 +32,7 @@ export class Look {
       this.theme = String(data.get('theme'));
       this.mode = String(data.get('mode'));
       this.spacing = Number(data.get('spacing'));
+      this.fit = String(data.get('fit'));
       this.keep();
     });
     byId('smaller').addEventListener('click', () => this.resize(-1));
@@ -50,6 +54,14 @@ export class Look {
     this.keep();
   }
 
+  /** Goes on to the next size of pictures. @returns {string} what it is called */
+  nextFit() {
+    const names = Object.keys(fits);
+    this.fit = names[(names.indexOf(this.fit) + 1) % names.length];
+    this.keep();
+    return fits[this.fit];
+  }
+
   keep() {
     this.apply();
     clearTimeout(this.saving);
@@ -61,7 +73,7 @@ export class Look {
     if (!this.saving) return;
     clearTimeout(this.saving);
     this.saving = 0;
-    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode, keys: this.hasKeys }, isLast).catch(() => {});
+    tell('preferences', 'PUT', { theme: this.theme, size: this.size, spacing: this.spacing, mode: this.mode, fit: this.fit, keys: this.hasKeys }, isLast).catch(() => {});
   }
 
   columns() { return byId('stage').clientWidth >= 1100 ? 2 : 1; }
@@ -80,7 +92,7 @@ export class Look {
     const { theme } = this.values;
     document.documentElement.dataset.theme = theme;
     const form = /** @type {HTMLFormElement} */ (byId('look-form'));
-    for (const [name, value] of [['theme', this.theme], ['mode', this.mode], ['spacing', String(this.spacing)]]) {
+    for (const [name, value] of [['theme', this.theme], ['mode', this.mode], ['spacing', String(this.spacing)], ['fit', this.fit]]) {
       const choice = form.querySelector(`input[name="${name}"][value="${value}"]`);
       if (choice instanceof HTMLInputElement) choice.checked = true;
     }

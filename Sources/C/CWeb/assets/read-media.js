@@ -1,7 +1,8 @@
-// What is no document: sound, pictures, and PDF in the browser's own viewer.
+// What is no document: sound, and PDF in the browser's own viewer.
 
-import { byId, make } from './dom.js';
-import { pageIn } from './read-book.js';
+import { byId, make, setText } from './dom.js';
+import { pageIn, timeIn } from './read-book.js';
+import { lacksOutput, noOutput } from './sound-output.js';
 
 export class MediaView {
   /** @param {import('./read-book.js').Book} book @param {(place: {progression: number, fragments?: string[], isMoved: boolean}) => void} moved @param {() => void} ended */
@@ -10,14 +11,25 @@ export class MediaView {
     this.holder = byId('stage');
     this.moved = moved;
     this.ended = ended;
+    this.speed = 1;
+    /** Whether a track has come to its end just now. */
+    this.isEnded = false;
+    /** Whether the next track plays by itself: the one before did. */
+    this.isPlaying = false;
     /** @type {HTMLElement|null} */
     this.element = null;
   }
 
   close() {
+    this.isPlaying = false;
     if (this.element instanceof HTMLElement) {
       const sound = this.element.querySelector('audio');
-      if (sound) { sound.pause(); sound.removeAttribute('src'); sound.load(); }
+      if (sound) {
+        this.isPlaying = this.isEnded || !sound.paused;
+        sound.pause();
+        sound.removeAttribute('src');
+        sound.load();
+      }
       this.element.remove();
     }
     this.element = null;
@@ -25,13 +37,14 @@ export class MediaView {
 
   /** @param {import('./read-book.js').Link} link @param {string} kind @param {any} to */
   open(link, kind, heading, to) {
-    this.close();
     const path = link.href.replace(/^\/+/, '').replace(/#.*$/, '');
     if (kind === 'audio') this.element = this.sound(this.book.publication + path, heading, to);
-    else if (kind === 'image') this.element = this.picture(this.book.publication + path, heading);
     else this.element = this.paper(path, heading, to);
     this.holder.append(this.element);
-    if (kind === 'audio') return;
+    if (kind === 'audio') {
+      if (this.isPlaying) this.element.querySelector('audio')?.play().catch(() => {});
+      return;
+    }
     // the viewer tells nobody which page it shows: the place is the page that was asked for
     const page = kind === 'pdf' && pageIn(to);
     const total = this.book.order.length === 1 && this.book.manifest.metadata.numberOfPages;
@@ -49,13 +62,10 @@ export class MediaView {
     return make('iframe', { id: 'page', class: 'paper', title: heading, src: `${this.book.documents}${path}#${wanted.join('&')}` });
   }
 
-  picture(source, heading) {
-    return make('div', { class: 'picture' }, make('img', { id: 'picture', src: source, alt: heading || 'Page' }));
-  }
-
   sound(source, heading, to) {
     const audio = make('audio', { id: 'sound', controls: true, controlslist: 'nodownload', preload: 'metadata', src: source });
-    const time = Number(/^t=([\d.]+)$/.exec(to.fragment ?? '')?.[1] ?? 0);
+    audio.defaultPlaybackRate = audio.playbackRate = this.speed;
+    const time = timeIn(to);
     audio.addEventListener('loadedmetadata', () => { audio.currentTime = to.end ? Math.max(0, audio.duration - 5) : time; }, { once: true });
     let told = -10;
     audio.addEventListener('timeupdate', () => {
@@ -63,13 +73,23 @@ export class MediaView {
       told = audio.currentTime;
       this.moved({ progression: Math.min(1, told / audio.duration), fragments: [`t=${told.toFixed(1)}`], isMoved: true });
     });
-    audio.addEventListener('ended', () => this.ended());
+    audio.addEventListener('ended', () => {
+      this.isEnded = true;
+      this.ended();
+      this.isEnded = false;
+    });
+    const trouble = make('p', { id: 'sound-trouble', class: 'sound-trouble', role: 'alert' });
+    audio.addEventListener('error', () => {
+      // what is closed has no address any more
+      if (audio.hasAttribute('src')) setText(trouble, lacksOutput(audio.error) ? `${noOutput.heading}: ${noOutput.text}` : 'This track cannot be played.');
+    });
+    audio.addEventListener('playing', () => setText(trouble, ''));
     const skip = (label, by) => make('button', { type: 'button', class: 'button button-quiet', text: label, onclick: () => { audio.currentTime = Math.max(0, audio.currentTime + by); } });
-    const speed = make('select', { id: 'speed', onchange: () => { audio.playbackRate = Number(speed.value); } },
-      ...['0.75', '1', '1.25', '1.5', '2'].map((rate) => make('option', { value: rate, text: `${rate}×`, selected: rate === '1' })));
+    const speed = make('select', { id: 'speed', onchange: () => { this.speed = audio.defaultPlaybackRate = audio.playbackRate = Number(speed.value); } },
+      ...['0.75', '1', '1.25', '1.5', '2'].map((rate) => make('option', { value: rate, text: `${rate}×`, selected: Number(rate) === this.speed })));
     const cover = this.book.cover ? make('img', { class: 'sound-cover', alt: '', src: `${this.book.publication}~readium/cover` }) : null;
     return make('div', { class: 'sound' }, cover,
-      make('h2', { text: heading || this.book.title }), make('p', { class: 'quiet', text: this.book.authors }), audio,
+      make('h2', { dir: 'auto', text: heading || this.book.title }), make('p', { class: 'quiet', dir: 'auto', text: this.book.authors }), audio, trouble,
       make('div', { class: 'sound-row' }, skip('Back 15 s', -15), skip('Forward 30 s', 30), make('label', { class: 'sound-speed' }, 'Speed ', speed)));
   }
 }

@@ -1,6 +1,7 @@
 // The search sheet.
 
 import { byId, make } from './dom.js';
+import { newest } from './newest.js';
 import { ask } from './read-api.js';
 
 /** @param {(locator: import('./read-book.js').Locator) => void} go @param {(href: string) => string} headingOf */
@@ -8,24 +9,26 @@ export function prepareSearch(go, headingOf) {
   const input = /** @type {HTMLInputElement} */ (byId('search-words'));
   const list = byId('search-results');
   const more = /** @type {HTMLButtonElement} */ (byId('search-more'));
-  let query = '', next = null, turn = 0, count = 0;
+  const asking = newest();
+  let query = '', next = null, count = 0;
 
   async function look(isMore) {
-    const mine = ++turn;
     if (!isMore) { list.replaceChildren(); count = 0; next = null; }
     more.hidden = true;
     byId('search-state').textContent = 'Searching…';
     try {
       // an answer may hold nothing and still say where to go on: books are long
-      do {
-        const from = next ? `&from=${next}` : '';
-        const answer = await ask(`search?query=${encodeURIComponent(query)}${from}`);
-        if (mine !== turn) return;
-        next = answer.next;
-        count += answer.locators.length;
-        list.append(...answer.locators.map(item));
-        if (answer.locators.length) break;
-      } while (next);
+      const answer = await asking(async (signal) => {
+        for (let from = next; ; ) {
+          const found = await ask(`search?query=${encodeURIComponent(query)}${from ? `&from=${from}` : ''}`, { signal });
+          if (found.locators.length || !found.next) return found;
+          from = found.next;
+        }
+      });
+      if (!answer) return;
+      next = answer.next;
+      count += answer.locators.length;
+      list.append(...answer.locators.map(item));
       const found = next ? `${count} places so far` : count === 1 ? '1 place' : `${count} places`;
       byId('search-state').textContent = count ? found : 'Nothing found.';
       more.hidden = !next;

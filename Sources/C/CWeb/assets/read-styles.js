@@ -32,7 +32,7 @@
     const around = `padding-block: ${pad}px !important; padding-inline: 0 !important;`;
     if (isPaged) {
       rules.push(`
-        :root:root { width: 100vw !important; height: 100vh !important; max-height: 100vh !important; ${around} overflow: hidden !important;
+        :root:root { width: 100vw !important; height: 100vh !important; max-height: 100vh !important; ${around} overflow: hidden !important; touch-action: pan-y pinch-zoom;
           column-width: auto !important; column-count: ${columns} !important; column-gap: 0 !important; column-fill: auto !important; }
         body { ${box} min-block-size: 0 !important; }
         .carrel-filler { break-before: column; block-size: 1px; visibility: hidden; }`);

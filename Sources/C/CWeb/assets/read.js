@@ -9,6 +9,7 @@ import { Look } from './read-look.js';
 import { MediaView } from './read-media.js';
 import { Notes } from './read-notes.js';
 import { PagesView } from './read-pages.js';
+import { PictureView } from './read-picture.js';
 import { copy, print } from './read-rights.js';
 import { prepareSearch } from './read-search.js';
 import { openSheet, prepareSheet } from './sheet.js';
@@ -64,16 +65,17 @@ function save(isLast = false) {
 function moved({ progression, text, fragments, page, pages: total, isMoved }) {
   if (aside) return;
   const link = book.order[index];
-  const all = (index + progression) / book.order.length;
-  const share = `${Math.round(100 * (total ? (index + (page + 1) / total) / book.order.length : all))} %`;
-  setText(byId('progress'), total ? `Page ${page + 1} of ${total} · ${share}` : share);
+  const all = book.total(index, progression);
+  const share = `${Math.round(100 * (total ? book.total(index, (page + 1) / total) : all))} %`;
+  const [number, count] = document.documentElement.dataset.kind === 'image' ? [index, book.order.length] : [page, total];
+  setText(byId('progress'), count ? `Page ${number + 1} of ${count} · ${share}` : share);
   byId('meter').setAttribute('value', String(all));
   if (!isMoved) return;
   place = {
     href: link.href,
     type: link.type ?? 'application/xhtml+xml',
     title: book.headingOf(index) || undefined,
-    locations: { progression, totalProgression: all, ...(fragments ? { fragments } : {}) },
+    locations: { progression, totalProgression: all, position: book.position(index, progression), ...(fragments ? { fragments } : {}) },
     ...(text?.highlight ? { text } : {}),
   };
   isSaved = false;
@@ -162,7 +164,8 @@ const pages = new PagesView(book.pages, {
   seen: (message) => { if (isPrintWanted) askToPrint(message); },
 });
 const media = new MediaView(book, moved, () => step(1));
-const look = new Look(answer.preferences, () => { pages.send('look', { look: look.values }); drawn.fit(); });
+const look = new Look(answer.preferences, () => { pages.send('look', { look: look.values }); drawn.fit(); pictures.refit(); });
+const pictures = new PictureView(() => look.fit, { turn: (by) => turn(by), side: (by) => toSide(by), isBackward: () => isBackward });
 const drawn = new DrawnView(book.language, () => look.size / 100, {
   moved,
   opened: () => opened(),
@@ -181,6 +184,7 @@ const keys = new Keys([
   { keys: ['t'], shown: 'T', text: 'Contents', act: () => openSheet(dialog('contents')) },
   { keys: ['s', '/'], shown: 'S or /', text: 'Search', of: 'document', act: () => openSheet(dialog('search')) },
   { keys: ['n'], shown: 'N', text: 'Highlights and notes', of: 'document', act: () => openSheet(dialog('notes')) },
+  { keys: ['z'], shown: 'Z', text: 'The whole page, as wide as the window, actual size', of: 'image', act: () => say(`${look.nextFit()}.`) },
   { keys: ['a'], shown: 'A', text: 'Appearance', act: () => openSheet(dialog('look')) },
   { keys: ['+'], shown: '+', text: 'Larger text', act: () => look.resize(1) },
   { keys: ['-'], shown: '−', text: 'Smaller text', act: () => look.resize(-1) },
@@ -208,6 +212,7 @@ function open(at, to = {}, besides = '') {
   byId('contents-list').querySelector(`[data-index="${index}"]`)?.setAttribute('aria-current', 'true');
   media.close();
   drawn.close();
+  pictures.close();
   if (kind === 'document') {
     pages.open(current(), heading || book.title, {
       look: look.values, to, annotations: notes.marksOf(current()), isFixed: !aside && book.isFixed(link), isCounted: book.isCounted,
@@ -219,7 +224,11 @@ function open(at, to = {}, besides = '') {
     if (!document.querySelector('dialog[open]')) drawn.focus();
   } else {
     pages.close();
-    media.open(link, kind, heading, to);
+    if (kind === 'image') {
+      pictures.open(book.publication + link.href.replace(/^\/+/, '').replace(/#.*$/, ''), heading || `Page ${index + 1}`, to);
+      moved({ progression: 0, page: 0, pages: 1, isMoved: !to.isKept });
+      if (!document.querySelector('dialog[open]')) pictures.focus();
+    } else media.open(link, kind, heading, to);
     opened();
   }
 }
@@ -365,9 +374,18 @@ addEventListener('resize', () => { if (dialog('print').open) { dialog('print').c
 function closeSheets() { for (const name of sheets) if (dialog(name).open) dialog(name).close(); }
 for (const name of sheets) {
   prepareSheet(dialog(name));
-  document.getElementById(`open-${name}`)?.addEventListener('click', () => (name === 'print' ? wantPrint() : openSheet(dialog(name))));
+  document.getElementById(`open-${name}`)?.addEventListener('click', (event) => {
+    // who presses keys goes on at the button, who points goes on reading: Space turns pages then
+    if (event.detail) dialog(name).addEventListener('close', focusPage, { once: true });
+    if (name === 'print') wantPrint(); else openSheet(dialog(name));
+  });
 }
 dialog('search').addEventListener('close', () => pages.focus());
+function focusPage() {
+  for (const view of [pages, drawn, pictures]) view.focus();
+}
+/** Shows more of a drawn page or a picture that is larger than the window. @param {string} key @returns {boolean} whether there was more on that side */
+const scroll = (key) => drawn.scroll(key) || pictures.scroll(key);
 
 function press(key, isControl) {
   if (isControl) return key === 'p' ? wantPrint() : openSheet(dialog('search'));
@@ -383,10 +401,14 @@ addEventListener('keydown', (event) => {
     event.preventDefault();
     return press(event.key, true);
   }
-  const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[event.key];
-  if (by) {
+  const { kind } = document.documentElement.dataset;
+  if (event.key === ' ' && (kind === 'audio' || kind === 'pdf' || (event.target instanceof Element && event.target.closest('button, a, summary')))) return;
+  const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1, ' ': event.shiftKey ? -1 : 1 }[event.key];
+  if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
+    if (scroll(event.key)) event.preventDefault();
+  } else if (by) {
     event.preventDefault();
-    if (drawn.scroll(event.key)) return;
+    if (scroll(event.key === ' ' ? (by < 0 ? 'PageUp' : 'PageDown') : event.key)) return;
     if (event.key.startsWith('Arrow')) toSide(by); else turn(by);
   } else if ((event.key.length === 1 || event.key === 'Escape') && press(event.key, false)) event.preventDefault();
 });
@@ -396,6 +418,7 @@ byId('later').addEventListener('click', () => turn(1));
 byId('back').addEventListener('click', () => open(index, kept()));
 
 setText(byId('title'), book.title);
+if (book.language) byId('title').lang = book.language;
 byId('contents-list').replaceChildren(...book.contents.slice(0, 20000).map(({ link, depth }) => {
   const at = book.indexOf(link.href);
   const title = link.title || 'Untitled';
