@@ -87,7 +87,13 @@ package final class CarrelService: Sendable {
         let coldBlobs = ColdBlobs(blobs)
         titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
         let ingestWork = IngestWork(home: home, blobs: blobs)
-        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: ingestWork.disk)
+        blobSweep = BlobSweep(
+            database: database,
+            blobs: blobs,
+            clock: clock,
+            thread: ingestWork.disk,
+            replacedDatabase: home.replacedDatabasePath
+        )
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock)
         let bookmarks = Bookmarks(database: database, clock: clock)

@@ -9,15 +9,20 @@ extension ServerError: ReportableError {
     var message: String { detail }
 
     var hint: String? {
-        code == .homeMissing
-            ? "check --home and CARREL_HOME; 'carrel init' makes a home, and so do serve, ingest and restore" : nil
+        switch code {
+        case .homeMissing: "check --home and CARREL_HOME; 'carrel init' makes a home, and so do serve, ingest and restore"
+        case .installation:
+            "nothing was changed: check --home and --database, or restore the database that the media belong to ('carrel restore'); to begin "
+                + "with another catalog, move the folder of the media away"
+        default: nil
+        }
     }
 
     var exitStatus: ExitStatus {
         switch code {
         case .home: .cannotCreate
         case .homeMissing: .noInput
-        case .masterKey: .badSettings
+        case .masterKey, .installation: .badSettings
         case .notFound: .noInput
         case .invalid: .badInput
         case .unauthenticated, .forbidden: .noPermission

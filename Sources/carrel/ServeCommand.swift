@@ -12,6 +12,7 @@ struct ServeCommand: Command {
     var options = HomeOptions()
     var overrides = SettingOverrides<ServeSettings>()
     var demo = false
+    var sweepsEverything = false
 
     static let name = "serve"
     static let abstract = "Serve a home until it is told to stop."
@@ -27,7 +28,14 @@ struct ServeCommand: Command {
     ]
     static let parameters: [Parameter<Self>] =
         Parameter.settings(\.overrides)
-        + [.flag(\.demo, "--demo", help: "Show the shelf of the account 'demo' to visitors who are not signed in.")]
+        + [
+            .flag(\.demo, "--demo", help: "Show the shelf of the account 'demo' to visitors who are not signed in."),
+            .flag(
+                \.sweepsEverything,
+                "--sweep-everything",
+                help: "Let the first sweep move more than a tenth of the media to the trash, where the catalog names none of it."
+            ),
+        ]
         + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -60,8 +68,11 @@ struct ServeCommand: Command {
             await Self.every(CredentialKeyring.life, saying: trouble, console) { try await service.credentials.refresh() }
         }
         let sweeping = Task {
-            let trouble = "files that nothing uses any more cannot be removed"
-            await Self.every(BlobSweep.interval, saying: trouble, console) { try await service.blobSweep.run() }
+            let everything = Locked(sweepsEverything)
+            await Self.every(BlobSweep.interval, saying: "unused media were not removed", console) {
+                try await service.blobSweep.run(everything: everything.withLock(\.self))
+                everything.withLock { $0 = false }
+            }
         }
         let tidying = Task {
             let trouble = "what has expired cannot be removed"
@@ -82,6 +93,9 @@ struct ServeCommand: Command {
             console.print("listening on \(address)")
         }
         announce(settings, home, connections: configuration.maximumConnections, console)
+        if service.blobSweep.isHeld {
+            console.note("unused media are kept until \(home.replacedDatabasePath) is deleted")
+        }
         await offerSetup(service, at: settings.publicURL ?? bound.first.map { "\($0)" }, console)
         await stop.wait()
         console.note("stopping: requests that have begun may end")

@@ -45,10 +45,10 @@ struct `The command on a disk` {
                 $CARREL init --home $DISK/home >/dev/null || exit 98
                 mount -o remount,size=\(room) $DISK
                 $CARREL ingest "\(path)" --home $DISK/home --json >/dev/null; first=$?
-                find $DISK/home/blobs $DISK/home/scratch -type f 2>/dev/null | wc -l
+                find $DISK/home/blobs $DISK/home/scratch -type f ! -name installation 2>/dev/null | wc -l
                 mount -o remount,size=16m $DISK
                 $CARREL ingest "\(path)" --home $DISK/home --json >/dev/null || exit 97
-                find $DISK/home/blobs -type f | wc -l
+                find $DISK/home/blobs -type f ! -name installation | wc -l
                 exit $first
                 """
             )
@@ -113,10 +113,10 @@ struct `The command on a disk` {
             used=$(($(du -sk $DISK | cut -f1) + ${ROOM%k}))
             mount -o remount,size=${used}k $DISK
             upload
-            find $DISK/home/blobs $DISK/home/scratch -type f 2>/dev/null | wc -l
+            find $DISK/home/blobs $DISK/home/scratch -type f ! -name installation 2>/dev/null | wc -l
             mount -o remount,size=16m $DISK
             upload | tail -c 4
-            find $DISK/home/scratch -type f 2>/dev/null | wc -l
+            find $DISK/home/scratch -type f ! -name installation 2>/dev/null | wc -l
             kill $server; wait $server
             """.replacing("${ROOM%k}", with: String(room.dropLast()))
         )

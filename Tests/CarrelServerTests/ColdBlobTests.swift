@@ -31,8 +31,11 @@ struct `A disk that does not answer` {
         func writer() throws(StoreError) -> any BlobWriter { try inner.writer() }
         func contains(_ id: BlobID) throws(StoreError) -> Bool { try inner.contains(id) }
         func delete(_ id: BlobID) throws(StoreError) -> Bool { try inner.delete(id) }
-        func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
-            try inner.sweep(before: before, keeping: isUsed)
+        func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus {
+            try inner.census(before: before, keeping: isUsed)
+        }
+        func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+            try inner.sweep(before: before, at: now, keeping: isUsed)
         }
         func each(_ body: (BlobID) throws -> Void) throws { try inner.each(body) }
     }

@@ -11,7 +11,7 @@ struct `Every statement of the server` {
         + SubscriptionStore.statements + PersonalDataStore.statements + AppPasswordStore.statements + AuditStore.statements
         + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
         + StaffStore.statements + UpstreamStore.statements
-        + ReceiptStore.statements + ShelfStore.statements
+        + ReceiptStore.statements + ShelfStore.statements + InstallationStore.statements
 
     @Test func `is in the list above`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")

@@ -1,43 +1,54 @@
 import CarrelBytes
 import CarrelStore
 import CarrelThreads
+import Glibc
 
-/// Removes the blobs that nothing in the catalog uses: what replaced titles, other covers and killed processes leave behind.
+/// Moves the blobs that nothing in the catalog uses to the trash: what replaced titles, other covers and killed processes leave behind.
+/// They are deleted a week later.
 ///
-/// Only those of yesterday and before: a younger one may be of an ingest, here or in another process, that has not entered it yet.
+/// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While a database that a restore
+/// replaced lies beside the restored one, all blobs stay: the older database cannot name what came after it.
 package struct BlobSweep: Sendable {
     let database: any Database
     let blobs: any BlobStore
     let clock: any WallClock
     let thread: BlockingThreads
+    /// The database that a restore replaced.
+    let replacedDatabase: String
 
     /// Blobs younger than this stay.
     package static let age = Duration.seconds(24 * 3600)
-    /// So often it is done.
+    /// The time between two sweeps.
     package static let interval = Duration.seconds(6 * 3600)
-    private static let page = 1000
+    /// Unused blobs up to this number are moved, whatever their share of the store.
+    private static let harmless = 100
 
-    /// - Returns: how many blobs were removed.
-    /// - Throws: what the database and the store throw; what was removed by then is removed.
+    /// Whether all blobs stay, because of the database that a restore replaced.
+    package var isHeld: Bool { unsafe access(replacedDatabase, F_OK) == 0 }
+
+    /// Sweeps once.
+    ///
+    /// - Parameter everything: also sweep more than a tenth of the store.
+    /// - Returns: the number of blobs that were moved to the trash.
+    /// - Throws: ``ServerError`` `sweepRefused` when more than a tenth of the store, and more than a hundred blobs, are unused; nothing is
+    ///   moved or deleted then. What the database and the store throw.
     @discardableResult
-    package func run() async throws -> Int {
-        let before = clock.now - Self.age
-        // Eight bytes of each digest: where two fell together, a blob would stay that nothing needs.
-        var used: Set<UInt64> = []
-        var last = ""
-        while true {
-            let after = last
-            let rows = try await database.read { try TitleStore.blobs(after: after, limit: Self.page, in: $0) }
-            for row in rows { for blob in row.blobs { used.insert(blob.prefix64) } }
-            guard rows.count == Self.page, let end = rows.last?.title else { break }
-            last = end
+    package func run(everything: Bool = false) async throws -> Int {
+        guard !isHeld else { return 0 }
+        let now = clock.now
+        let before = now - Self.age
+        let named = try await NamedBlobs(in: database)
+        let blobs = blobs
+        return try await thread.run {
+            let census = try blobs.census(before: before) { named.contains($0) }
+            guard everything || census.unused <= Self.harmless || census.unused * 10 <= census.all else {
+                throw ServerError(
+                    .sweepRefused,
+                    "the database names none of \(census.unused) of \(census.all) blobs; if it is the right database, "
+                        + "'carrel serve --sweep-everything' moves them to the trash"
+                )
+            }
+            return try blobs.sweep(before: before, at: now) { named.contains($0) }
         }
-        let (blobs, known) = (blobs, used)
-        return try await thread.run { try blobs.sweep(before: before) { known.contains($0.prefix64) } }
     }
-}
-
-extension BlobID {
-    /// The first half of the first half of the digest.
-    fileprivate var prefix64: UInt64 { UInt64(text.prefix(16), radix: 16) ?? 0 }
 }

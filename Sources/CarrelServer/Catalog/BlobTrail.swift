@@ -19,9 +19,12 @@ final class BlobTrail: BlobStore {
     func contains(_ id: BlobID) throws(StoreError) -> Bool { try blobs.contains(id) }
     @discardableResult
     func delete(_ id: BlobID) throws(StoreError) -> Bool { try blobs.delete(id) }
+    func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus {
+        try blobs.census(before: before, keeping: isUsed)
+    }
     @discardableResult
-    func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
-        try blobs.sweep(before: before, keeping: isUsed)
+    func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+        try blobs.sweep(before: before, at: now, keeping: isUsed)
     }
     func each(_ body: (BlobID) throws -> Void) throws { try blobs.each(body) }
 

@@ -69,6 +69,8 @@ package struct Home: Sendable {
     }
 
     package var databasePath: String { "\(directory)/carrel.db" }
+    /// The database that a restore replaced; the operator deletes it.
+    package var replacedDatabasePath: String { "\(databasePath).before-restore" }
     package var blobsPath: String { "\(directory)/blobs" }
     package var masterKeyPath: String { "\(directory)/master.key" }
     /// Held by the server of the home, and by whoever replaces its database.

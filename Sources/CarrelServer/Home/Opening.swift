@@ -36,15 +36,19 @@ extension CarrelService {
         clock: any WallClock = SystemClock()
     ) async throws -> CarrelService {
         if missing == .create { try home.make() }
-        let database = try database ?? openDatabase(home, missing: missing)
-        try await prepareMasterKey(home, database, missing: missing)
-        return try await CarrelService(
-            home: home,
-            database: database,
-            blobs: try DirectoryBlobStore(path: home.blobsPath),
-            settings: settings,
-            clock: clock
-        )
+        if database == nil, missing == .create, !home.hasDatabase {
+            try Installation.requireNoMedia(try DirectoryBlobStore(path: home.blobsPath), beside: home)
+        }
+        let state = try database ?? openDatabase(home, missing: missing)
+        do {
+            try await prepareMasterKey(home, state, missing: missing)
+            let blobs = try DirectoryBlobStore(path: home.blobsPath)
+            try await Installation.pair(state, blobs, at: clock.now)
+            return try await CarrelService(home: home, database: state, blobs: blobs, settings: settings, clock: clock)
+        } catch {
+            if database == nil { await state.close() }
+            throw error
+        }
     }
 
     /// Creates the master key of a home, together with a new database only: one in which nothing is wrapped.
@@ -93,7 +97,7 @@ extension CarrelService {
         if unsafe access(home.databasePath, F_OK) == 0 {
             // Opening and closing empties the write-ahead log into the file that is put aside.
             await (try? openDatabase(home))?.close()
-            let old = home.databasePath + ".before-restore"
+            let old = home.replacedDatabasePath
             guard unsafe rename(home.databasePath, old) == 0 else {
                 throw ServerError(.home, "cannot rename \(home.databasePath): \(reason(errno))")
             }

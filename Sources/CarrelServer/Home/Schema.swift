@@ -6,8 +6,7 @@ package import CarrelStore
 package enum Schema {
     package static let migrations = [
         first, subscriptions, editions, ownPages, staff, revocations, identities, upstream, guarding, receipts, holdings,
-        auditIndexes, deviceNames, orderISBNs, auditPages, clientNumbers,
-        provenIdentities,
+        auditIndexes, deviceNames, orderISBNs, auditPages, clientNumbers, provenIdentities, installation,
     ]
 
     private static let first = Migration(

@@ -10,6 +10,10 @@ package struct ServerError: HTTPProblemConvertible, Equatable, CustomStringConve
         package static let home = Code(rawValue: "server.home")
         /// There is no home where one was looked for.
         package static let homeMissing = Code(rawValue: "server.home-missing")
+        /// A database and a blob store do not belong together.
+        package static let installation = Code(rawValue: "server.installation")
+        /// Too much of the blob store would be swept.
+        package static let sweepRefused = Code(rawValue: "server.sweep-refused")
         package static let masterKey = Code(rawValue: "server.master-key")
         package static let notFound = Code(rawValue: "request.not-found")
         package static let invalid = Code(rawValue: "request.invalid")

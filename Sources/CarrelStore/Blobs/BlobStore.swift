@@ -17,16 +17,37 @@ public protocol BlobStore: Sendable {
     @discardableResult
     func delete(_ id: BlobID) throws(StoreError) -> Bool
 
-    /// Removes the blobs that were finished before an instant and that are not in use.
+    /// Counts all blobs, and those that ``sweep(before:at:keeping:)`` would move.
     ///
     /// - Parameters:
-    ///   - before: what was finished then or later stays. Finishing the same content again counts.
-    ///   - isUsed: asked of each that is older.
-    /// - Returns: how many were removed.
+    ///   - before: blobs that were finished then or later do not count as unused.
+    ///   - isUsed: whether a blob is in use.
+    /// - Returns: both numbers.
+    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus
+
+    /// Moves the blobs that were finished before an instant and are not in use to the trash, and deletes what has been there for
+    /// ``BlobTrash/life``. Blobs in the trash that are in use again move back.
+    ///
+    /// - Parameters:
+    ///   - before: blobs that were finished then or later stay. Finishing the same content again counts.
+    ///   - now: the time, noted with each blob in the trash.
+    ///   - isUsed: whether a blob is in use.
+    /// - Returns: the number of blobs that were moved to the trash.
     /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
     @discardableResult
-    func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int
+    func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int
 
     /// Calls `body` with the name of every blob, in no order.
     func each(_ body: (BlobID) throws -> Void) throws
+}
+
+/// The size of a store, and how much of it is unused.
+public struct BlobCensus: Sendable, Equatable {
+    /// All blobs, without those in the trash.
+    public var all = 0
+    /// Blobs that a sweep would move to the trash.
+    public var unused = 0
+
+    public init() {}
 }

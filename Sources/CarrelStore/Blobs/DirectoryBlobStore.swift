@@ -1,5 +1,5 @@
 import CLinux
-public import CarrelBytes
+import CarrelBytes
 import Glibc
 
 /// Blobs as files in one folder: `ab/abcd…`, of mode 0600, in folders of mode 0700.
@@ -7,7 +7,8 @@ import Glibc
 /// A blob is written under another name, synced, and renamed, so a name always stands for the whole content. Several
 /// processes may use one folder.
 public final class DirectoryBlobStore: BlobStore {
-    private let path: String
+    /// The folder.
+    public let path: String
 
     /// Opens the folder, or makes it, and removes what processes that died have left half written.
     ///
@@ -54,43 +55,10 @@ public final class DirectoryBlobStore: BlobStore {
         }
     }
 
-    @discardableResult
-    public func sweep(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
-        var count = 0
-        try each { id in
-            guard try !isUsed(id) else { return }
-            var status = stat()
-            guard unsafe stat(path(of: id), &status) == 0 else { return }
-            if Self.isOlder(status, than: before), try remove(id, ifOlderThan: before) { count += 1 }
-        }
-        return count
-    }
-
-    private static func isOlder(_ status: stat, than before: Instant) -> Bool {
-        Int64(status.st_mtim.tv_sec) * 1000 + 999 < before.milliseconds
-    }
-
-    /// Puts a blob aside, and back where another process has just finished the same content in its place.
-    private func remove(_ id: BlobID, ifOlderThan before: Instant) throws(StoreError) -> Bool {
-        let aside = "\(partials)/swept-\(getpid())-\(id.text)"
-        guard unsafe rename(path(of: id), aside) == 0 else {
-            guard errno == ENOENT else { throw StoreError(errno: errno, "the blob cannot be deleted") }
-            return false
-        }
-        var status = stat()
-        if unsafe stat(aside, &status) == 0, !Self.isOlder(status, than: before) {
-            guard unsafe rename(aside, path(of: id)) == 0 else { throw StoreError(errno: errno, "the blob cannot be put back") }
-            return false
-        }
-        guard unsafe unlink(aside) == 0 else { throw StoreError(errno: errno, "the blob cannot be deleted") }
-        try syncFolder(of: path(of: id))
-        return true
-    }
-
     /// Where the blob of this name is, if it is there.
     public func path(of id: BlobID) -> String { "\(path)/\(id.text.prefix(2))/\(id.text)" }
 
-    private var partials: String { "\(path)/partial" }
+    var partials: String { "\(path)/partial" }
 
     /// Gives the finished file at `partial` its name for good. Content that is there already is replaced by the same.
     func keep(_ partial: String, as id: BlobID) throws(StoreError) {
@@ -100,7 +68,7 @@ public final class DirectoryBlobStore: BlobStore {
         try syncFolder(of: target)
     }
 
-    private func makeFolder(_ path: String) throws(StoreError) {
+    func makeFolder(_ path: String) throws(StoreError) {
         if unsafe mkdir(path, 0o700) == 0 {
             try syncFolder(of: path)
         } else if errno != EEXIST {
@@ -119,7 +87,7 @@ public final class DirectoryBlobStore: BlobStore {
         }
     }
 
-    private func names(in folder: String) throws(StoreError) -> [String] {
+    func names(in folder: String) throws(StoreError) -> [String] {
         guard let stream = unsafe opendir(folder) else { throw StoreError(errno: errno, "the blobs cannot be listed") }
         defer { unsafe closedir(stream) }
         var names: [String] = []

@@ -1,0 +1,90 @@
+public import CarrelBytes
+import Glibc
+
+/// The folder `trash` of a blob store: blobs that a sweep found unused, as `TIME-NAME` with the time of the move in milliseconds
+/// since 1970-01-01 UTC.
+public enum BlobTrash {
+    /// The time that a blob stays in the trash before it is deleted.
+    public static let life = Duration.seconds(7 * 24 * 3600)
+
+    static func name(_ id: BlobID, at now: Instant) -> String { "\(now.milliseconds)-\(id.text)" }
+
+    /// The parts of a name in the trash; nil for any other file.
+    static func parse(_ name: String) -> (id: BlobID, movedAt: Instant)? {
+        let parts = name.split(separator: "-", maxSplits: 1)
+        guard parts.count == 2, let time = Int64(parts[0]), let id = BlobID(String(parts[1])) else { return nil }
+        return (id, Instant(milliseconds: time))
+    }
+}
+
+extension DirectoryBlobStore {
+    public func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus {
+        var census = BlobCensus()
+        try each { id in
+            census.all += 1
+            guard try !isUsed(id) else { return }
+            var status = stat()
+            if unsafe stat(path(of: id), &status) == 0, Self.isOlder(status, than: before) { census.unused += 1 }
+        }
+        return census
+    }
+
+    @discardableResult
+    public func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+        try tidyTrash(at: now, keeping: isUsed)
+        var count = 0
+        try each { id in
+            guard try !isUsed(id) else { return }
+            var status = stat()
+            guard unsafe stat(path(of: id), &status) == 0, Self.isOlder(status, than: before) else { return }
+            if count == 0 { try makeFolder(trash) }
+            if try moveToTrash(id, ifOlderThan: before, at: now) { count += 1 }
+        }
+        if count > 0 { try syncFile(trash) }
+        return count
+    }
+
+    private var trash: String { "\(path)/trash" }
+
+    private static func isOlder(_ status: stat, than before: Instant) -> Bool {
+        Int64(status.st_mtim.tv_sec) * 1000 + 999 < before.milliseconds
+    }
+
+    /// Moves a blob to the trash, and back where another process has just finished the same content in its place.
+    private func moveToTrash(_ id: BlobID, ifOlderThan before: Instant, at now: Instant) throws(StoreError) -> Bool {
+        let target = "\(trash)/\(BlobTrash.name(id, at: now))"
+        guard unsafe rename(path(of: id), target) == 0 else {
+            guard errno == ENOENT else { throw StoreError(errno: errno, "the blob cannot be moved to the trash") }
+            return false
+        }
+        var status = stat()
+        guard unsafe stat(target, &status) != 0 || Self.isOlder(status, than: before) else {
+            try moveBack(target, id)
+            return false
+        }
+        try syncFolder(of: path(of: id))
+        return true
+    }
+
+    private func moveBack(_ name: String, _ id: BlobID) throws(StoreError) {
+        try makeFolder("\(path)/\(id.text.prefix(2))")
+        guard unsafe rename(name, path(of: id)) == 0 else {
+            throw StoreError(errno: errno, "the blob cannot be moved back from the trash")
+        }
+        try syncFolder(of: path(of: id))
+    }
+
+    /// Moves back what is in use and missing in its place; deletes what has been in the trash for its time.
+    private func tidyTrash(at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws {
+        guard unsafe access(trash, F_OK) == 0 else { return }
+        for name in try names(in: trash) {
+            guard let (id, movedAt) = BlobTrash.parse(name) else { continue }
+            let file = "\(trash)/\(name)"
+            if try isUsed(id), try !contains(id) {
+                try moveBack(file, id)
+            } else if now - movedAt >= BlobTrash.life, unsafe unlink(file) != 0, errno != ENOENT {
+                throw StoreError(errno: errno, "a blob cannot be deleted from the trash")
+            }
+        }
+    }
+}
