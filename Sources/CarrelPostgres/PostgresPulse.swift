@@ -80,7 +80,8 @@ final class PostgresPulse: Sendable {
     // MARK: On the thread
 
     private func start(after pause: UInt32 = 0) {
-        thread.start { [weak self] in
+        // One look at most waits, so that the queue always has room.
+        try? thread.start { [weak self] in
             usleep(pause)
             self?.work()
         }

@@ -217,15 +217,18 @@ public actor SubscriptionClient {
         let (store, bytes) = (store, fresh.token == nil ? nil : fresh.written)
         // Queued here and now, so that the last to be kept is the last to be written.
         let failure: ReaderError? = await withCheckedContinuation { continuation in
-            Self.writer.start {
-                do {
-                    try store.save(bytes)
-                    continuation.resume(returning: nil)
-                } catch {
-                    continuation.resume(
-                        returning: error as? ReaderError ?? ReaderError(.store, "the subscription cannot be kept")
-                    )
+            let refusal = ReaderError(.store, "the subscription cannot be kept")
+            do throws(QueueFull) {
+                try Self.writer.start {
+                    do {
+                        try store.save(bytes)
+                        continuation.resume(returning: nil)
+                    } catch {
+                        continuation.resume(returning: error as? ReaderError ?? refusal)
+                    }
                 }
+            } catch {
+                continuation.resume(returning: refusal)
             }
         }
         if let failure { throw failure }

@@ -3,44 +3,109 @@ import Glibc
 
 /// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never does.
 ///
-/// Work waits in one queue and starts in order. The threads end when the value is released and the queue is empty.
+/// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty.
 public final class BlockingThreads: Sendable {
     private let queue: WorkQueue
 
     /// - Parameters:
-    ///   - name: shown by `ps -T`; the kernel keeps 15 characters.
+    ///   - name: shown by `ps -T`, where the kernel keeps 15 characters, and in ``counts()``.
     ///   - count: threads, at least one.
-    public init(name: String, count: Int) {
-        let queue = WorkQueue()
+    ///   - limit: work that waits at most; more is refused with ``QueueFull``.
+    public init(name: String, count: Int, limit: Int = 4096) {
+        let queue = WorkQueue(name: name, limit: limit)
         self.queue = queue
         for _ in 0..<max(1, count) {
             startThread(name: name) { queue.work() }
         }
+        QueueCounts.add(queue)
     }
 
     deinit {
         queue.close()
     }
 
-    /// Starts `work` on one of the threads; returns at once.
-    public func start(_ work: @escaping @Sendable () -> Void) {
-        queue.add(work)
+    /// Work that no thread has taken yet.
+    public var waiting: Int { queue.counts.waiting }
+
+    /// Starts `work` on one of the threads; returns immediately.
+    public func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) {
+        guard queue.add(work) != nil else { throw QueueFull(queue.name) }
     }
 
     /// Runs `work` on one of the threads and returns what it returns or throws.
+    ///
+    /// - Throws: ``QueueFull`` when too much waits.
     public func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         // By way of a lock, which the thread sanitizer sees; what orders a continuation and its task it does not always see.
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
         unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-            queue.add {
+            let place = queue.add {
                 let result = Swift.Result(catching: work)
                 outcome.withLock { $0 = result }
+                unsafe continuation.resume()
+            }
+            if place == nil {
+                outcome.withLock { [queue] in $0 = .failure(QueueFull(queue.name)) }
                 unsafe continuation.resume()
             }
         }
         guard let result = outcome.withLock({ $0 }) else { preconditionFailure("the work ended without a result") }
         return try result.get()
     }
+
+    /// Runs `work` like ``run(_:)``, but not if the task is cancelled before the work starts; its place in the queue is then free
+    /// immediately.
+    ///
+    /// - Throws: ``QueueFull`` when too much waits, `CancellationError` when the work was dropped.
+    public func runUnlessCancelled<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+        let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
+        let wait = Locked(CancellableWait())
+        await withTaskCancellationHandler {
+            unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                let place = queue.add {
+                    let result = Swift.Result(catching: work)
+                    outcome.withLock { $0 = result }
+                    unsafe continuation.resume()
+                }
+                guard let place else {
+                    outcome.withLock { [queue] in $0 = .failure(QueueFull(queue.name)) }
+                    unsafe continuation.resume()
+                    return
+                }
+                let isCancelled = wait.withLock { wait in
+                    wait.place = place
+                    wait.resume = { unsafe continuation.resume() }
+                    return wait.isCancelled
+                }
+                if isCancelled, queue.remove(place) { unsafe continuation.resume() }
+            }
+        } onCancel: {
+            let (place, resume) = wait.withLock { wait in
+                wait.isCancelled = true
+                return (wait.place, wait.resume)
+            }
+            if let place, queue.remove(place) { resume?() }
+        }
+        guard let result = outcome.withLock({ $0 }) else { throw CancellationError() }
+        return try result.get()
+    }
+
+    /// Counts work that its owner refused before it came to this queue.
+    public func countRefusal() {
+        queue.countRefusal()
+    }
+
+    /// The counts of all queues of this process, summed by name and in the order of the names.
+    public static func counts() -> [QueueCounts] {
+        QueueCounts.all()
+    }
+}
+
+/// The state of one task that waits for its work and may be cancelled.
+private struct CancellableWait: Sendable {
+    var place: Int?
+    var resume: (@Sendable () -> Void)?
+    var isCancelled = false
 }
 
 /// Starts a detached thread that runs `body` and ends.
@@ -72,64 +137,4 @@ private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRa
     unsafe clinux_name_thread(String(start.name.prefix(15)))
     start.body()
     return nil
-}
-
-@safe
-private final class WorkQueue: @unchecked Sendable {  // every access to the stored values holds `mutex`
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// What waits, from `next` on; before it are the empty places of what was taken.
-    private var waiting: [(@Sendable () -> Void)?] = []
-    private var next = 0
-    private var closed = false
-
-    init() {
-        unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe changed.initialize(to: pthread_cond_t())
-        unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(changed, nil)
-    }
-
-    deinit {
-        unsafe pthread_cond_destroy(changed)
-        unsafe pthread_mutex_destroy(mutex)
-        unsafe changed.deallocate()
-        unsafe mutex.deallocate()
-    }
-
-    func add(_ work: @escaping @Sendable () -> Void) {
-        unsafe pthread_mutex_lock(mutex)
-        waiting.append(work)
-        unsafe pthread_cond_signal(changed)
-        unsafe pthread_mutex_unlock(mutex)
-    }
-
-    func close() {
-        unsafe pthread_mutex_lock(mutex)
-        closed = true
-        unsafe pthread_cond_broadcast(changed)
-        unsafe pthread_mutex_unlock(mutex)
-    }
-
-    /// Runs what is queued until the queue is closed and empty.
-    func work() {
-        while let job = take() { job() }
-    }
-
-    private func take() -> (@Sendable () -> Void)? {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        while next == waiting.count {
-            if closed { return nil }
-            unsafe pthread_cond_wait(changed, mutex)
-        }
-        let job = waiting[next].take()
-        next += 1
-        // Moved up seldom enough that each entry is moved once on average.
-        if next == waiting.count || (next >= 1024 && next > waiting.count / 2) {
-            waiting.removeFirst(next)
-            next = 0
-        }
-        return job
-    }
 }

@@ -33,7 +33,12 @@ final class AccessLog: Sendable {
             defer { state.isWriting = true }
             return !state.isWriting
         }
-        if mustStart { thread.start { self.drain() } }
+        guard mustStart else { return }
+        do throws(QueueFull) {
+            try thread.start { self.drain() }
+        } catch {
+            state.withLock { $0.isWriting = false }
+        }
     }
 
     /// Returns when what was noted so far is written.

@@ -9,12 +9,15 @@ public final class MetricsRegistry: Sendable {
         case counter(Counter)
         case computed(kind: String, @Sendable () -> Double)
         case histogram(Histogram)
+        /// Series whose labels are known only when they are read.
+        case listed(kind: String, label: String, @Sendable () -> [(value: String, number: Double)])
 
         var kind: String {
             switch self {
             case .counter: "counter"
             case .computed(let kind, _): kind
             case .histogram: "histogram"
+            case .listed(let kind, _, _): kind
             }
         }
     }
@@ -50,6 +53,26 @@ public final class MetricsRegistry: Sendable {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "gauge", read) }
     }
 
+    /// Counters that differ by one label, listed when they are read. By custom the name ends in `_total`.
+    public func counters(
+        _ name: String,
+        _ help: String,
+        by label: String,
+        read: @escaping @Sendable () -> [(value: String, number: Double)]
+    ) {
+        _ = find(name, help, [], replacing: true) { .listed(kind: "counter", label: label, read) }
+    }
+
+    /// Gauges that differ by one label, listed when they are read.
+    public func gauges(
+        _ name: String,
+        _ help: String,
+        by label: String,
+        read: @escaping @Sendable () -> [(value: String, number: Double)]
+    ) {
+        _ = find(name, help, [], replacing: true) { .listed(kind: "gauge", label: label, read) }
+    }
+
     /// The histogram of that name and those labels, made when it is not there. By custom the name ends in `_seconds`.
     public func histogram(
         _ name: String,
@@ -73,6 +96,10 @@ public final class MetricsRegistry: Sendable {
                 switch series {
                 case .counter(let counter): out += "\(name)\(Self.braced(labels)) \(counter.value)\n"
                 case .computed(_, let read): out += "\(name)\(Self.braced(labels)) \(Self.number(read()))\n"
+                case .listed(_, let label, let read):
+                    for (value, number) in read() {
+                        out += "\(name){\(label)=\"\(Self.escaped(value, quotes: true))\"} \(Self.number(number))\n"
+                    }
                 case .histogram(let histogram):
                     let (counts, sum) = histogram.snapshot
                     let comma = labels.isEmpty ? "" : ","

@@ -24,7 +24,11 @@ package final class PasswordHashing: Sendable {
 
     package init(_ parameters: Argon2id.Parameters = .standard) {
         self.parameters = parameters
-        threads = BlockingThreads(name: "passwords", count: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        threads = BlockingThreads(
+            name: "passwords",
+            count: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
+            limit: 2 * Self.queueLimit
+        )
         decoy = .decoy(parameters)
     }
 
@@ -44,6 +48,7 @@ package final class PasswordHashing: Sendable {
     func place() throws(HTTPError) -> Place {
         let place = Place(passwords: self)
         guard queued.wrappingAdd(1, ordering: .relaxed).oldValue <= Self.queueLimit else {
+            threads.countRefusal()
             throw HTTPError(
                 .serviceUnavailable,
                 "sign-in.busy",

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelHTTP
 package import CarrelReceipts
 import CarrelStore
 import CarrelThreads
@@ -10,7 +11,7 @@ package struct Receipts: Sendable {
     let clock: any WallClock
     let settings: ReceiptSettings
     /// Certificates and signatures are checked here.
-    let threads: BlockingThreads
+    let threads = BlockingThreads(name: "receipts", count: 1, limit: 16)
 
     /// The most transactions that are taken at once.
     static let maxCount = 100
@@ -31,7 +32,7 @@ package struct Receipts: Sendable {
     func check(_ texts: [String]) async throws -> [Checked] {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
-        return try await threads.run {
+        return try await checking {
             texts.map { text in
                 do throws(ReceiptError) {
                     return .success(try verifier.transaction(text, at: now))
@@ -46,12 +47,28 @@ package struct Receipts: Sendable {
     func check(receipt bytes: [UInt8]) async throws -> [Checked] {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
-        return try await threads.run {
+        return try await checking {
             do throws(ReceiptError) {
                 return try verifier.receipt(bytes, at: now).map { .success($0) }
             } catch {
                 return [.failure(error)]
             }
+        }
+    }
+
+    /// Runs a check, but not for a client that has gone.
+    ///
+    /// - Throws: 503 `receipts.busy` when too many wait.
+    private func checking<Result: Sendable>(_ check: @escaping @Sendable () throws -> Result) async throws -> Result {
+        do {
+            return try await threads.runUnlessCancelled(check)
+        } catch is QueueFull {
+            throw HTTPError(
+                .serviceUnavailable,
+                "receipts.busy",
+                "too many receipts are being checked: try again",
+                headers: ["Retry-After": "5"]
+            )
         }
     }
 
@@ -142,7 +159,7 @@ package struct Receipts: Sendable {
     func notify(_ text: String, requestID: String) async throws {
         guard let verifier = settings.verifier else { throw Self.off }
         let now = clock.now
-        let notification = try await threads.run { try verifier.notification(text, at: now) }
+        let notification = try await checking { try verifier.notification(text, at: now) }
         guard let said = notification.transaction else { return }
         let actor = Actor("app-store", requestID: requestID)
         try await database.write { transaction in

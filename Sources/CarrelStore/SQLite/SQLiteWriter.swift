@@ -52,7 +52,16 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         if let refusal {
             job.answer(refusal)
         } else if mustStart {
-            thread.start { self.drain() }
+            do throws(QueueFull) {
+                try thread.start { self.drain() }
+            } catch {
+                let refused = queue.withLock { queue in
+                    queue.isDraining = false
+                    defer { queue.waiting = [] }
+                    return queue.waiting
+                }
+                fail(refused, StoreError(.busy, "too many writes wait"))
+            }
         }
     }
 
@@ -98,12 +107,16 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     /// One group, then the thread's next work, so that a backup gets its turns while writes never pause.
     private func drain() {
-        runGroup()
-        let isEmpty = queue.withLock { queue in
-            queue.isDraining = !queue.waiting.isEmpty
-            return !queue.isDraining
+        while true {
+            runGroup()
+            let isEmpty = queue.withLock { queue in
+                queue.isDraining = !queue.waiting.isEmpty
+                return !queue.isDraining
+            }
+            if isEmpty { return }
+            // Where the thread's queue has no place for it, the next group follows immediately.
+            do throws(QueueFull) { return try thread.start { self.drain() } } catch { continue }
         }
-        if !isEmpty { thread.start { self.drain() } }
     }
 
     private func takeWaiting(atMost limit: Int) -> [any WriteJob] {

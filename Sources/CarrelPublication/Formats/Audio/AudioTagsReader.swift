@@ -169,6 +169,8 @@ struct AudioTagsReader {
             }
         } catch let error as ResourceError {
             throw error
+        } catch is QueueFull {
+            throw ResourceError(.unavailable, "too many files are being read: try again")
         } catch {
             // a damaged index is no reason not to play the file
             return AudioDescription()
