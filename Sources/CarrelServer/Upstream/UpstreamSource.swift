@@ -23,7 +23,6 @@ final class UpstreamSource: EntitlementSource {
     let countsAttempts = true
     private let system: any UpstreamSystem
     private let policy: FailPolicy
-    private let concurrency: Int
     private let memory: UpstreamMemory
     private let database: any Database
     private let clock: any WallClock
@@ -35,7 +34,7 @@ final class UpstreamSource: EntitlementSource {
     private struct State {
         var breaker: CircuitBreaker
         var cap: MinuteCap
-        var inFlight = 0
+        var slots: UpstreamSlots
         var answeredAt: Instant?
         var failed: (at: Instant, why: String)?
     }
@@ -56,14 +55,15 @@ final class UpstreamSource: EntitlementSource {
         name = settings.name
         system = try settings.system()
         policy = settings.policy
-        concurrency = settings.concurrency
         memory = UpstreamMemory(source: name, policy: policy, database: database, clock: clock, secret: secret)
         self.database = database
         self.clock = clock
         self.products = products
         self.throttle = throttle
         let cap = if case .open(_, let perMinute) = policy { perMinute } else { 0 }
-        let state = Locked(State(breaker: CircuitBreaker(settings.breaker), cap: MinuteCap(cap)))
+        let state = Locked(
+            State(breaker: CircuitBreaker(settings.breaker), cap: MinuteCap(cap), slots: UpstreamSlots(settings.concurrency))
+        )
         self.state = state
         meter = UpstreamMeter(metrics, source: name) { state.withLock { $0.breaker.state != .closed } }
     }
@@ -74,16 +74,27 @@ final class UpstreamSource: EntitlementSource {
     ///
     /// A question runs to its own time limit, also when whoever had it asked has given up: apps that wait less long than we do would
     /// keep the breaker from ever noticing that nobody answers.
+    ///
+    /// - Parameters:
+    ///   - call: what is asked.
+    ///   - isConfirmed: whether it is about a token that the system has confirmed, or an attempt to sign in, which is counted.
+    ///   - body: asks it.
+    /// - Returns: the answer.
     private func ask<Answer: Sendable>(
         _ call: Call,
+        isConfirmed: Bool,
         _ body: @escaping @Sendable (any UpstreamSystem) async throws(UpstreamError) -> Answer
     ) async -> Result<Answer, UpstreamError> {
-        let admission = state.withLock { state -> CircuitBreaker.Admission? in
-            guard state.inFlight < concurrency, let admission = state.breaker.admit(at: clock.now) else { return nil }
-            state.inFlight += 1
-            return admission
+        let network = UpstreamSlots.network
+        let admission = state.withLock { state -> (CircuitBreaker.Admission, UpstreamSlots.Slot)? in
+            guard let slot = state.slots.take(isConfirmed: isConfirmed, from: network) else { return nil }
+            guard let admission = state.breaker.admit(at: clock.now) else {
+                state.slots.giveBack(slot)
+                return nil
+            }
+            return (admission, slot)
         }
-        guard let admission else {
+        guard let (admission, slot) = admission else {
             meter.count(call, .shed)
             return .failure(.shed)
         }
@@ -96,11 +107,16 @@ final class UpstreamSource: EntitlementSource {
             }
         }.value
         meter.observe(ContinuousClock.now - started)
-        await end(admission, result.map { _ in }, call)
+        await end(admission, slot, result.map { _ in }, call)
         return result
     }
 
-    private func end(_ admission: CircuitBreaker.Admission, _ result: Result<Void, UpstreamError>, _ call: Call) async {
+    private func end(
+        _ admission: CircuitBreaker.Admission,
+        _ slot: UpstreamSlots.Slot,
+        _ result: Result<Void, UpstreamError>,
+        _ call: Call
+    ) async {
         let outcome: CircuitBreaker.Outcome
         switch result {
         case .success: outcome = .answered
@@ -112,7 +128,7 @@ final class UpstreamSource: EntitlementSource {
         let now = clock.now
         let (before, after) = state.withLock { state in
             let before = state.breaker.state
-            state.inFlight -= 1
+            state.slots.giveBack(slot)
             state.breaker.end(admission, outcome, at: now)
             switch (outcome, result) {
             case (.answered, _): state.answeredAt = now
@@ -140,7 +156,7 @@ final class UpstreamSource: EntitlementSource {
             return UpstreamHealth(
                 state: asked,
                 policy: policy,
-                inFlight: state.inFlight,
+                inFlight: state.slots.inFlight,
                 answeredAt: state.answeredAt,
                 failedAt: state.failed?.at,
                 failure: state.failed?.why
@@ -178,7 +194,7 @@ final class UpstreamSource: EntitlementSource {
             requestID: request.requestID
         )
         if !request.isCounted, let wait = try await throttle.begin(attempt) { return .throttled(wait) }
-        let result = await ask(.signIn) { system throws(UpstreamError) in
+        let result = await ask(.signIn, isConfirmed: true) { system throws(UpstreamError) in
             try await system.signIn(name: request.name, password: request.password, device: request.deviceKey)
         }
         switch result {
@@ -217,7 +233,8 @@ final class UpstreamSource: EntitlementSource {
         guard Self.isToken(token) else { return nil }
         let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return .notRecognised }
-        switch await ask(.renew, { system throws(UpstreamError) in try await system.renew(token) }) {
+        let isConfirmed = known?.memory.token == .live
+        switch await ask(.renew, isConfirmed: isConfirmed, { system throws(UpstreamError) in try await system.renew(token) }) {
         case .failure(let error) where error.code == .unsupported: return .notRecognised
         case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
@@ -245,7 +262,8 @@ final class UpstreamSource: EntitlementSource {
             let entry = Actor(known.subject, requestID: caller.requestID).entry("session.end", on: known.subject, at: clock.now)
             try await database.write { try AuditStore.append(entry, in: $0) }
         }
-        _ = await ask(.signOut) { system throws(UpstreamError) in try await system.signOut(token) }
+        let isConfirmed = known?.memory.token == .live
+        _ = await ask(.signOut, isConfirmed: isConfirmed) { system throws(UpstreamError) in try await system.signOut(token) }
         return known != nil
     }
 
@@ -255,7 +273,8 @@ final class UpstreamSource: EntitlementSource {
         guard Self.isToken(token) else { return nil }
         let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return Standing(.stale, message: "Please sign in again") }
-        switch await ask(.verify, { system throws(UpstreamError) in try await system.verify(token) }) {
+        let isConfirmed = known?.memory.token == .live
+        switch await ask(.verify, isConfirmed: isConfirmed, { system throws(UpstreamError) in try await system.verify(token) }) {
         case .success(let answer):
             try await memory.told(answer, of: token, known)
             return Standing(answer)
@@ -272,7 +291,7 @@ final class UpstreamSource: EntitlementSource {
         guard Self.isToken(token) else { return nil }
         let known = try await memory.record(of: token, product: productID)
         if known?.memory.token == .ended { return .notRecognised }
-        let result = await ask(.credentials) { system throws(UpstreamError) in
+        let result = await ask(.credentials, isConfirmed: known?.memory.token == .live) { system throws(UpstreamError) in
             try await system.permission(for: productID, token: token)
         }
         let subject = memory.subject(of: token, known)

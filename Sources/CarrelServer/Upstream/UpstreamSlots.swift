@@ -1,0 +1,52 @@
+/// The calls to an upstream system that run at the same time.
+///
+/// Tokens that the system has confirmed to us may take every slot. All others share half of them, an eighth for each network, so
+/// that made-up tokens never occupy a slow system.
+struct UpstreamSlots: Sendable {
+    /// The network of the client whose request is being answered, as `SignInThrottle` counts networks; empty where there is none.
+    @TaskLocal static var network = ""
+
+    /// A slot that was taken.
+    struct Slot: Sendable {
+        /// Nil for a confirmed token.
+        fileprivate let network: String?
+    }
+
+    private let limit: Int
+    private let unconfirmedLimit: Int
+    private let networkLimit: Int
+    /// Slots that are taken.
+    private(set) var inFlight = 0
+    private var unconfirmed = 0
+    private var networks: [String: Int] = [:]
+
+    init(_ limit: Int) {
+        self.limit = limit
+        unconfirmedLimit = max(1, limit / 2)
+        networkLimit = max(1, limit / 8)
+    }
+
+    /// Takes a slot.
+    ///
+    /// - Parameters:
+    ///   - isConfirmed: whether the call is about a token that the system has confirmed, or an attempt to sign in, which is counted.
+    ///   - network: the client's.
+    /// - Returns: nil when none is free.
+    mutating func take(isConfirmed: Bool, from network: String) -> Slot? {
+        guard inFlight < limit else { return nil }
+        if !isConfirmed {
+            guard unconfirmed < unconfirmedLimit, networks[network, default: 0] < networkLimit else { return nil }
+            unconfirmed += 1
+            networks[network, default: 0] += 1
+        }
+        inFlight += 1
+        return Slot(network: isConfirmed ? nil : network)
+    }
+
+    mutating func giveBack(_ slot: Slot) {
+        inFlight -= 1
+        guard let network = slot.network else { return }
+        unconfirmed -= 1
+        networks[network] = networks[network].flatMap { $0 > 1 ? $0 - 1 : nil }
+    }
+}
