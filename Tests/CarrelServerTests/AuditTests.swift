@@ -167,6 +167,7 @@ struct `The audit log` {
                 on: purchase
             ),
             Act("POST /admin/v1/credentials/revoke", nil, ["account": "alice"], as: "credentials.revoke", on: alice.id),
+            Act("POST /admin/v1/throttle/clear", nil, ["account": "alice"], as: "throttle.clear", on: alice.id),
             Act("POST /admin/v1/credential-key/rotate", as: "credentials.rotate", on: ""),
             Act("POST /admin/v1/ticket-key/rotate", as: "ticket-key.rotate", on: ""),
             Act("POST /admin/v1/master-key/rotate", as: "master-key.rotate", on: ""),

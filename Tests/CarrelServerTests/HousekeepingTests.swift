@@ -111,7 +111,8 @@ struct `What has expired` {
             _ = try await test.ask("sign_in", ["username": "name \(number)", "password": "x"], from: "10.0.0.\(number)")
             test.clock.advance(by: .seconds(120))
         }
-        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 4)
+        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 2)
+        // Networks' counters end after a minute; of the other two kinds, two each are kept.
         #expect(try await keeping.run() == 26)
         #expect(try await count(test, Self.counters) == 4)
         // what is kept is of the last two
@@ -120,6 +121,28 @@ struct `What has expired` {
         }
         let last = try await test.ask("sign_in", ["username": "name 9", "password": "5"], from: "10.0.0.9")
         #expect(last.xml.contains("status=\"throttled\""))
+    }
+}
+
+@Suite(.onBothDatabases)
+struct `A flood of counters of one kind` {
+    private static let kinds = SQL("SELECT kind, count(*) FROM throttle GROUP BY kind ORDER BY kind")
+
+    @Test func `evicts none of another`() async throws {
+        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: Actor("operator"))
+        for password in ["correct horse battery", "wrong"] {
+            _ = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"], from: "10.0.0.1")
+        }
+        for number in 0..<12 {
+            _ = try await test.ask("sign_in", ["username": "bob", "password": "\(number)"], from: "10.1.0.\(number)")
+        }
+        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 3)
+        _ = try await keeping.run()
+        let rows = try await test.service.database.read {
+            try $0.rows(Self.kinds).map { "\(try $0.text(0)) \(try $0.integer(1))" }
+        }
+        #expect(rows == ["account 1", "account-network 3", "device 1", "network 3"])
     }
 }
 
@@ -138,6 +161,9 @@ struct `A table that grows` {
         SQL("EXPLAIN QUERY PLAN DELETE FROM sessions WHERE account_id = $1 AND family = $1"),
         SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM throttle WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN SELECT key FROM throttle WHERE kind = $1 ORDER BY expires_at LIMIT 500"),
+        SQL("EXPLAIN QUERY PLAN DELETE FROM throttle WHERE account_hash = $1"),
+        SQL("EXPLAIN QUERY PLAN DELETE FROM throttle WHERE network_hash = $1"),
         SQL("EXPLAIN QUERY PLAN SELECT key FROM sign_in_networks WHERE seen_at <= $1 ORDER BY seen_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT id_hash FROM used_sign_ons WHERE expires_at <= $1 ORDER BY expires_at LIMIT 500"),
         SQL("EXPLAIN QUERY PLAN SELECT token_hash FROM upstream_tokens WHERE confirmed_at < $1 ORDER BY confirmed_at LIMIT 500"),

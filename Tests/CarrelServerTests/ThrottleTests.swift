@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelJSON
 import CarrelServer
 import CarrelStore
 import Testing
@@ -264,6 +265,67 @@ struct `Whoever guesses passwords` {
         #expect(try await wait() == "2 minutes")
         test.clock.advance(by: .seconds(1))
         #expect(try await wait() == "99 seconds")
+    }
+
+    // MARK: The clock, and the staff
+
+    @Test func `does not keep others out when the clock goes back: no wait is longer than its rule`() async throws {
+        let test = try await service()
+        for number in 1...12 {
+            _ = try await attempt(test, "wrong \(number)")
+            test.clock.advance(by: .seconds(3600))
+        }
+        #expect(try await attempt(test, "last") == .wrong)
+        test.clock.set(test.clock.now - .seconds(3 * 24 * 3600))
+        #expect(try await attempt(test, password) == .token, "a counter from the future counts for nothing")
+        for number in 1...5 { #expect(try await attempt(test, "typo \(number)") == .wrong) }
+        #expect(try await attempt(test, password) == .throttled, "new counters count as always")
+        test.clock.set(test.clock.now - .seconds(30))
+        #expect(try await attempt(test, password) == .throttled, "another node's clock may be behind by a minute")
+        let reply = try await test.ask("sign_in", ["username": "alice", "password": "guess"])
+        #expect(reply.xml.contains("Try again in 1 seconds"), "the rule's wait, not half a minute more")
+        test.clock.set(test.clock.now - .seconds(31))
+        #expect(try await attempt(test, password) == .token)
+    }
+
+    private func clear(_ test: TestService, _ body: JSON) async throws -> (status: Int, cleared: Int?) {
+        let reply = try await test.call(.post, "/admin/v1/throttle/clear", body: body, peer: .local(userID: 0))
+        return (reply.status, reply.json["cleared"]?.int)
+    }
+
+    @Test func `is let in again by the staff, by name, by network, or all, and the audit log says so`() async throws {
+        let test = try await service()
+        let account = try #require(try await test.service.accounts.find(named: "alice"))
+        func block(_ name: String = "alice", _ address: String = "192.0.2.1") async throws {
+            for number in 1...5 { _ = try await attempt(test, "wrong \(number)", name: name, from: address) }
+            #expect(try await attempt(test, "x", name: name, from: address) == .throttled)
+        }
+        try await block()
+        try await block("bob", "198.51.100.7")
+        #expect(try await clear(test, ["account": "alice"]) == (200, 2), "of the account, here and from everywhere")
+        #expect(try await attempt(test, password) == .token)
+        #expect(try await attempt(test, "y", name: "bob", from: "198.51.100.7") == .throttled)
+        #expect(try await clear(test, ["network": "198.51.100.7"]).status == 200)
+        #expect(try await attempt(test, "y", name: "bob", from: "198.51.100.7") == .wrong)
+        for number in 1...40 { _ = try await attempt(test, "x", name: "name \(number)", from: "2001:db8::7") }
+        #expect(try await attempt(test, "x", name: "more", from: "2001:db8::7") == .throttled)
+        #expect(try await clear(test, ["network": "2001:db8::1234"]).status == 200)
+        #expect(try await attempt(test, "x", name: "more", from: "2001:db8::7") == .wrong, "the same /64")
+        try await block("carol", "203.0.113.1")
+        #expect(try await clear(test, ["all": true]).status == 200)
+        #expect(try await count(test) == 0)
+        #expect(try await attempt(test, "z", name: "carol", from: "203.0.113.1") == .wrong)
+        var filter = Audit.Filter()
+        filter.action = "throttle.clear"
+        let entries = try await test.service.audit.list(filter)
+        #expect(entries.map(\.reason).sorted() == ["account", "all", "network", "network"])
+        #expect(entries.first { $0.reason == "account" }?.subject == account.id)
+    }
+
+    @Test(arguments: ["{}", "{\"all\": false}", "{\"all\": true, \"account\": \"a\"}", "{\"other\": 1}"])
+    func `is cleared by a body that says exactly what`(body: String) async throws {
+        let test = try await service()
+        #expect(try await clear(test, try JSON.parse(Array(body.utf8).rawSpan)).status == 400)
     }
 
     // MARK: Devices

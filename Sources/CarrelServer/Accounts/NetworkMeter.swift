@@ -35,4 +35,13 @@ final class NetworkMeter: Sendable {
             return nil
         }
     }
+
+    /// Forgets what came from a network.
+    func clear(_ network: String) {
+        levels.withLock { $0.remove(network) }
+    }
+
+    func clear() {
+        levels.withLock { $0.removeAll() }
+    }
 }

@@ -88,6 +88,9 @@ package struct SignInThrottle: Sendable {
     /// So long a network, and a device of no list, counts as one from which the account signs in.
     static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
+    /// How far the clocks of two nodes may be apart. A counter from later than that was written before the clock went back, and counts
+    /// for nothing.
+    static let skew = Duration.seconds(60)
     /// The audit log is told once in so long that the same counter refuses.
     static let noteStep = Duration.seconds(15 * 60)
 
@@ -176,12 +179,12 @@ package struct SignInThrottle: Sendable {
             if let device {
                 try ThrottleStore.setNetwork(successKey(of: attempt.accountName, on: device), at: now, in: transaction)
             }
-            try ThrottleStore.remove(keys.accountAndNetwork, in: transaction)
-            try ThrottleStore.remove(keys.account, in: transaction)
-            if let device = keys.device { try ThrottleStore.remove(device, in: transaction) }
+            for key in [keys.accountAndNetwork, keys.account, keys.device].compactMap(\.self) {
+                try ThrottleStore.remove(key.bytes, in: transaction)
+            }
             try ThrottleStore.setNetwork(keys.success, at: now, in: transaction)
             // The network gets back what this attempt took; a known device's took nothing.
-            guard keys.device == nil, var counter = try ThrottleStore.counter(keys.network, in: transaction),
+            guard keys.device == nil, var counter = try ThrottleStore.counter(keys.network.bytes, in: transaction),
                 counter.failures > 0
             else { return }
             counter.failures -= 1
@@ -190,16 +193,66 @@ package struct SignInThrottle: Sendable {
         }
     }
 
+    /// Removes counters, so that those who were slowed down are let in: of an account, of a network, of both, or all. The counters of
+    /// wider networks, which only this process has, are removed too.
+    ///
+    /// - Parameters:
+    ///   - name: the account's name as it is typed; nil for every account.
+    ///   - address: any address in the network; nil for every network.
+    ///   - subject: the id of the account, for the audit log; empty where there is none.
+    ///   - actor: the one who asks for it.
+    /// - Returns: how many counters of the database were removed.
+    /// - Throws: when the database does not take it.
+    func clear(name: String?, address: String?, subject: String, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        let account = name.map { key("account", $0) }
+        let network = address.map { Self.network(of: $0) }
+        let words = [name.map { _ in "account" }, address.map { _ in "network" }].compactMap(\.self)
+        let entry = actor.entry(
+            "throttle.clear",
+            on: subject,
+            at: now,
+            reason: words.isEmpty ? "all" : words.joined(separator: " ")
+        )
+        let count = try await database.write { transaction in
+            try AuditStore.append(entry, in: transaction)
+            if account == nil, network == nil { return try ThrottleStore.removeAll(in: transaction) }
+            var count = 0
+            if let account { count += try ThrottleStore.remove(ofAccount: account, in: transaction) }
+            if let network { count += try ThrottleStore.remove(ofNetwork: self.key("network", network), in: transaction) }
+            return count
+        }
+        noted.withLock { $0.removeAll() }
+        guard let network, let address else {
+            if name == nil { for meter in [sites, providers, repeats] { meter.clear() } }
+            return count
+        }
+        repeats.clear(network)
+        for (meter, bits) in [(sites, 48), (providers, 32)] {
+            if let prefix = Self.prefix(of: address, bits: bits) { meter.clear(prefix) }
+        }
+        return count
+    }
+
     // MARK: Counters
+
+    private typealias CounterKey = ThrottleStore.Key
 
     /// A counter as it was found.
     private struct Counted: Sendable {
-        let key: [UInt8]
+        let key: CounterKey
         let rule: Rule
         let memory: Duration
         /// Whether the same password again is none more.
         let forgivesRepeats: Bool
         var counter = ThrottleStore.Counter()
+
+        /// How long it refuses: never longer than its rule says, whatever was written before the clock went back.
+        func wait(at now: Instant) -> Duration? {
+            guard counter.until > now else { return nil }
+            let wait = min(counter.until - now, rule.wait(after: counter.failures))
+            return wait > .zero ? wait : nil
+        }
 
         func add(_ password: [UInt8], at now: Instant, in transaction: any Transaction) throws {
             var counter = counter
@@ -225,14 +278,17 @@ package struct SignInThrottle: Sendable {
     }
 
     private func turn(_ keys: Keys, at now: Instant, in transaction: any Transaction) throws -> Turn {
-        func look(_ key: [UInt8], _ rule: Rule, _ memory: Duration, forgivesRepeats: Bool = true) throws -> Counted {
-            let known = try ThrottleStore.counter(key, in: transaction).flatMap { now - $0.updatedAt < memory ? $0 : nil }
+        func look(_ key: CounterKey, _ rule: Rule, _ memory: Duration, forgivesRepeats: Bool = true) throws -> Counted {
+            let known = try ThrottleStore.counter(key.bytes, in: transaction).flatMap {
+                let age = now - $0.updatedAt
+                return age >= .zero - Self.skew && age < memory ? $0 : nil
+            }
             return Counted(key: key, rule: rule, memory: memory, forgivesRepeats: forgivesRepeats, counter: known ?? .init())
         }
         if let key = keys.device {
             // each try counts, so that nobody keeps the server busy with one password
             let device = try look(key, Self.ofDevice, Self.memory, forgivesRepeats: false)
-            if device.counter.until <= now { return Turn(counters: [device], isOfKnownDevice: true) }
+            if device.wait(at: now) == nil { return Turn(counters: [device], isOfKnownDevice: true) }
         }
         var counters = [
             try look(keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory),
@@ -242,8 +298,10 @@ package struct SignInThrottle: Sendable {
         if success.map({ now - $0 >= Self.successMemory }) ?? true {
             counters.append(try look(keys.account, Self.ofAccount, Self.memory))
         }
-        guard let refusing = counters.first(where: { $0.counter.until > now }) else { return Turn(counters: counters) }
-        return Turn(refusal: Refusal(wait: refusing.counter.until - now, key: refusing.key))
+        for counted in counters {
+            if let wait = counted.wait(at: now) { return Turn(refusal: Refusal(wait: wait, key: counted.key.bytes)) }
+        }
+        return Turn(counters: counters)
     }
 
     /// Counts for the wider networks that an address is in.
@@ -271,11 +329,11 @@ package struct SignInThrottle: Sendable {
     // MARK: Keys
 
     private struct Keys: Sendable {
-        let accountAndNetwork: [UInt8]
-        let account: [UInt8]
-        let network: [UInt8]
+        let accountAndNetwork: CounterKey
+        let account: CounterKey
+        let network: CounterKey
         let success: [UInt8]
-        let device: [UInt8]?
+        let device: CounterKey?
         let password: [UInt8]
     }
 
@@ -287,12 +345,20 @@ package struct SignInThrottle: Sendable {
 
     private func keys(of attempt: Attempt) -> Keys {
         let network = Self.network(of: attempt.address)
+        let (ofName, ofNetwork) = (key("account", attempt.accountName), key("network", network))
         return Keys(
-            accountAndNetwork: key("account-network", attempt.accountName, network),
-            account: key("account", attempt.accountName),
-            network: key("network", network),
+            accountAndNetwork: CounterKey(
+                key("account-network", attempt.accountName, network),
+                .accountAndNetwork,
+                account: ofName,
+                network: ofNetwork
+            ),
+            account: CounterKey(ofName, .account, account: ofName),
+            network: CounterKey(ofNetwork, .network, network: ofNetwork),
             success: key("success", attempt.accountName, network),
-            device: attempt.knownDevice.map { key("device", attempt.accountName, Base64URL.encode($0)) },
+            device: attempt.knownDevice.map {
+                CounterKey(key("device", attempt.accountName, Base64URL.encode($0)), .device, account: ofName)
+            },
             password: Array(key("password", attempt.accountName, attempt.password).prefix(8))
         )
     }

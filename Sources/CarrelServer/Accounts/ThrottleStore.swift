@@ -6,9 +6,11 @@ package enum ThrottleStore {
     static let byKey = SQL("SELECT failures, until_at, updated_at, seen FROM throttle WHERE key = $1")
     static let set = SQL(
         """
-        INSERT INTO throttle (key, failures, until_at, updated_at, seen, expires_at) VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO throttle (key, failures, until_at, updated_at, seen, expires_at, kind, account_hash, network_hash)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (key) DO UPDATE SET failures = excluded.failures, until_at = excluded.until_at,
-            updated_at = excluded.updated_at, seen = excluded.seen, expires_at = excluded.expires_at
+            updated_at = excluded.updated_at, seen = excluded.seen, expires_at = excluded.expires_at, kind = excluded.kind,
+            account_hash = excluded.account_hash, network_hash = excluded.network_hash
         """
     )
     static let remove = SQL("DELETE FROM throttle WHERE key = $1")
@@ -17,8 +19,13 @@ package enum ThrottleStore {
         DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)
         """
     )
-    static let count = SQL("SELECT count(*) FROM throttle")
-    static let removeFirst = SQL("DELETE FROM throttle WHERE key IN (SELECT key FROM throttle ORDER BY expires_at LIMIT $1)")
+    static let removeOfAccount = SQL("DELETE FROM throttle WHERE account_hash = $1")
+    static let removeOfNetwork = SQL("DELETE FROM throttle WHERE network_hash = $1")
+    static let removeAll = SQL("DELETE FROM throttle")
+    static let counts = SQL("SELECT kind, count(*) FROM throttle GROUP BY kind")
+    static let removeFirst = SQL(
+        "DELETE FROM throttle WHERE key IN (SELECT key FROM throttle WHERE kind = $1 ORDER BY expires_at LIMIT $2)"
+    )
     static let network = SQL("SELECT seen_at FROM sign_in_networks WHERE key = $1")
     static let setNetwork = SQL(
         """
@@ -33,8 +40,27 @@ package enum ThrottleStore {
     )
 
     package static let statements = [
-        byKey, set, remove, removeExpired, count, removeFirst, network, setNetwork, removeNetworks,
+        byKey, set, remove, removeExpired, removeOfAccount, removeOfNetwork, removeAll, counts, removeFirst, network, setNetwork,
+        removeNetworks,
     ]
+
+    /// The kinds of counters. A flood of one kind evicts no counter of another.
+    enum Kind: String, Sendable {
+        case account, network, device
+        case accountAndNetwork = "account-network"
+    }
+
+    /// The keyed hash by which a counter is found, and those of the account and the network that it is of.
+    struct Key: Sendable, Hashable {
+        let bytes: [UInt8]
+        let kind: Kind
+        let account: [UInt8]?
+        let network: [UInt8]?
+
+        init(_ bytes: [UInt8], _ kind: Kind, account: [UInt8]? = nil, network: [UInt8]? = nil) {
+            (self.bytes, self.kind, self.account, self.network) = (bytes, kind, account, network)
+        }
+    }
 
     struct Counter: Sendable, Equatable {
         var failures: Int64 = 0
@@ -67,16 +93,29 @@ package enum ThrottleStore {
     }
 
     /// Keeps a counter for so long after its last attempt.
-    static func set(_ counter: Counter, for key: [UInt8], memory: Duration, in transaction: any Transaction) throws {
+    static func set(_ counter: Counter, for key: Key, memory: Duration, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .blob(key), .integer(counter.failures), .instant(counter.until), .instant(counter.updatedAt), .blob(counter.seen),
-            .instant(max(counter.updatedAt + memory, counter.until)),
+            .blob(key.bytes), .integer(counter.failures), .instant(counter.until), .instant(counter.updatedAt),
+            .blob(counter.seen), .instant(max(counter.updatedAt + memory, counter.until)), .text(key.kind.rawValue),
+            SQLValue(key.account), SQLValue(key.network),
         ]
         _ = try transaction.run(set, values)
     }
 
     static func remove(_ key: [UInt8], in transaction: any Transaction) throws {
         _ = try transaction.run(remove, [.blob(key)])
+    }
+
+    static func remove(ofAccount account: [UInt8], in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOfAccount, [.blob(account)])
+    }
+
+    static func remove(ofNetwork network: [UInt8], in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeOfNetwork, [.blob(network)])
+    }
+
+    static func removeAll(in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeAll, [])
     }
 
     /// When an account last signed in from a network.
@@ -95,13 +134,14 @@ package enum ThrottleStore {
         try transaction.run(removeExpired, [.instant(now), .integer(Int64(limit))])
     }
 
-    static func count(in transaction: any Transaction) throws -> Int {
-        try transaction.row(count, []).map { Int(try $0.integer(0)) } ?? 0
+    /// How many counters there are of each kind.
+    static func counts(in transaction: any Transaction) throws -> [String: Int] {
+        try transaction.rows(counts, []).reduce(into: [:]) { $0[try $1.text(0)] = Int(try $1.integer(1)) }
     }
 
-    /// Forgets so many counters, those first that would have been forgotten next.
-    static func removeFirst(_ count: Int, in transaction: any Transaction) throws -> Int {
-        try transaction.run(removeFirst, [.integer(Int64(count))])
+    /// Evicts so many counters of a kind, those first that would have expired next.
+    static func removeFirst(_ count: Int, of kind: String, in transaction: any Transaction) throws -> Int {
+        try transaction.run(removeFirst, [.text(kind), .integer(Int64(count))])
     }
 
     /// How many networks were forgotten, of those that nobody has signed in from since.

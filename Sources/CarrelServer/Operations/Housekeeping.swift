@@ -12,8 +12,8 @@ package struct Housekeeping: Sendable {
     package static let interval = Duration.seconds(10)
     /// Rows that one transaction removes.
     private static let batch = 500
-    /// Counters that are kept at most, however many guess.
-    package static let counterLimit = 250_000
+    /// Counters of each kind that are kept at most, however many clients guess.
+    package static let counterLimit = 100_000
 
     private let counterLimit: Int
 
@@ -21,7 +21,7 @@ package struct Housekeeping: Sendable {
     ///   - database: where it is kept.
     ///   - clock: tells what is over.
     ///   - erasure: what was erased leaves the database's files with this.
-    ///   - counterLimit: how many counters are kept.
+    ///   - counterLimit: how many counters of each kind are kept.
     package init(
         database: any Database,
         clock: any WallClock,
@@ -51,11 +51,13 @@ package struct Housekeeping: Sendable {
         count += try await inBatches { try UpstreamStore.removeOldTokens(at: now, limit: $0, in: $1) }
         count += try await inBatches { try UpstreamStore.removeOldAccounts(at: now, limit: $0, in: $1) }
         count += try await inBatches { try UpstreamStore.removeOldGrants(at: now, limit: $0, in: $1) }
-        var surplus = try await database.read { try ThrottleStore.count(in: $0) } - counterLimit
-        while surplus > 0 {
-            let part = min(surplus, Self.batch)
-            count += try await database.write { try ThrottleStore.removeFirst(part, in: $0) }
-            surplus -= part
+        for (kind, number) in try await database.read({ try ThrottleStore.counts(in: $0) }) {
+            var surplus = number - counterLimit
+            while surplus > 0 {
+                let part = min(surplus, Self.batch)
+                count += try await database.write { try ThrottleStore.removeFirst(part, of: kind, in: $0) }
+                surplus -= part
+            }
         }
         await erasure?.finish()
         return count

@@ -37,6 +37,11 @@ struct RecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         if let old = entries.removeValue(forKey: key) { cost -= old.cost }
     }
 
+    mutating func removeAll() {
+        entries = [:]
+        cost = 0
+    }
+
     /// Drops the least recently used until a quarter of the room is free, so that the sort is paid for by many inserts.
     private mutating func evict() {
         for (key, _) in entries.sorted(by: { $0.value.used < $1.value.used }) {

@@ -1,0 +1,18 @@
+import CarrelStore
+
+extension Schema {
+    /// Counters are evicted by their kind, and cleared by keyed hashes of the name or the network. Those of before have neither: they
+    /// are a kind of their own, and expire within a day.
+    static let throttleKinds = Migration(
+        version: 19,
+        name: "kinds of counters",
+        statements: [
+            SQL("ALTER TABLE throttle ADD COLUMN kind TEXT NOT NULL DEFAULT ''"),
+            SQL("ALTER TABLE throttle ADD COLUMN account_hash BLOB"),
+            SQL("ALTER TABLE throttle ADD COLUMN network_hash BLOB"),
+            SQL("CREATE INDEX throttle_by_kind ON throttle (kind, expires_at)"),
+            SQL("CREATE INDEX throttle_by_account ON throttle (account_hash)"),
+            SQL("CREATE INDEX throttle_by_network ON throttle (network_hash)"),
+        ]
+    )
+}
