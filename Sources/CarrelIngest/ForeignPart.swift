@@ -71,7 +71,8 @@ struct ForeignPart {
         let start = stream.sampleCount
         var frames = FrameAssembly(format: stream.format)
         // The source's bytes are not seen: what is made of them, at about a quarter of their size, tells how far it is.
-        try transcoder.aac(sampleRate: stream.format.sampleRate, channels: stream.format.channels) { span in
+        let format = stream.format
+        try transcoder.aac(sampleRate: format.sampleRate, channels: format.channels, seconds: declared) { span in
             guard try frames.feed(span, { try stream.append($0, count: $1) }) else {
                 throw IngestError(.transcoder, file.name, "was transcoded to no AAC frames")
             }

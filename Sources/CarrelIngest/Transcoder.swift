@@ -7,14 +7,24 @@ import Glibc
 ///
 /// The kernel holds the child to what it is for, whatever its decoders are made to do: it may open the one file and what programs
 /// and libraries are made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`). It
-/// inherits no descriptor; its processor time, memory and open files are limited (`prlimit`). Formats and protocols are on fixed
-/// lists too, so that a playlist dressed as a sound opens nothing.
+/// inherits no descriptor; its processor time, memory and open files are limited, and the time it takes by the clock. Formats and
+/// protocols are on fixed lists too, so that a playlist dressed as a sound opens nothing.
 struct Transcoder {
     /// Seconds of processor time: a day of sound takes minutes.
     private static let cpuSeconds = 4 * 3600
     private static let memoryBytes = 2 << 30
     /// Bytes of complaints, the only file it writes.
     private static let complaintBytes = 16 << 20
+    private static let limits = clinux_limits(
+        seconds: UInt64(cpuSeconds),
+        memory: UInt64(memoryBytes),
+        written: UInt64(complaintBytes),
+        files: 64
+    )
+    /// A sound that plays for a longer time gets no more time than this one.
+    private static let longestSeconds = 24.0 * 3600
+    /// Bytes of a second of sound, where only the size of a file says how long it may be.
+    private static let usualBytes = 16_000.0
     private static let path = "/usr/local/bin:/usr/bin:/bin"
     /// What may be read and run besides the file and the program.
     private static let system = [
@@ -25,6 +35,8 @@ struct Transcoder {
     let source: SourceFile
     /// What is run, as the child's PATH finds it.
     var programs = (transcoder: "ffmpeg", prober: "ffprobe")
+    /// The time by the clock that every run has.
+    var patience = Duration.seconds(600)
 
     init(source: SourceFile) {
         self.source = source
@@ -35,9 +47,9 @@ struct Transcoder {
         program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }
     }
 
-    private static func limited(_ arguments: [String]) -> [String] {
-        ["prlimit", "--cpu=\(cpuSeconds)", "--as=\(memoryBytes)", "--fsize=\(complaintBytes)", "--nofile=64", "--core=0", "--"]
-            + arguments
+    /// The program as it is run; nil when it is not installed.
+    private static func place(of program: String) -> String? {
+        places(of: program).first { unsafe access($0, X_OK) == 0 }
     }
 
     private var inputOptions: [String] {
@@ -88,14 +100,18 @@ struct Transcoder {
     /// - Parameters:
     ///   - sampleRate: of the result.
     ///   - channels: 1 or 2.
+    ///   - seconds: how long the source says it plays; nil when it does not.
     ///   - body: gets the bytes as they come.
     /// - Throws: ``IngestError``, or what `body` throws; the child is ended then.
-    func aac(sampleRate: Int, channels: Int, _ body: (RawSpan) throws -> Void) throws {
+    func aac(sampleRate: Int, channels: Int, seconds: Double? = nil, _ body: (RawSpan) throws -> Void) throws {
+        let declared = seconds.flatMap { $0.isFinite ? $0 : nil } ?? 0
+        let longest = min(max(declared, Double(source.size) / Self.usualBytes), Self.longestSeconds)
         try run(
             [programs.transcoder] + inputOptions + [
                 "-map", "0:a:0", "-vn", "-map_metadata", "-1", "-ac", "\(channels)", "-ar", "\(sampleRate)", "-c:a", "aac",
                 "-b:a", "\(channels * 64)k", "-f", "adts", "pipe:1",
             ],
+            within: patience + .seconds(longest),
             body
         )
     }
@@ -114,6 +130,7 @@ struct Transcoder {
     private func run(
         _ arguments: [String],
         refusal: String = "is not sound that can be read",
+        within limit: Duration? = nil,
         _ body: (RawSpan) throws -> Void
     ) throws {
         let descriptor = try source.opened()
@@ -130,8 +147,18 @@ struct Transcoder {
         let status = spawn(&pid, arguments, [null, ends[1], complaints], reading: descriptor)
         close(ends[1])
         guard status == 0 else { throw failed(status) }
+        let limit = limit ?? patience
         do {
-            try drain(ends[0], body)
+            let deadline = ContinuousClock.now + limit
+            guard try drain(ends[0], until: deadline, body), clinux_ends_within(pid, Self.milliseconds(until: deadline)) == 1
+            else {
+                throw IngestError(
+                    .transcoder,
+                    source.name,
+                    "was not read by ffmpeg within \(limit.components.seconds) seconds",
+                    hint: "the file may be damaged; it gets ten minutes and the time that it plays"
+                )
+            }
         } catch {
             kill(-pid, SIGKILL)
             _ = clinux_reap(pid)
@@ -142,11 +169,12 @@ struct Transcoder {
     }
 
     private func spawn(_ pid: inout Int32, _ arguments: [String], _ standard: [Int32], reading descriptor: Int32) -> Int32 {
-        let words = unsafe Self.list(Self.limited(arguments))
+        guard let program = arguments.first.flatMap(Self.place) else { return ENOENT }
+        let words = unsafe Self.list([program] + arguments.dropFirst())
         let environment = unsafe Self.list(["PATH=\(Self.path)", "LC_ALL=C"])
         let readable = unsafe Self.list(Self.system + arguments.prefix(1).flatMap(Self.places))
         defer { unsafe (words + environment + readable).forEach { unsafe free($0) } }
-        return unsafe clinux_spawn_confined(&pid, words, environment, standard, readable, descriptor)
+        return unsafe clinux_spawn_confined(&pid, words, environment, standard, readable, descriptor, Self.limits)
     }
 
     /// Texts as C wants them, ended by nil; the caller frees them.
@@ -154,11 +182,27 @@ struct Transcoder {
         unsafe texts.map { unsafe strdup($0) } + [nil]
     }
 
-    private func drain(_ descriptor: Int32, _ body: (RawSpan) throws -> Void) throws {
+    private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+        Int32(max(0, min(ContinuousClock.now.duration(to: deadline) / .milliseconds(1), 1e6)))
+    }
+
+    /// Passes on all that comes; false when it takes too long.
+    private func drain(
+        _ descriptor: Int32,
+        until deadline: ContinuousClock.Instant,
+        _ body: (RawSpan) throws -> Void
+    ) throws -> Bool {
         var bytes = [UInt8](repeating: 0, count: 256 << 10)
         while true {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&waiting, 1, Self.milliseconds(until: deadline))
+            if ready == 0 {
+                if ContinuousClock.now >= deadline { return false }
+                continue
+            }
+            if ready < 0, errno != EINTR { throw failed(errno) }
             let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            if got == 0 { return }
+            if got == 0 { return true }
             guard got > 0 else {
                 if errno == EINTR { continue }
                 throw failed(errno)
@@ -176,12 +220,7 @@ struct Transcoder {
                 hint: "use a kernel that has Landlock (Linux 5.13 or later, not switched off) and seccomp"
             )
         }
-        return IngestError(.transcoder, source.name, "ffmpeg cannot be run: \(systemReason(number))")
-    }
-
-    /// The last line that the program complained with, without the path that the operator knows already.
-    private func failure(_ exit: Int32, _ refusal: String, _ complaints: Int32) -> IngestError {
-        if exit == 127 {
+        if number == ENOENT {
             return IngestError(
                 .transcoder,
                 source.name,
@@ -189,6 +228,11 @@ struct Transcoder {
                 hint: "install the package ffmpeg"
             )
         }
+        return IngestError(.transcoder, source.name, "ffmpeg cannot be run: \(systemReason(number))")
+    }
+
+    /// The last line that the program complained with, without the path that the operator knows already.
+    private func failure(_ exit: Int32, _ refusal: String, _ complaints: Int32) -> IngestError {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let start = max(0, lseek(complaints, 0, SEEK_END) - 4096)
         let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }

@@ -50,12 +50,15 @@ enum PDFChild {
 
     /// Bytes of an answer.
     private static let answerLimit = 64 << 20
+    /// Milliseconds in which a child that said all has to end.
+    static let patience: Int32 = 2000
     private static let isRehearsed: Bool = rehearse()
 
     /// - Parameters:
     ///   - descriptors: that the work uses.
     ///   - limits: what it may use.
     ///   - cancellation: ends the child, and this; nil for nobody.
+    ///   - patience: milliseconds in which a child that said all has to end.
     ///   - work: runs in the child.
     /// - Returns: its answer.
     /// - Throws: what the work throws; `pdf.too-large` when the child did not live to answer, `pdf.cancelled`.
@@ -63,6 +66,7 @@ enum PDFChild {
         keeping descriptors: [Int32],
         _ limits: Limits,
         _ cancellation: PDFCancellation? = nil,
+        patience: Int32 = Self.patience,
         _ work: () throws(PDFError) -> JSON
     ) throws(PDFError) -> JSON {
         guard isRehearsed else { throw PDFError(.unavailable, "libqpdf does not work here") }
@@ -85,9 +89,11 @@ enum PDFChild {
         defer { close(ends[0]) }
         guard pid > 0 else { throw PDFError(.unavailable, "no process can be started") }
         let bytes = collect(ends[0], cancellation, until: .now + .milliseconds(4 * limits.milliseconds + 30_000))
-        if bytes == nil { kill(pid, SIGKILL) }
+        // What took the child over may say all and stay.
+        let hasEnded = bytes != nil && clinux_ends_within(pid, patience) == 1
+        if !hasEnded { kill(pid, SIGKILL) }
         let status = clinux_reap(pid)
-        guard let bytes else {
+        guard let bytes, hasEnded else {
             if cancellation?.isCancelled == true { throw PDFError.cancelled }
             throw PDFError(.tooLarge, "the document keeps its reader waiting, or says too much of itself")
         }

@@ -1,18 +1,20 @@
 @testable import CarrelIngest
 import CarrelTesting
+import CarrelThreads
 import Glibc
 import Testing
 
 /// ffmpeg as a child: what it has of us, and what it may use.
 struct `The transcoder's child` {
     /// Puts a script in ffprobe's place and gives what it prints.
-    private func run(_ lines: String) throws -> String {
+    private func run(_ lines: String, patience: Duration? = nil) throws -> String {
         let directory = TemporaryDirectory()
         let script = directory.write("ffprobe", "#!/bin/sh\n\(lines)\n")
         unsafe chmod(script, 0o700)
         let source = try SourceFile(path: directory.write("a.flac", "x"), name: "a.flac")
         var transcoder = Transcoder(source: source)
         transcoder.programs.prober = script
+        if let patience { transcoder.patience = patience }
         defer { withExtendedLifetime(directory) {} }
         return String(decoding: try transcoder.probe(), as: UTF8.self)
     }
@@ -34,9 +36,75 @@ struct `The transcoder's child` {
     }
 
     @Test func `is held to limits of time, memory, files and dumps`() throws {
-        // seconds; blocks of 1,024 bytes; blocks of 512
-        let limits = try run("for kind in t v f n c; do ulimit -S$kind; ulimit -H$kind; done").split(separator: "\n")
-        #expect(limits.map(String.init) == ["14400", "2097152", "32768", "64", "0"].flatMap { [$0, $0] })
+        // It may not ask for them itself.
+        let found = Locked("")
+        startThread(name: "look") {
+            while found.withLock(\.isEmpty) {
+                let text = Self.limits(ofWhatRuns: "sleep 7.125")
+                found.withLock { $0 = text }
+                usleep(1000)
+            }
+        }
+        #expect(throws: IngestError.self) { try run("sleep 7.125", patience: .seconds(2)) }
+        let limits = found.withLock { $0 }.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        for (name, amount) in [
+            ("cpu time", "14400"), ("address space", "2147483648"), ("file size", "16777216"), ("open files", "64"),
+            ("core file size", "0"),
+        ] {
+            let words = limits.first { $0.joined(separator: " ").hasPrefix("Max \(name) ") } ?? []
+            #expect(words.count(where: { $0 == amount }) == 2, "\(name): \(words)")
+        }
+        found.withLock { if $0.isEmpty { $0 = "-" } }
+    }
+
+    /// The limits of a process that runs some words, as the system lists them; empty where there is none.
+    private static func limits(ofWhatRuns words: String) -> String {
+        guard let folder = unsafe opendir("/proc") else { return "" }
+        defer { unsafe closedir(folder) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            guard Int(name) != nil, read("/proc/\(name)/cmdline").replacing("\0", with: " ").hasPrefix(words) else { continue }
+            return read("/proc/\(name)/limits")
+        }
+        return ""
+    }
+
+    private static func read(_ path: String) -> String {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 8192)
+        let got = unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+        return String(decoding: bytes.prefix(max(0, got)), as: UTF8.self)
+    }
+
+    @Test func `is ended when it takes too long by the clock, whether it says nothing, goes on, or closes its output and stays`()
+        throws
+    {
+        let start = ContinuousClock.now
+        for script in ["sleep 60", "while :; do echo x; sleep 0.01; done", "exec >&-; sleep 60", "trap '' TERM; sleep 60 & wait"]
+        {
+            let error = #expect(throws: IngestError.self) { try run(script, patience: .milliseconds(300)) }
+            #expect(error?.code == .transcoder)
+            #expect(error?.description.contains("was not read by ffmpeg within") == true, "\(script)")
+        }
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func `changes no limits of others, and makes none of the calls that no decoder needs`() throws {
+        let told = try run(
+            """
+            prlimit --pid $PPID --nofile=10 && echo limited the server
+            prlimit --pid $$ --nofile && echo asked for its own
+            ipcmk -Q && echo made a queue
+            ipcmk -M 100 && echo made shared memory
+            ipcmk -S 1 && echo made a semaphore
+            echo done
+            """
+        )
+        #expect(told == "done\n")
     }
 
     @Test func `opens the one file, and no other of ours`() throws {

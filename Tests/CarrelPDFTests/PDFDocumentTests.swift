@@ -224,6 +224,24 @@ struct PDFDocumentTests {
         }
     }
 
+    @Test func `whose reader closes its pipe and stays is refused, and the reader is killed and reaped`() throws {
+        var ends: [Int32] = [-1, -1]
+        let isMade = unsafe pipe(&ends) == 0
+        #expect(isMade)
+        defer { for end in ends { close(end) } }
+        let (waiting, start) = (ends[0], ContinuousClock.now)
+        let limits = PDFChild.Limits(memory: 64 << 20, milliseconds: 20_000)
+        #expect(throws: PDFError(.tooLarge, "")) {
+            try PDFChild.run(keeping: [waiting], limits, patience: 200) { () throws(PDFError) in
+                for descriptor in Int32(3)..<1024 where descriptor != waiting { close(descriptor) }
+                var byte: UInt8 = 0
+                _ = unsafe read(waiting, &byte, 1)
+                return .null
+            }
+        }
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
     @Test func `that nobody wants any more gives its reader up at once`() throws {
         let cancellation = PDFCancellation()
         startThread(name: "cancel") {

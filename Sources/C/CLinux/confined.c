@@ -46,6 +46,13 @@ static const uint32_t refused[] = {
     SYS_socket,           SYS_io_uring_setup,  SYS_ptrace,     SYS_process_vm_readv,   SYS_process_vm_writev,   SYS_kill,
     SYS_setsid,           SYS_setpgid,
     SYS_tkill,            SYS_tgkill,          SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal,
+    // Limits of other processes, and calls that no decoder needs and kernels had holes in.
+    SYS_prlimit64,        SYS_setrlimit,       SYS_perf_event_open, SYS_bpf,               SYS_userfaultfd,
+    SYS_add_key,          SYS_request_key,     SYS_keyctl,
+    // System V IPC
+    SYS_shmget,           SYS_shmat,           SYS_shmctl,     SYS_shmdt,              SYS_semget,
+    SYS_semop,            SYS_semtimedop,      SYS_semctl,     SYS_msgget,             SYS_msgsnd,
+    SYS_msgrcv,           SYS_msgctl,
 };
 
 /// All that may be called after a fork, to work on bytes.
@@ -132,8 +139,18 @@ static unsigned short make_filter(struct sock_filter *program, const uint32_t *n
 #endif
 }
 
+/// Both limits of a resource, which are never raised; returns an errno value.
+static int lower(int resource, rlim_t amount) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit)) return errno;
+    if (amount < limit.rlim_max) limit.rlim_max = amount;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(resource, &limit) ? errno : 0;
+}
+
 /// In the child, on the parent's memory: nothing but system calls. Returns an errno value if it returns at all.
-static int become(char *const *argv, char *const *environment, const int *standard, int ruleset, const struct sock_fprog *filter) {
+static int become(char *const *argv, char *const *environment, const int *standard, int ruleset, const struct sock_fprog *filter,
+                  const struct clinux_limits *limits) {
     for (int signal = 1; signal < NSIG; signal++) {
         struct sigaction plain = {.sa_handler = SIG_DFL};
         sigaction(signal, &plain, NULL);
@@ -144,6 +161,13 @@ static int become(char *const *argv, char *const *environment, const int *standa
     if (setsid() < 0 || chdir("/")) return errno;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) return errno;
     if (syscall(RESTRICT_SELF, ruleset, 0)) return EOPNOTSUPP;
+    // The filter refuses the call that limits, so that the program cannot limit others.
+    int error = lower(RLIMIT_CPU, limits->seconds);
+    if (!error) error = lower(RLIMIT_AS, limits->memory);
+    if (!error) error = lower(RLIMIT_FSIZE, limits->written);
+    if (!error) error = lower(RLIMIT_NOFILE, limits->files);
+    if (!error) error = lower(RLIMIT_CORE, 0);
+    if (error) return error;
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter)) return EOPNOTSUPP;
     for (int i = 0; i < 3; i++) {
         if (standard[i] == i ? fcntl(i, F_SETFD, 0) < 0 : dup2(standard[i], i) < 0) return errno;
@@ -154,7 +178,7 @@ static int become(char *const *argv, char *const *environment, const int *standa
 }
 
 int clinux_spawn_confined(int *pid, char *const *argv, char *const *environment, const int *standard, char *const *readable,
-                          int source) {
+                          int source, struct clinux_limits limits) {
     struct sock_filter program[FILTER_LENGTH(COUNT(refused))];
     unsigned short length = make_filter(program, refused, COUNT(refused), SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
     struct sock_fprog filter = {.len = length, .filter = program};
@@ -168,7 +192,7 @@ int clinux_spawn_confined(int *pid, char *const *argv, char *const *environment,
     volatile int error = 0;
     pid_t child = vfork();
     if (child == 0) {
-        error = become(argv, environment, standard, ruleset, &filter);
+        error = become(argv, environment, standard, ruleset, &filter, &limits);
         _exit(127);
     }
     if (child < 0) error = errno;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -61,6 +62,24 @@ int clinux_wait_unreaped(int pid) {
         if (errno != EINTR) return errno;
     }
     return 0;
+}
+
+int clinux_ends_within(int pid, int milliseconds) {
+    int descriptor = clinux_pidfd(pid);
+    if (descriptor >= 0) {
+        struct pollfd end = {.fd = descriptor, .events = POLLIN};
+        int ready;
+        while ((ready = poll(&end, 1, milliseconds)) < 0 && errno == EINTR) {}
+        close(descriptor);
+        return ready > 0;
+    }
+    // A system that has no such descriptors, or refuses them.
+    for (int waited = 0;; waited++) {
+        siginfo_t info = {.si_pid = 0};
+        if (!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid == pid) return 1;
+        if (waited >= milliseconds) return 0;
+        usleep(1000);
+    }
 }
 
 int clinux_reap(int pid) {

@@ -30,6 +30,12 @@ package struct Poppler: Sendable {
     /// Seconds of processor time.
     private static let cpuSeconds = 20
     private static let memoryBytes = 1 << 30
+    private static let limits = clinux_limits(
+        seconds: UInt64(cpuSeconds),
+        memory: UInt64(memoryBytes),
+        written: 0,
+        files: 64
+    )
     /// What programs need, besides where they are.
     private static let readable = [
         "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
@@ -46,7 +52,12 @@ package struct Poppler: Sendable {
 
     /// Whether there is such a program.
     func has(_ program: String) -> Bool {
-        path.split(separator: ":").contains { folder in unsafe access("\(folder)/\(program)", X_OK) == 0 }
+        place(of: program) != nil
+    }
+
+    /// The program in the first folder that has it.
+    private func place(of program: String) -> String? {
+        path.split(separator: ":").map { "\($0)/\(program)" }.first { unsafe access($0, X_OK) == 0 }
     }
 
     /// Runs a program to its end.
@@ -83,14 +94,14 @@ package struct Poppler: Sendable {
         var ends: [Int32] = [-1, -1]
         defer { for descriptor in [input, null, ends[0]] where descriptor >= 0 { close(descriptor) } }
         guard input >= 0, null >= 0, unsafe clinux_pipe(&ends) == 0 else { throw .unavailable }
-        let limits = ["--cpu=\(Self.cpuSeconds)", "--as=\(Self.memoryBytes)", "--fsize=0", "--nofile=64", "--core=0"]
-        let arguments = unsafe Self.list(["prlimit"] + limits + ["--"] + words)
+        guard let program = place(of: words[0]) else { throw .unavailable }
+        let arguments = unsafe Self.list([program] + words.dropFirst())
         let environment = unsafe Self.list(["PATH=\(path)", "LC_ALL=C"])
         let places = unsafe Self.list(Self.readable + path.split(separator: ":").map(String.init))
         defer { unsafe (arguments + environment + places).forEach { unsafe free($0) } }
         defer { if ends[1] >= 0 { close(ends[1]) } }
         try child.start { pid in
-            unsafe clinux_spawn_confined(&pid, arguments, environment, [input, ends[1], null], places, input) == 0
+            unsafe clinux_spawn_confined(&pid, arguments, environment, [input, ends[1], null], places, input, Self.limits) == 0
         }
         // its end would keep ours open
         close(ends[1])
@@ -104,7 +115,7 @@ package struct Poppler: Sendable {
         if let reason = child.reason { throw reason }
         throw switch outcome {
         case -SIGKILL, -SIGXCPU: .tooLarge
-        // prlimit(1) found no such program, or may not run it
+        // it may not run what it needs
         case 126, 127: .unavailable
         default: .failed
         }

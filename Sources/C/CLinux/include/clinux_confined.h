@@ -4,12 +4,18 @@
 
 #include <stdint.h>
 
+/// What a program may use: seconds of processor time, bytes of memory, bytes of a file that it writes, open files.
+struct clinux_limits {
+    uint64_t seconds, memory, written, files;
+};
+
 /// Starts `argv[0]` (looked up in the server's PATH) like `clinux_spawn`, in `/`, and confined for good, with whatever it starts:
 /// of the file system it may read and run what lies under the paths of `readable` (those that exist), read the open file
 /// `source` by its path, and change nothing (Landlock); it makes no socket, and neither signals nor traces another process
-/// (seccomp). Returns 0 and the process id, or an errno value: EOPNOTSUPP when this system cannot confine.
+/// (seccomp); it uses no more than `limits`, and leaves no core dump. Returns 0 and the process id, or an errno value: EOPNOTSUPP when this system cannot confine.
 int clinux_spawn_confined(int *_Nonnull pid, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull environment,
-                          const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source);
+                          const int *_Nonnull standard, char *_Nullable const *_Nonnull readable, int source,
+                          struct clinux_limits limits);
 
 /// Starts a child that goes on here with a copy of this program's memory and one thread, for work on a stranger's bytes that may
 /// break, never end or be taken over. It keeps the descriptors `kept` (ascending) and no other, has default signals, may use

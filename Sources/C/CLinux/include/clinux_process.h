@@ -30,6 +30,9 @@ void clinux_eventfd_clear(int descriptor);
 /// Waits for the child to end without reaping it, so that its id stays its own. Returns 0 or an errno value.
 int clinux_wait_unreaped(int pid);
 
+/// Whether the child ends within some milliseconds; it is not reaped.
+int clinux_ends_within(int pid, int milliseconds);
+
 /// Reaps the child. Returns its exit code, minus the number of the signal that ended it, or -1000.
 int clinux_reap(int pid);
 
