@@ -37,13 +37,13 @@ package struct EditionIngest {
             return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil
         }
         let file = try SourceFile(path: path, name: path)
-        let head = try file.bytes(0..<1024)
+        let head = try file.bytes(0..<Int64(PDFHeader.window))
         if head.starts(with: [0x50, 0x4b, 0x03, 0x04]) {
             // An EPUB's first entry is stored, has no extra field and says what it is (EPUB 3.3 §4.3.2).
             if head.rawSpan.matches("mimetypeapplication/epub+zip", at: 30) { return .ebook }
             return try EditionArchive(path: path, limit: PackageWriter.byteLimit).hasPages ? .edition : nil
         }
-        return PDFFile.begins(head) ? .pdf : nil
+        return PDFHeader.isIn(head) ? .pdf : nil
     }
 
     /// SHA-256 over a file, or over the names and contents of a folder's files in order.

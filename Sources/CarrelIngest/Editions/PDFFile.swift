@@ -11,11 +11,6 @@ struct PDFFile {
         self.path = path
     }
 
-    /// Whether these are the first bytes of a PDF: readers look for its header in the first 1024 (ISO 32000-1 Annex H.3).
-    static func begins(_ head: [UInt8]) -> Bool {
-        head.index(of: "%PDF-") != nil
-    }
-
     func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
         try ingest.refuseSamples(path)
         let file = try SourceFile(path: path, name: path)

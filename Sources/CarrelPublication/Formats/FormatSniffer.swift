@@ -175,8 +175,7 @@ struct FormatSniffer {
 
     static func magic(_ head: [UInt8]) -> Format? {
         func starts(_ text: String, at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: text.utf8) }
-        // readers look for its header in the first 1024 bytes (ISO 32000-1 Annex H.3)
-        if head.prefix(1024).indices.contains(where: { starts("%PDF-", at: $0) }) { return .pdf }
+        if PDFHeader.isIn(head) { return .pdf }
         let type: String? =
             switch true {
             case starts("ID3"), head.count > 1 && head[0] == 0xff && head[1] & 0xe6 == 0xe2: "audio/mpeg"

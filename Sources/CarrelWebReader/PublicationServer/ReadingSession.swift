@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelPublication
@@ -53,10 +54,9 @@ final class ReadingSession: Sendable {
         )
     }
 
-    /// Whether it begins as a PDF document does: viewers look for the mark in the first 1,024 bytes.
+    /// Whether it begins as a document that a viewer takes for PDF.
     static func isDocument(_ resource: any Resource) async throws(ResourceError) -> Bool {
-        let (head, mark) = (try await resource.read(0..<1024), Array("%PDF-".utf8))
-        return head.indices.contains { head[$0...].starts(with: mark) }
+        PDFHeader.mayBeIn(try await resource.read(0..<Int64(PDFHeader.window)))
     }
 
     /// From here on requests come in by this address.

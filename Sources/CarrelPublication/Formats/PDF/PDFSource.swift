@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelPDF
 import CarrelThreads
 
@@ -15,8 +16,7 @@ struct PDFSource {
     /// reading throws.
     init?(_ fetcher: any Fetcher) async throws(ResourceError) {
         guard let single = fetcher as? SingleResourceFetcher else { return nil }
-        let head = try await single.resource.read(0..<1024)
-        guard head.indices.contains(where: { head[$0...].starts(with: "%PDF-".utf8) }) else { return nil }
+        guard PDFHeader.isIn(try await single.resource.read(0..<Int64(PDFHeader.window))) else { return nil }
         file = try await single.file(upTo: Self.copyLimit)
     }
 
