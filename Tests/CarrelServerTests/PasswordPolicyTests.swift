@@ -24,6 +24,8 @@ struct `A chosen password` {
             ("q7!zK2x", 400), ("q7!zK2xv", 201), (String(repeating: "é", count: 256), 201),
             (String(repeating: "é", count: 257), 400),
             ("", 400), ("password", 400), ("PassWord1", 400), ("12345678", 400), ("qwertyuiop", 400),
+            ("password123", 400), ("qwerty123", 400), ("letmein123", 400), ("LetMeIn2024", 400), ("monkey19871224", 400),
+            ("abc123456", 400), ("dragon99", 400), ("liverpool7", 400), ("password8402716395281", 201), ("zebrafant123", 201),
         ]
         for (index, one) in cases.enumerated() {
             #expect(try await create(test, "reader\(index)", one.password) == one.status, "\(one.password)")

@@ -2,10 +2,27 @@ import CCommonPasswords
 import CarrelBytes
 import CarrelCrypto
 
-/// The passwords that are guessed first, whatever their case. Only the starts of their hashes are kept.
+/// The passwords that are guessed first, whatever their case, also with digits behind them. Only the starts of their hashes are kept.
 enum CommonPasswords {
+    /// Digits behind a common password that make no other one of it: a date is the longest tail that guessing programs try.
+    private static let digits = 8
+
+    /// Whether a password is a common one, or a common one with up to eight digits behind it, such as `letmein123`.
     static func contains(_ password: String) -> Bool {
-        let wanted = Array(SHA256.hash(Array(password.lowercased().utf8).rawSpan).prefix(8))
+        let lower = password.lowercased()
+        if isListed(lower) { return true }
+        var base = Substring(lower)
+        for _ in 0..<digits {
+            guard let last = base.unicodeScalars.last, ("0"..."9").contains(last) else { return false }
+            base.unicodeScalars.removeLast()
+            // Digits alone are what the list says of them, not of a part of them.
+            if base.unicodeScalars.contains(where: { !("0"..."9").contains($0) }), isListed(String(base)) { return true }
+        }
+        return false
+    }
+
+    private static func isListed(_ text: String) -> Bool {
+        let wanted = Array(SHA256.hash(Array(text.utf8).rawSpan).prefix(8))
         let hashes = unsafe UnsafeBufferPointer(start: ccommonpasswords_hashes, count: ccommonpasswords_count)
         var (low, high) = (0, hashes.count / 8)
         while low < high {

@@ -1,4 +1,4 @@
-/// Which passwords may be chosen (OWASP ASVS 5.0 §6.2): taken as typed, of 8 to 256 characters, and not among the most common.
+/// Which passwords may be chosen (OWASP ASVS 5.0 §6.2): taken as typed, of 8 to 256 characters, and not among the most common, with or without digits behind.
 enum PasswordPolicy {
     /// What is wrong with a password, as a sentence without a period; nil when nothing is.
     static func problem(with password: String) -> String? {
