@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelThreads
 import Glibc
 import Testing
 
@@ -100,6 +101,28 @@ struct `Ticket secrets` {
         test.clock.advance(by: .seconds(60))
         #expect(try await test.send(.get, known.segments[0]).status == 403)
         #expect(signer(try await test.playlist(order)) == 3)
+    }
+
+    @Test func `that were replaced immediately are not used any longer because a read fails`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let failing = FailingDatabase(test.service.database)
+        let service = try await CarrelService.open(test.service.home, database: failing, clock: test.clock)
+        func status(_ target: String) async throws -> Int {
+            let request = HTTPRequest(.get, target, headers: [:], body: [], peer: .network(address: "192.0.2.1", port: 1))
+            return await service.router.respond(to: request).status.rawValue
+        }
+        let old = try await test.playlist(order)
+        #expect(try await status(old.segments[0]) == 200)
+        _ = try await test.service.tickets.rotate(atOnce: true, by: .operator)
+        test.clock.advance(by: .seconds(60))
+        failing.fails.withLock { $0 = true }
+        for _ in 0..<5 {
+            await #expect(throws: StoreError.self) { try await service.tickets.tickets(at: test.clock.now) }
+        }
+        failing.fails.withLock { $0 = false }
+        #expect(try await status(old.segments[0]) == 403)
+        #expect(try await status(try await test.playlist(order).segments[0]) == 200)
     }
 
     @Test func `survive a restart and a rotation of the master key`() async throws {

@@ -9,14 +9,19 @@ import CarrelThreads
 /// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
 /// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
 package final class TicketKeyring: Sendable {
-    /// How long the secrets are believed without asking the database.
+    /// How long secrets are used after a read of the database that succeeded.
     static let life = Duration.seconds(60)
+    /// How much longer requests use them while another request reads them again.
+    static let grace = Duration.seconds(5)
     /// From the making of a secret to the first window that it signs.
     static let notice = Duration.seconds(120)
 
     private struct State {
         var tickets: Tickets
+        /// When the last read that succeeded began.
         var readAt: Instant
+        /// Whether a request is reading them again.
+        var isReading = false
         /// Counts the changes made here, so that what was read before one does not replace what was read after it.
         var changes: UInt64 = 0
     }
@@ -43,13 +48,17 @@ package final class TicketKeyring: Sendable {
     }
 
     /// What signs and verifies tickets now.
-    func tickets(at now: Instant) async throws -> Tickets {
-        let (known, isFresh) = state.withLock { state -> (Tickets, Bool) in
-            if now >= state.readAt, now - state.readAt < Self.life { return (state.tickets, true) }
-            state.readAt = now  // one request asks the database, and those beside it use what is known
-            return (state.tickets, false)
+    package func tickets(at now: Instant) async throws -> Tickets {
+        let known = state.withLock { state -> Tickets? in
+            let age = now - state.readAt
+            if age >= .zero, age < Self.life + (state.isReading ? Self.grace : .zero) { return state.tickets }
+            state.isReading = true
+            return nil
         }
-        return isFresh ? known : try await reload(at: now)
+        if let known { return known }
+        // A read that fails leaves the secrets as old as they were, so that one that was replaced is not used any longer for it.
+        defer { state.withLock { $0.isReading = false } }
+        return try await reload(at: now)
     }
 
     /// Adds a secret that signs from now on.
@@ -125,7 +134,7 @@ package final class TicketKeyring: Sendable {
         }
         let tickets = Tickets(secrets: try await Self.read(database, master))
         return state.withLock { state in
-            if state.changes == changes { state = State(tickets: tickets, readAt: now, changes: changes) }
+            if state.changes == changes { (state.tickets, state.readAt) = (tickets, now) }
             return state.tickets
         }
     }
