@@ -18,7 +18,7 @@ extension PostgresConnection {
             try run(MigrationPlan.createTable)
             for migration in try plan.pending(applied: rows(MigrationPlan.select)) {
                 try execute("BEGIN")
-                try MigrationPlan.apply(migration, in: self, now: clock.now)
+                try plan.apply(migration, in: self, now: clock.now)
                 try execute("COMMIT")
             }
         } catch {

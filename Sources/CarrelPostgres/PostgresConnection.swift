@@ -230,7 +230,8 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
 
     func each(_ sql: SQL, _ values: [SQLValue], _ body: (Row) throws -> Void) throws {
         let statement = try begin(sql)
-        guard sql.text.hasPrefix("SELECT") else {
+        let text = sql.text(for: .postgresql)
+        guard text.hasPrefix("SELECT") else {
             for row in try rows(sql, values) { try body(row) }
             return
         }
@@ -239,7 +240,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         cursors += 1
         let name = "each\(cursors)"
         let parameters = try doomed { () throws(StoreError) in try PostgresParameters(values, types: statement.parameters) }
-        _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(sql.text)", parameters, prepared: false)
+        _ = try execute("DECLARE \(name) NO SCROLL CURSOR FOR \(text)", parameters, prepared: false)
         while true {
             let part = try execute("FETCH 256 FROM \(name)", PostgresParameters([], types: []), prepared: false)
             for index in 0..<part.count { try body(part.row(index, types: statement.columns)) }
@@ -258,9 +259,10 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     private func begin(_ sql: SQL) throws(StoreError) -> Prepared {
         if let failure { throw failure }
         uses += 1
-        if var statement = statements[sql.identity] {
+        let identity = sql.identity(for: .postgresql)
+        if var statement = statements[identity] {
             statement.lastUse = uses
-            statements[sql.identity] = statement
+            statements[identity] = statement
             return statement
         }
         return try doomed { () throws(StoreError) in
@@ -269,16 +271,17 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
                 try execute("DEALLOCATE \(oldest.value.name)")
             }
             let statement = try prepare(sql)
-            statements[sql.identity] = statement
+            statements[identity] = statement
             return statement
         }
     }
 
     private func prepare(_ sql: SQL) throws(StoreError) -> Prepared {
-        if sql.text.allSatisfy({ $0.isWhitespace }) { throw StoreError(.statement, "the text is not exactly one statement") }
+        let text = sql.text(for: .postgresql)
+        if text.allSatisfy({ $0.isWhitespace }) { throw StoreError(.statement, "the text is not exactly one statement") }
         names += 1
         let name = "s\(names)"
-        try check(unsafe PostgresResult(adopting: lastAnswer(PQsendPrepare(handle, name, sql.text, 0, nil))))
+        try check(unsafe PostgresResult(adopting: lastAnswer(PQsendPrepare(handle, name, text, 0, nil))))
         let description = unsafe PostgresResult(adopting: lastAnswer(PQsendDescribePrepared(handle, name)))
         try check(description)
         return Prepared(

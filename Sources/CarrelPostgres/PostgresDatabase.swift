@@ -30,7 +30,7 @@ public final class PostgresDatabase: Database {
         patience: Duration = .seconds(10),
         clock: any WallClock = SystemClock()
     ) throws(StoreError) {
-        let plan = try MigrationPlan(migrations)
+        let plan = try MigrationPlan(migrations, for: .postgresql)
         pulse = PostgresPulse(address: address)
         let connection = try PostgresConnection(address, pulse: pulse)
         try connection.migrate(plan, clock: clock)
@@ -49,6 +49,10 @@ public final class PostgresDatabase: Database {
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await queue.run { [self] in try transaction(isRead: true, body) }
+    }
+
+    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await queue.search { [self] in try transaction(isRead: true, body) }
     }
 
     public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {

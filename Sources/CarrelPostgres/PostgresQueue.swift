@@ -10,31 +10,51 @@ final class PostgresQueue: Sendable {
     }
 
     private let threads: BlockingThreads
+    /// Threads for what looks at many rows.
+    private let searches: BlockingThreads
     private let state = Locked(State())
-    /// Calls that may wait; more are refused with `store.busy`, so that memory stays bounded.
-    private let limit = 16384
     /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
     private static let patience = Duration.seconds(10)
 
     init(threads: Int) {
-        self.threads = BlockingThreads(name: "postgres", count: threads)
+        self.threads = BlockingThreads(name: "postgres", count: threads, limit: 16384)
+        searches = BlockingThreads(name: "postgres-search", count: min(2, threads), limit: 64)
     }
 
-    /// Runs `work` on one of the threads.
+    /// Runs `work` on one of the threads; throws `store.busy` when too much waits.
     func run<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        try await counted {
+            try await StoreError.refusing("too many transactions wait") { try await threads.run(Self.timely(work)) }
+        }
+    }
+
+    /// Runs `work` on threads of its own, unless the task is cancelled before; throws `store.busy` when too much waits.
+    func search<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        try await counted {
+            try await StoreError.refusing("too many searches wait") {
+                try await searches.runUnlessCancelled(Self.timely(work))
+            }
+        }
+    }
+
+    /// The work, unless it waits too long for its thread.
+    private static func timely<T>(_ work: @escaping @Sendable () throws -> T) -> @Sendable () throws -> T {
+        let asked = ContinuousClock.now
+        return {
+            guard .now - asked < patience else { throw StoreError(.busy, "no connection to the database was free in time") }
+            return try work()
+        }
+    }
+
+    private func counted<T>(_ body: () async throws -> T) async throws -> T {
         let refusal: StoreError? = state.withLock { state in
             if state.isClosed { return StoreError(.closed, "the database is closed") }
-            if state.count >= limit { return StoreError(.busy, "too many transactions wait") }
             state.count += 1
             return nil
         }
         if let refusal { throw refusal }
         defer { leave() }
-        let asked = ContinuousClock.now
-        return try await threads.run {
-            guard .now - asked < Self.patience else { throw StoreError(.busy, "no connection to the database was free in time") }
-            return try work()
-        }
+        return try await body()
     }
 
     /// Refuses new work and returns when all that was asked before is answered.

@@ -126,28 +126,20 @@ package final class CarrelService: Sendable {
         let products = ProductCatalog(clock: clock) { known in
             try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
+        try await EditionIndex.complete(database)
         let openEditions = OpenEditions(database: database, blobs: coldBlobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
         ingesting = Ingesting(work: ingestWork, titles: titles, editions: editions)
         subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let check = PasswordCheck(
+        let throttle = SignInThrottle(
             database: database,
             clock: clock,
-            passwords: passwords,
-            throttle: SignInThrottle(
-                database: database,
-                clock: clock,
-                secret: try secret(.throttle),
-                networkLimit: settings.signInNetworkLimit
-            )
+            secret: try secret(.throttle),
+            networkLimit: settings.signInNetworkLimit
         )
+        let check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let receipts = Receipts(
-            database: database,
-            clock: clock,
-            settings: settings.receipts,
-            threads: BlockingThreads(name: "receipts", count: 1)
-        )
+        let receipts = Receipts(database: database, clock: clock, settings: settings.receipts)
         let known = KnownHoldings(database: database, clock: clock)
         try await known.begin()
         let receiptSource = ReceiptSource(receipts: receipts, products: products)
@@ -269,6 +261,7 @@ package final class CarrelService: Sendable {
             callers: callers
         ).add(to: &router)
         PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
+        ThrottleRoutes(throttle: throttle, accounts: accounts, callers: callers).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
         let readers = ReaderEntitlement(
             database: database,
@@ -341,6 +334,7 @@ package final class CarrelService: Sendable {
         self.router = router
         let leases = streaming.leases
         metrics.gauge("carrel_listeners", "Listeners with a lease.") { Double(leases.count(at: clock.now)) }
+        QueueMeter.add(to: metrics)
         if let database = database as? SQLiteDatabase { StoreMeter.add(database, to: metrics) }
     }
 

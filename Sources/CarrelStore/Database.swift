@@ -19,6 +19,11 @@ public protocol Database: Sendable {
     /// microseconds, which a thread's change would cost too; PostgreSQL, which is a network away, on a thread of its own.
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
+    /// Runs `body`, which looks at many rows, like ``read(_:)`` on threads of its own, so that other reads never wait behind it.
+    ///
+    /// - Throws: `store.busy` when too many wait, `CancellationError` when the task was cancelled before `body` started.
+    func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
+
     /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
     /// when ``lookForOthers()`` finds them.
     ///
@@ -47,6 +52,10 @@ public protocol Database: Sendable {
 }
 
 extension Database {
+    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await read(body)
+    }
+
     public func watch(_ watch: ChangeWatch) async throws -> Bool { false }
 
     public func lookForOthers() async throws {}

@@ -16,14 +16,18 @@ package struct MigrationPlan: Sendable {
     package static let insert = SQL("INSERT INTO schema_version (version, name, checksum, applied) VALUES ($1, $2, $3, $4)")
 
     private let migrations: [Migration]
+    private let engine: DatabaseEngine
 
-    /// - Parameter migrations: in order, counting from 1 without a gap.
+    /// - Parameters:
+    ///   - migrations: in order, counting from 1 without a gap.
+    ///   - engine: the engine they are applied to.
     /// - Throws: `store.migration` when they do not.
-    package init(_ migrations: [Migration]) throws(StoreError) {
+    package init(_ migrations: [Migration], for engine: DatabaseEngine) throws(StoreError) {
         for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
             throw StoreError(.migration, "migration \(index + 1) is missing or out of order")
         }
         self.migrations = migrations
+        self.engine = engine
     }
 
     /// The migrations that are still to be applied, given the rows of ``select``.
@@ -37,7 +41,7 @@ package struct MigrationPlan: Sendable {
         }
         for (index, row) in applied.enumerated() {
             let migration = migrations[index]
-            guard try row.integer(0) == Int64(migration.version), try row.text(1) == migration.checksum else {
+            guard try row.integer(0) == Int64(migration.version), try row.text(1) == migration.checksum(for: engine) else {
                 throw StoreError(.migration, "migration \(migration.version) of the database is not the one this program knows")
             }
         }
@@ -51,11 +55,12 @@ package struct MigrationPlan: Sendable {
     ///   - transaction: where it runs.
     ///   - now: noted beside it.
     /// - Throws: what the engine says of a statement.
-    package static func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
-        for statement in migration.statements { try transaction.run(statement, []) }
+    package func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
+        for statement in migration.statements(for: engine) { try transaction.run(statement, []) }
         let values: [SQLValue] = [
-            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum), .instant(now),
+            .integer(Int64(migration.version)), .text(migration.name), .text(migration.checksum(for: engine)),
+            .instant(now),
         ]
-        try transaction.run(insert, values)
+        try transaction.run(Self.insert, values)
     }
 }

@@ -1,27 +1,62 @@
 /// One SQL statement of the product, with parameters `$1`, `$2`, …
 ///
-/// Only a literal becomes a statement, so no value a stranger chose can be part of one. Every statement is a `static let`,
-/// written in the subset that SQLite and PostgreSQL understand alike.
+/// Only a literal becomes a statement, so no value of a request can be part of one. Every statement is a `static let`, written in
+/// the subset that SQLite and PostgreSQL share, or once for each engine where they have nothing in common.
 public struct SQL: Sendable, Hashable, CustomStringConvertible {
-    /// The statement as written.
-    public let text: String
-    /// The literal's address: a cheap key for the caches of prepared statements.
-    package let identity: UInt
+    private struct Literal: Sendable, Hashable {
+        let text: String
+        /// The literal's address: a cheap key for the caches of prepared statements.
+        let identity: UInt
+
+        init(_ text: StaticString) {
+            precondition(text.hasPointerRepresentation, "a statement is a string literal")
+            self.text = text.description
+            identity = unsafe UInt(bitPattern: text.utf8Start)
+        }
+
+        static func == (one: Literal, other: Literal) -> Bool {
+            one.identity == other.identity || one.text == other.text
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(text)
+        }
+    }
+
+    private let sqlite: Literal
+    /// Nil where both engines take the same text.
+    private let postgresql: Literal?
 
     /// - Parameter text: exactly one statement; a semicolon at its end is allowed.
     public init(_ text: StaticString) {
-        precondition(text.hasPointerRepresentation, "a statement is a string literal")
-        self.text = text.description
-        identity = unsafe UInt(bitPattern: text.utf8Start)
+        sqlite = Literal(text)
+        postgresql = nil
     }
 
-    public static func == (one: SQL, other: SQL) -> Bool {
-        one.identity == other.identity || one.text == other.text
+    /// A statement that the engines do not share, such as a full-text search: with the same parameters and the same columns.
+    ///
+    /// - Parameters:
+    ///   - sqlite: exactly one statement of SQLite.
+    ///   - postgresql: exactly one statement of PostgreSQL.
+    public init(sqlite: StaticString, postgresql: StaticString) {
+        self.sqlite = Literal(sqlite)
+        self.postgresql = Literal(postgresql)
     }
 
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(text)
+    /// The statement as written for an engine.
+    public func text(for engine: DatabaseEngine) -> String { literal(for: engine).text }
+
+    /// The key of the statement in an engine's cache of prepared statements.
+    package func identity(for engine: DatabaseEngine) -> UInt { literal(for: engine).identity }
+
+    private func literal(for engine: DatabaseEngine) -> Literal {
+        switch engine {
+        case .sqlite: sqlite
+        case .postgresql: postgresql ?? sqlite
+        }
     }
 
-    public var description: String { text }
+    public var description: String {
+        postgresql.map { "\(sqlite.text) | \($0.text)" } ?? sqlite.text
+    }
 }

@@ -239,7 +239,12 @@ struct `The audit log` {
         "CREATE TRIGGER jam BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'the log takes nothing'); END"
     )
     private static let unjam = SQL("DROP TRIGGER jam")
-    private static let tableNames = SQL("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    private static let tableNames = SQL(
+        """
+        SELECT name FROM sqlite_master
+        WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND (name NOT LIKE 'edition_search%' OR name = 'edition_search')
+        """
+    )
     private static let tables = [
         "accounts": SQL("SELECT * FROM accounts"),
         "app_passwords": SQL("SELECT * FROM app_passwords"),
@@ -248,8 +253,10 @@ struct `The audit log` {
         "credential_serial": SQL("SELECT * FROM credential_serial"),
         "devices": SQL("SELECT * FROM devices"),
         "edition_resources": SQL("SELECT * FROM edition_resources"),
+        "edition_search": SQL("SELECT * FROM edition_search"),
         "editions": SQL("SELECT * FROM editions"),
         "identities": SQL("SELECT * FROM identities"),
+        "installation": SQL("SELECT * FROM installation"),
         "intervals": SQL("SELECT * FROM intervals"),
         "orders": SQL("SELECT * FROM orders"),
         "plan_products": SQL("SELECT * FROM plan_products"),

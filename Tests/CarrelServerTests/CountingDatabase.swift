@@ -54,6 +54,11 @@ final class CountingDatabase: Database {
         return try await inner.readBriefly(body)
     }
 
+    func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        counts.withLock { $0.reads += 1 }
+        return try await inner.search(body)
+    }
+
     func watch(_ watch: ChangeWatch) async throws -> Bool { try await inner.watch(watch) }
 
     func lookForOthers() async throws {

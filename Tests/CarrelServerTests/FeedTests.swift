@@ -319,6 +319,7 @@ extension TestService {
                 )
             }
         }
+        try await EditionIndex.complete(service.database)
     }
 
     private static let insertTitle = SQL(
@@ -353,5 +354,6 @@ extension TestService {
                 [.text(title), .text(product), .integer(at), .text(language), .text(name), .text(authors), .text(search)]
             )
         }
+        try await EditionIndex.complete(service.database)
     }
 }

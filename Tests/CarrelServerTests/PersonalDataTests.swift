@@ -114,6 +114,7 @@ struct `Personal data` {
                     """
                     SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
                     WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!'
+                        AND m.name NOT LIKE 'edition!_search%' ESCAPE '!'
                     """
                 )
             case .postgres:

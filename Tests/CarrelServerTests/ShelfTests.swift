@@ -101,11 +101,11 @@ struct `A list of orders` {
         let test = try await TestService()
         let path = try Home(at: test.directory.path).databasePath
         let lists = (ShelfStore.statements + OrderStore.statements).filter {
-            $0.text.contains("LIMIT") && ($0.text.contains("account_id = $1") || $0.text.contains("= $5"))
+            $0.description.contains("LIMIT") && ($0.description.contains("account_id = $1") || $0.description.contains("= $5"))
         }
         #expect(lists.count == 4)
         for list in lists {
-            let plan = try await checkProcess([sqlite, path, "EXPLAIN QUERY PLAN \(list.text)"])
+            let plan = try await checkProcess([sqlite, path, "EXPLAIN QUERY PLAN \(list)"])
             #expect(plan.contains("SEARCH orders") && !plan.contains("SCAN"), "\(plan)")
         }
     }

@@ -35,8 +35,8 @@ struct EditionShelf: Sendable {
     ) async throws -> Page? {
         guard var products = try await readers.products(for: reader) else { return nil }
         if let words {
-            let found = try await database.read { try EditionStore.products(withWords: words, in: $0) }
-            products = products.filter { found.contains($0.id) }
+            let found = try await database.search { try EditionStore.products(withWords: words, in: $0) }
+            if let found { products = products.filter { found.contains($0.id) } }
         }
         let wanted = products.dropFirst((number - 1) * size).prefix(size).map(\.id)
         let editions = try await database.read { transaction in

@@ -16,6 +16,7 @@ extension EditionStore {
             .text(search.text),
         ]
         _ = try transaction.run(insert, values)
+        try EditionIndex.set(edition, search, in: transaction)
     }
 
     /// Writes everything of an edition but its product id and what the title's row holds.
@@ -30,6 +31,7 @@ extension EditionStore {
             .text(search.text),
         ]
         _ = try transaction.run(update, values)
+        try EditionIndex.set(edition, search, in: transaction)
     }
 
     /// Puts other content into the title's row.

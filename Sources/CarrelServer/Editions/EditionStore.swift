@@ -56,25 +56,15 @@ package enum EditionStore {
         ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4
         """
     )
-    /// What is published and fits; an empty text fits everything.
-    static let search = SQL(
+    /// A page of what is published and of a kind, a price and a language; an empty text fits everything.
+    static let browse = SQL(
         """
         SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
             e.entry_path, e.resource_count, e.sample_count, t.media_blob
         FROM editions e JOIN titles t ON t.id = e.title_id
         WHERE e.state = 'published' AND ($1 = '' OR t.kind = $1) AND ($2 = '' OR e.price = $2) AND ($3 = '' OR e.language = $3)
-            AND e.search_title LIKE $4 ESCAPE '!' AND e.search_author LIKE $5 ESCAPE '!' AND e.search_text LIKE $6 ESCAPE '!'
-            AND e.search_text LIKE $7 ESCAPE '!' AND e.search_text LIKE $8 ESCAPE '!' AND e.search_text LIKE $9 ESCAPE '!'
-        ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $10 OFFSET $11
-        """
-    )
-    /// The products of what is published and has these words.
-    static let productsWithWords = SQL(
-        """
-        SELECT product_id FROM editions
-        WHERE state = 'published' AND search_text LIKE $1 ESCAPE '!' AND search_text LIKE $2 ESCAPE '!'
-            AND search_text LIKE $3 ESCAPE '!' AND search_text LIKE $4 ESCAPE '!'
+        ORDER BY e.issued_at DESC, e.product_id DESC LIMIT $4 OFFSET $5
         """
     )
     /// How many there are of each kind, price and language.
@@ -82,12 +72,47 @@ package enum EditionStore {
         """
         SELECT t.kind, e.price, e.language, count(*)
         FROM editions e JOIN titles t ON t.id = e.title_id
-        WHERE e.state = 'published' AND ($1 = '' OR t.kind = $1) AND ($2 = '' OR e.price = $2) AND ($3 = '' OR e.language = $3)
-            AND e.search_title LIKE $4 ESCAPE '!' AND e.search_author LIKE $5 ESCAPE '!' AND e.search_text LIKE $6 ESCAPE '!'
-            AND e.search_text LIKE $7 ESCAPE '!' AND e.search_text LIKE $8 ESCAPE '!' AND e.search_text LIKE $9 ESCAPE '!'
+        WHERE e.state = 'published'
         GROUP BY t.kind, e.price, e.language ORDER BY t.kind, e.price, e.language
         """
     )
+    /// What is published and has the runs of characters $1: the index names what may fit, the patterns decide.
+    static let found = SQL(
+        sqlite: """
+            SELECT e.title_id, e.product_id, e.issued_at, e.search_title, e.search_author, t.kind, e.price, e.language
+            FROM edition_search CROSS JOIN editions e ON e.search_id = edition_search.rowid JOIN titles t ON t.id = e.title_id
+            WHERE edition_search MATCH $1 AND e.state = 'published'
+                AND e.search_title LIKE $2 ESCAPE '!' AND e.search_author LIKE $3 ESCAPE '!'
+                AND e.search_text LIKE $4 ESCAPE '!' AND e.search_text LIKE $5 ESCAPE '!'
+                AND e.search_text LIKE $6 ESCAPE '!' AND e.search_text LIKE $7 ESCAPE '!'
+            """,
+        postgresql: """
+            SELECT e.title_id, e.product_id, e.issued_at, e.search_title, e.search_author, t.kind, e.price, e.language
+            FROM editions e JOIN titles t ON t.id = e.title_id
+            WHERE e.search_grams @@ CAST('''' || replace($1, ' ', ''' & ''') || '''' AS tsquery) AND e.state = 'published'
+                AND e.search_title LIKE $2 ESCAPE '!' AND e.search_author LIKE $3 ESCAPE '!'
+                AND e.search_text LIKE $4 ESCAPE '!' AND e.search_text LIKE $5 ESCAPE '!'
+                AND e.search_text LIKE $6 ESCAPE '!' AND e.search_text LIKE $7 ESCAPE '!'
+            """
+    )
+    /// Gives an edition its place in the index.
+    static let markIndexed = SQL(
+        sqlite: """
+            UPDATE editions SET search_version = $2,
+                search_id = coalesce(search_id, (SELECT coalesce(max(search_id), 0) + 1 FROM editions))
+            WHERE title_id = $1
+            """,
+        postgresql: "UPDATE editions SET search_version = $2 WHERE title_id = $1"
+    )
+    static let setGrams = SQL(
+        sqlite: "INSERT OR REPLACE INTO edition_search (rowid, grams) SELECT search_id, $2 FROM editions WHERE title_id = $1",
+        postgresql: "UPDATE editions SET search_grams = array_to_tsvector(string_to_array($2, ' ')) WHERE title_id = $1"
+    )
+    static let removeGrams = SQL(
+        sqlite: "DELETE FROM edition_search WHERE rowid = (SELECT search_id FROM editions WHERE title_id = $1)",
+        postgresql: "UPDATE editions SET search_grams = NULL WHERE title_id = $1"
+    )
+    static let notIndexed = SQL("SELECT title_id, state, search_text FROM editions WHERE search_version <> $1 LIMIT $2")
     static let insertResource = SQL(
         """
         INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample)
@@ -110,9 +135,8 @@ package enum EditionStore {
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, mark, insert, update, setContent, byProduct, byTitle, list, search, productsWithWords, counts, insertResource,
-        deleteResources,
-        resource, resources, setSample,
+        products, mark, insert, update, setContent, byProduct, byTitle, list, browse, counts, found, markIndexed, setGrams,
+        removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
     ]
 
     /// All products and their mark; nil when it is the one that is known.

@@ -1,11 +1,11 @@
 import CarrelAudio
 import CarrelIngest
 
-/// What a search looks through: texts in lower case.
+/// The texts of an edition that a search looks through, in lower case.
 struct SearchText {
     let title: String
     let author: String
-    /// Everything that is said of it.
+    /// Everything that can be found.
     let text: String
     /// The main part of its language tag, such as `en`; empty when there is none.
     let language: String
@@ -20,10 +20,17 @@ struct SearchText {
         language = metadata.language.map { String($0.lowercased().prefix { $0 != "-" && $0 != "_" }.prefix(8)) } ?? ""
     }
 
-    /// A pattern for `LIKE … ESCAPE '!'` that finds the words wherever they stand; empty finds everything.
-    static func pattern(_ words: String) -> String {
+    /// Words as they are looked for: in lower case, and not longer than a hundred characters.
+    static func wanted(_ words: String) -> String {
+        var out = String.UnicodeScalarView()
+        out.append(contentsOf: words.lowercased().unicodeScalars.prefix(100))
+        return String(out)
+    }
+
+    /// A pattern for `LIKE … ESCAPE '!'` that finds what ``wanted(_:)`` returned wherever it stands; empty finds everything.
+    static func pattern(_ wanted: String) -> String {
         var out = "%"
-        for character in words.lowercased().unicodeScalars.prefix(100) {
+        for character in wanted.unicodeScalars {
             if character == "%" || character == "_" || character == "!" { out += "!" }
             out.unicodeScalars.append(character)
         }

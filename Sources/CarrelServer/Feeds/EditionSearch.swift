@@ -1,6 +1,6 @@
 import CarrelStore
 
-/// Which editions are looked for: published ones that fit all that is said.
+/// Which editions are looked for: published ones that fit all of it.
 struct EditionSearch: Sendable, Equatable {
     /// Words anywhere.
     var words = ""
@@ -16,21 +16,6 @@ struct EditionSearch: Sendable, Equatable {
     /// Words that are looked for one by one; the rest is passed over.
     private static let wordLimit = 4
 
-    /// The first nine parameters of the statements.
-    fileprivate var values: [SQLValue] {
-        [
-            .text(kind?.rawValue ?? ""), .text(price?.rawValue ?? ""), .text(language ?? ""),
-            .text(SearchText.pattern(title)), .text(SearchText.pattern(author)),
-        ] + Self.patterns(of: words)
-    }
-
-    /// The words as four parameters of a statement.
-    fileprivate static func patterns(of words: String) -> [SQLValue] {
-        var patterns = words.split(whereSeparator: \.isWhitespace).prefix(wordLimit).map { SearchText.pattern(String($0)) }
-        while patterns.count < wordLimit { patterns.append("%") }
-        return patterns.map { .text($0) }
-    }
-
     /// How many editions there are of one kind, price and language.
     struct Count: Sendable, Equatable {
         let kind: Title.Kind
@@ -38,31 +23,134 @@ struct EditionSearch: Sendable, Equatable {
         let language: String
         let count: Int
     }
+
+    /// The texts of a search as the index and the statements take them.
+    fileprivate struct Wanted {
+        let words: [String]
+        let title: String
+        let author: String
+
+        init(_ search: EditionSearch) {
+            words = search.words.split(whereSeparator: \.isWhitespace).prefix(EditionSearch.wordLimit)
+                .map { SearchText.wanted(String($0)) }
+            title = SearchText.wanted(search.title)
+            author = SearchText.wanted(search.author)
+        }
+
+        /// The runs of characters of all of them; empty when nothing but spaces is looked for.
+        var grams: String { SearchGrams.query(words + [title, author]) }
+
+        /// The parameters of the statement, after the runs of characters.
+        var patterns: [SQLValue] {
+            let words = words.map(SearchText.pattern)
+            let all = [SearchText.pattern(title), SearchText.pattern(author)] + words
+            return (all + [String](repeating: "%", count: EditionSearch.wordLimit - words.count)).map { .text($0) }
+        }
+
+        /// The words that decide which of two editions comes first.
+        var ranking: [[UInt8]] {
+            (words + title.split(whereSeparator: \.isWhitespace).map(String.init)).map { Array($0.utf8) }
+        }
+    }
+
+    /// Whether an edition that the statement returned is one of those the client narrowed the search down to.
+    fileprivate func fits(_ count: Count) -> Bool {
+        (kind == nil || kind == count.kind) && (price == nil || price == count.price)
+            && (language == nil || language == count.language)
+    }
+}
+
+/// An edition that was found, and what decides its place among the others.
+private struct FoundEdition {
+    let title: String
+    let productID: String
+    let issuedAt: Int64
+    let rank: Int
+
+    static func precedes(_ one: FoundEdition, _ other: FoundEdition) -> Bool {
+        if one.rank != other.rank { return one.rank < other.rank }
+        if one.issuedAt != other.issuedAt { return one.issuedAt > other.issuedAt }
+        return one.productID > other.productID
+    }
 }
 
 extension EditionStore {
-    /// The products of all published editions that have these words somewhere.
-    static func products(withWords words: String, in transaction: any Transaction) throws -> Set<String> {
-        Set(try transaction.rows(productsWithWords, EditionSearch.patterns(of: words)).map { try $0.text(0) })
+    /// The products of all published editions that have these words somewhere; nil when there is no word.
+    static func products(withWords words: String, in transaction: any Transaction) throws -> Set<String>? {
+        var search = EditionSearch()
+        search.words = words
+        let wanted = EditionSearch.Wanted(search)
+        let grams = wanted.grams
+        guard !grams.isEmpty else { return nil }
+        var products: Set<String> = []
+        try transaction.each(found, [.text(grams)] + wanted.patterns) { products.insert(try $0.text(1)) }
+        return products
     }
 
-    /// A page of what was found, the newest issue first.
-    static func editions(
+    /// A page of what was found, and how many there are of each kind, price and language, whatever of these is asked for.
+    ///
+    /// First come editions whose titles have a word that begins with what is looked for, then those whose titles hold it, then
+    /// those whose authors' names do; among equals the newest issue.
+    static func find(
+        _ search: EditionSearch,
+        limit: Int,
+        offset: Int,
+        in transaction: any Transaction
+    ) throws -> (editions: [Edition], counts: [EditionSearch.Count]) {
+        let wanted = EditionSearch.Wanted(search)
+        let grams = wanted.grams
+        if grams.isEmpty {
+            return (try browse(search, limit: limit, offset: offset, in: transaction), try counts(in: transaction))
+        }
+        let ranking = wanted.ranking
+        var editions: [FoundEdition] = []
+        var groups: [[String]: Int] = [:]
+        try transaction.each(found, [.text(grams)] + wanted.patterns) { row in
+            let group = [try row.text(5), try row.text(6), try row.text(7)]
+            groups[group, default: 0] += 1
+            guard let count = EditionSearch.Count(group, 1), search.fits(count) else { return }
+            let rank = SearchRank.rank(ranking, title: try row.text(3), author: try row.text(4))
+            editions.append(
+                FoundEdition(title: try row.text(0), productID: try row.text(1), issuedAt: try row.integer(2), rank: rank)
+            )
+        }
+        editions.sort(by: FoundEdition.precedes)
+        let page = try editions.dropFirst(offset).prefix(limit).compactMap { try edition(title: $0.title, in: transaction) }
+        let counts = groups.compactMap { EditionSearch.Count($0.key, $0.value) }
+        return (page, counts.sorted { $0.order.lexicographicallyPrecedes($1.order) })
+    }
+
+    /// A page of everything, the newest issue first.
+    private static func browse(
         _ search: EditionSearch,
         limit: Int,
         offset: Int,
         in transaction: any Transaction
     ) throws -> [Edition] {
-        try transaction.rows(Self.search, search.values + [.integer(Int64(limit)), .integer(Int64(offset))]).map(edition)
+        let values: [SQLValue] = [
+            .text(search.kind?.rawValue ?? ""), .text(search.price?.rawValue ?? ""), .text(search.language ?? ""),
+            .integer(Int64(limit)), .integer(Int64(offset)),
+        ]
+        return try transaction.rows(browse, values).map(edition)
     }
 
-    /// How many there are of each kind, price and language among what was found.
-    static func counts(_ search: EditionSearch, in transaction: any Transaction) throws -> [EditionSearch.Count] {
-        try transaction.rows(counts, search.values).compactMap {
-            guard let kind = Title.Kind(rawValue: try $0.text(0)), let price = Edition.Price(rawValue: try $0.text(1)) else {
-                return nil
-            }
-            return EditionSearch.Count(kind: kind, price: price, language: try $0.text(2), count: Int(try $0.integer(3)))
+    private static func counts(in transaction: any Transaction) throws -> [EditionSearch.Count] {
+        try transaction.rows(counts, []).compactMap {
+            EditionSearch.Count([try $0.text(0), try $0.text(1), try $0.text(2)], Int(try $0.integer(3)))
         }
     }
+}
+
+extension EditionSearch.Count {
+    /// Nil for a kind or a price that this version does not know.
+    ///
+    /// - Parameters:
+    ///   - group: kind, price and language.
+    ///   - count: editions.
+    fileprivate init?(_ group: [String], _ count: Int) {
+        guard let kind = Title.Kind(rawValue: group[0]), let price = Edition.Price(rawValue: group[1]) else { return nil }
+        self.init(kind: kind, price: price, language: group[2], count: count)
+    }
+
+    fileprivate var order: [String] { [kind.rawValue, price.rawValue, language] }
 }

@@ -165,19 +165,8 @@ struct FeedRoutes {
     }
 
     private func find(_ search: EditionSearch, page: Int) async throws -> ([Edition], [EditionSearch.Count]) {
-        var words = search
-        (words.kind, words.price, words.language) = (nil, nil, nil)
-        let wide = words
-        return try await database.read {
-            (
-                try EditionStore.editions(
-                    search,
-                    limit: PublicationFeed.pageSize,
-                    offset: (page - 1) * PublicationFeed.pageSize,
-                    in: $0
-                ), try EditionStore.counts(wide, in: $0)
-            )
-        }
+        let size = PublicationFeed.pageSize
+        return try await database.search { try EditionStore.find(search, limit: size, offset: (page - 1) * size, in: $0) }
     }
 
     private static func words(_ request: HTTPRequest, _ name: String) throws(ServerError) -> String {

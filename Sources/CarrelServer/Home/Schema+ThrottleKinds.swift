@@ -4,7 +4,7 @@ extension Schema {
     /// Counters are evicted by their kind, and cleared by keyed hashes of the name or the network. Those of before have neither: they
     /// are a kind of their own, and expire within a day.
     static let throttleKinds = Migration(
-        version: 19,
+        version: 20,
         name: "kinds of counters",
         statements: [
             SQL("ALTER TABLE throttle ADD COLUMN kind TEXT NOT NULL DEFAULT ''"),

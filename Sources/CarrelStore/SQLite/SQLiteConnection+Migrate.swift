@@ -11,7 +11,7 @@ extension SQLiteConnection {
             do throws(StoreError) {
                 try run(MigrationPlan.createTable)
                 let pending = try plan.pending(applied: rows(MigrationPlan.select))
-                if let next = pending.first { try MigrationPlan.apply(next, in: self, now: clock.now) }
+                if let next = pending.first { try plan.apply(next, in: self, now: clock.now) }
                 try execute("COMMIT")
                 isDone = pending.count <= 1
             } catch {

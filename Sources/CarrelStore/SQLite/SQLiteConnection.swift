@@ -223,16 +223,17 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
 
     private func prepared(_ sql: SQL) throws(StoreError) -> SQLiteStatement {
         uses += 1
-        if let statement = statements[sql.identity], !statement.isRunning {
+        let identity = sql.identity(for: .sqlite)
+        if let statement = statements[identity], !statement.isRunning {
             statement.lastUse = uses
             return statement
         }
-        let isInside = statements[sql.identity] != nil
+        let isInside = statements[identity] != nil
         let statement = try prepare(sql)
         if isInside { return statement }
         if statements.count >= statementLimit { dropOldest() }
         statement.lastUse = uses
-        statements[sql.identity] = statement
+        statements[identity] = statement
         return statement
     }
 
@@ -243,7 +244,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
 
     /// Prepares a statement without keeping it.
     func prepare(_ sql: SQL) throws(StoreError) -> SQLiteStatement {
-        var text = sql.text
+        var text = sql.text(for: .sqlite)
         var made: OpaquePointer?
         var isSingle = true
         let status = text.withUTF8 { utf8 in

@@ -12,6 +12,7 @@ public final class SQLiteDatabase: Database {
     let writer: SQLiteWriter
     private let readers: SQLiteReaders
     let threads: BlockingThreads
+    private let searches: BlockingThreads
 
     /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
     ///
@@ -30,14 +31,15 @@ public final class SQLiteDatabase: Database {
         patience: Int = 10_000,
         clock: any WallClock = SystemClock()
     ) throws(StoreError) {
-        let plan = try MigrationPlan(migrations)
+        let plan = try MigrationPlan(migrations, for: .sqlite)
         try Self.createFile(path)
         let connection = try SQLiteConnection(path: path, mode: .write, patience: patience)
         try connection.migrate(plan, clock: clock)
         self.path = path
         writer = SQLiteWriter(connection)
         self.readers = SQLiteReaders(path: path, patience: patience)
-        threads = BlockingThreads(name: "sqlite-read", count: readers)
+        threads = BlockingThreads(name: "sqlite-read", count: readers, limit: 16384)
+        searches = BlockingThreads(name: "sqlite-search", count: 1, limit: 64)
     }
 
     public var engine: DatabaseEngine { .sqlite }
@@ -56,7 +58,15 @@ public final class SQLiteDatabase: Database {
     }
 
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
-        try await threads.run { [readers] in try readers.read(body) }
+        try await StoreError.refusing("too many reads wait") {
+            try await threads.run { [readers] in try readers.read(body) }
+        }
+    }
+
+    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+        try await StoreError.refusing("too many searches wait") {
+            try await searches.runUnlessCancelled { [readers] in try readers.read(body) }
+        }
     }
 
     public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
@@ -88,7 +98,9 @@ public final class SQLiteDatabase: Database {
     }
 
     public func close() async {
-        try? await threads.run { [readers] in readers.close() }
+        try? await searches.run {}
+        try? await threads.run {}
+        readers.close()
         await writer.close()
     }
 

@@ -1,0 +1,41 @@
+package import CarrelStore
+import CarrelSubscription
+
+/// The index that searches the catalog: of published editions alone, written in the transaction that writes the edition.
+///
+/// SQLite keeps it in a table of FTS5, PostgreSQL in a `tsvector` ([decision 21](docs/decisions/0021-the-index-of-the-catalog.md)).
+package enum EditionIndex {
+    /// Editions that are indexed in one transaction after an upgrade.
+    private static let batch = 100
+
+    /// Writes what a search finds of an edition, or removes it where it is not published.
+    static func set(_ edition: Edition, _ search: SearchText, in transaction: any Transaction) throws {
+        try set(edition.title.id, edition.state == .published ? search.text : nil, in: transaction)
+    }
+
+    private static func set(_ title: String, _ text: String?, in transaction: any Transaction) throws {
+        _ = try transaction.run(EditionStore.markIndexed, [.text(title), .integer(SearchGrams.version)])
+        if let text {
+            _ = try transaction.run(EditionStore.setGrams, [.text(title), .text(SearchGrams.index(text))])
+        } else {
+            _ = try transaction.run(EditionStore.removeGrams, [.text(title)])
+        }
+    }
+
+    /// Indexes the editions that another version of the program wrote.
+    package static func complete(_ database: any Database) async throws {
+        let version = SQLValue.integer(SearchGrams.version)
+        guard try await database.read({ try $0.row(EditionStore.notIndexed, [version, 1]) }) != nil else { return }
+        var isDone = false
+        while !isDone {
+            isDone = try await database.write { transaction in
+                let rows = try transaction.rows(EditionStore.notIndexed, [version, .integer(Int64(batch))])
+                for row in rows {
+                    let isPublished = try row.text(1) == Product.State.published.rawValue
+                    try set(try row.text(0), isPublished ? try row.text(2) : nil, in: transaction)
+                }
+                return rows.count < batch
+            }
+        }
+    }
+}

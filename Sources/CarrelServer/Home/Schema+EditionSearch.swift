@@ -1,0 +1,22 @@
+import CarrelStore
+
+extension Schema {
+    /// What the index holds is made by `SearchGrams`, which also says how; `EditionIndex` fills it when the service is opened.
+    static let editionSearch = Migration(
+        version: 19,
+        name: "the index of the catalog",
+        statements: [
+            SQL("ALTER TABLE editions ADD COLUMN search_version BIGINT NOT NULL DEFAULT 0"),
+            SQL("CREATE INDEX editions_by_search_version ON editions (search_version)"),
+        ],
+        sqlite: [
+            SQL("ALTER TABLE editions ADD COLUMN search_id BIGINT"),
+            SQL("CREATE UNIQUE INDEX editions_by_search_id ON editions (search_id)"),
+            SQL("CREATE VIRTUAL TABLE edition_search USING fts5 (grams, detail = none, columnsize = 0, tokenize = 'ascii')"),
+        ],
+        postgresql: [
+            SQL("ALTER TABLE editions ADD COLUMN search_grams tsvector"),
+            SQL("CREATE INDEX editions_by_search_grams ON editions USING gin (search_grams) WITH (fastupdate = off)"),
+        ]
+    )
+}
