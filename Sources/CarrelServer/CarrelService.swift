@@ -180,6 +180,7 @@ package final class CarrelService: Sendable {
             desk: desk,
             check: check,
             callers: callers,
+            activity: activity,
             signOnLabel: signOnLabel
         )
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
@@ -226,7 +227,7 @@ package final class CarrelService: Sendable {
         ).add(to: &router)
         AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
             .add(to: &router)
-        let history = ListeningHistory(database: database)
+        let history = ListeningHistory(database: database, clock: clock)
         PrivacyRoutes(desk: desk, export: export, erasure: erasure, history: history, callers: callers).add(to: &router)
         OwnerRoutes(
             accounts: accounts,
@@ -244,6 +245,7 @@ package final class CarrelService: Sendable {
             staff: staff,
             desk: desk,
             callers: callers,
+            activity: activity,
             hasCannedUsers: settings.subscription.hasCannedUsers,
             signOnLabel: signOnLabel
         ).add(to: &router)
@@ -323,7 +325,7 @@ package final class CarrelService: Sendable {
                 sessions: sessions,
                 key: HMACSHA256(key: try secret(.signOn))
             )
-            SignOnRoutes(signOn: signOn, callers: callers, onFailure: settings.onFailure).add(to: &router)
+            SignOnRoutes(signOn: signOn, callers: callers, activity: activity, onFailure: settings.onFailure).add(to: &router)
         }
         OperationRoutes(
             database: database,

@@ -40,9 +40,11 @@ struct StatusCommand: Command {
         for source in health["sources"]?.array ?? [] where source["state"] != nil {
             console.print(Self.line(about: source))
         }
-        let names = ["signIns", "streams", "segments", "positions", "credentials"]
+        let names = ["signIns", "browserSignIns", "streams", "segments", "positions", "credentials"]
         var table = TextTable(
-            ["FROM", "SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"].map { TextTable.Column($0) }
+            ["FROM", "SIGN-INS", "BROWSER SIGN-INS", "STREAMS", "SEGMENTS", "POSITIONS", "CREDENTIALS", "REFUSALS"].map {
+                TextTable.Column($0)
+            }
         )
         for slot in statistics["slots"]?.array ?? [] {
             let refusals = (slot["refusals"]?.object ?? [:]).map { "\($0.0) \($0.1.int ?? 0)" }.joined(separator: ", ")

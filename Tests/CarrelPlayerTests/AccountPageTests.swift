@@ -34,6 +34,28 @@ struct `The account page` {
         try await ready(browser)
     }
 
+    /// What was said last, good and bad.
+    private static let said = "document.querySelector('.told.good:not(:empty)')"
+    private static let trouble = "document.querySelector('.told.problem:not(:empty)')"
+
+    /// Whether all of an element is in the window.
+    private static func isSeen(_ element: String) -> String {
+        "(({ top, bottom }) => top >= -1 && bottom <= innerHeight + 1)(\(element).getBoundingClientRect())"
+    }
+
+    /// What is said stands behind the list or form in which something was pressed, where it is seen.
+    private func expectBeside(_ browser: Browser, _ block: String) async throws {
+        let near = try await browser.script(
+            """
+            const said = document.querySelector('.told:not(:empty)'), block = document.getElementById(arguments[0]);
+            return [said.previousElementSibling === block || said.previousElementSibling.previousElementSibling === block,
+              \(Self.isSeen("said")), said.getBoundingClientRect().top - block.getBoundingClientRect().bottom < 40];
+            """,
+            .string(block)
+        )
+        #expect(near == [true, true, true], "beside \(block)")
+    }
+
     private func ready(_ browser: Browser) async throws {
         try await browser.wait(until: "document.getElementById('main')?.hasAttribute('aria-busy') === false")
     }
@@ -96,11 +118,12 @@ struct `The account page` {
         try await browser.type("My telephone", into: "#devices input")
         try await browser.press(BrowserKey.enter)
         try await browser.wait(until: "document.getElementById('devices').textContent.includes('Its app says Zoë')")
-        try await browser.wait(until: "document.getElementById('said').textContent === 'It is called My telephone.'")
+        try await browser.wait(until: "\(Self.said)?.textContent === 'It is called My telephone.'")
         try await browser.wait(until: "document.getElementById('sessions').textContent.includes('My telephone')")
         try await browser.click("#devices .row-ends button:last-child")
         try await browser.wait(until: "document.querySelectorAll('#sessions li').length === 2")
-        try await browser.wait(until: "document.getElementById('said').textContent === 'My telephone is signed out.'")
+        try await browser.wait(until: "\(Self.said)?.textContent === 'My telephone is signed out.'")
+        try await expectBeside(browser, "devices")
         try await browser.click("#end-others")
         try await browser.wait(until: "document.querySelectorAll('#sessions li').length === 1")
         #expect(try await browser.text("#sessions").contains("This one"))
@@ -110,6 +133,9 @@ struct `The account page` {
         try await browser.press(BrowserKey.enter)
         try await browser.wait(until: "!document.getElementById('new-app').hidden")
         let secret = try await browser.text("#new-app-text")
+        #expect(try await browser.text("#new-app-heading").hasPrefix("The new password for My e-reader"))
+        #expect(try await browser.script("return document.activeElement.id") == "new-app")
+        #expect(try await browser.script("return \(Self.isSeen("document.getElementById('new-app')"))").bool == true)
         let sync = ["-u", "\(name):\(secret)", "-H", "Content-Type: application/json", "-d", "[]", "\(server.url)/v2/states/"]
         #expect(try await curl(sync).hasSuffix(" 200"))
         try await browser.reload()
@@ -120,6 +146,12 @@ struct `The account page` {
         #expect(isShown == false)
         try await browser.click("#apps .row-end")
         try await browser.wait(until: "document.getElementById('apps').textContent === 'None.'")
+        try await browser.wait(until: "\(Self.said)?.textContent === 'My e-reader is revoked.'")
+        try await expectBeside(browser, "apps")
+        #expect(
+            try await browser.script("return document.activeElement.id") == "apps-heading",
+            "the keyboard stays in the section"
+        )
         #expect(try await curl(sync).hasSuffix(" 401"))
         await end(server, browser)
     }
@@ -131,13 +163,14 @@ struct `The account page` {
         try await browser.type("not the password", into: "#current")
         try await browser.type(fresh, into: "#fresh")
         try await browser.click("#password-form button")
-        try await browser.wait(until: "!document.getElementById('trouble').hidden")
-        #expect(try await browser.text("#trouble") == "This is not your password.")
+        try await browser.wait(until: "\(Self.trouble)?.textContent === 'This is not your password.'")
+        try await expectBeside(browser, "password-form")
         try await browser.clear("#current")
         try await browser.type(password, into: "#current")
         try await browser.click("#password-form button")
-        try await browser.wait(until: "!document.getElementById('said').hidden")
-        #expect(try await browser.text("#said") == "The password is changed.")
+        try await browser.wait(until: "\(Self.said)?.textContent === 'The password is changed.'")
+        try await expectBeside(browser, "password-form")
+        #expect(try await browser.script("return \(Self.trouble) === null").bool == true, "what is past is no longer said")
 
         let export = try await browser.asyncScript(
             """
@@ -155,8 +188,8 @@ struct `The account page` {
         try await browser.type("somebody else", into: "#erase-name")
         try await browser.type(fresh, into: "#erase-password")
         try await browser.click("#erase-form button")
-        try await browser.wait(until: "!document.getElementById('trouble').hidden")
-        #expect(try await browser.text("#trouble").contains("not the name"))
+        try await browser.wait(until: "\(Self.trouble)?.textContent.includes('not the name')")
+        try await expectBeside(browser, "erase-form")
         try await browser.clear("#erase-name")
         try await browser.type(name, into: "#erase-name")
         try await browser.click("#erase-form button")

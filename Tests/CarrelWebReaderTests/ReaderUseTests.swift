@@ -93,4 +93,21 @@ struct ReaderUseTests {
             }
         }
     }
+
+    @Test func `hears in Firefox that there is no sound device`() async throws {
+        let ffmpeg = try requirePeer("ffmpeg")
+        let file = directory.file("tone.mp3")
+        try await checkProcess([ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=220:duration=5", file])
+        let publication = try await Streamer(onAskCredentials: nil)
+            .open(asset: PublicationAsset(path: file), allowUserInteraction: false)
+        try await ReaderPage.withBrowser(BrowserOptions(lacksSound: true), kind: .firefox) { browser in
+            try await ReaderPage.with(publication, browser, folder: folder) { _ in
+                try await browser.wait(until: "document.getElementById('sound').readyState > 0")
+                try await browser.script("document.getElementById('sound').play().catch(() => {})")
+                try await browser.wait(
+                    until: "document.getElementById('sound-trouble').textContent.startsWith('No sound output')"
+                )
+            }
+        }
+    }
 }

@@ -63,6 +63,9 @@ static const unsigned char admin_holdings_js[] = {
 static const unsigned char admin_keys_js[] = {
 #embed "assets/admin-keys.js"
 };
+static const unsigned char admin_list_js[] = {
+#embed "assets/admin-list.js"
+};
 static const unsigned char admin_orders_js[] = {
 #embed "assets/admin-orders.js"
 };
@@ -349,6 +352,7 @@ static const struct cweb_asset table[] = {
     ASSET(admin_health_js, "admin-health.js", JAVASCRIPT),
     ASSET(admin_holdings_js, "admin-holdings.js", JAVASCRIPT),
     ASSET(admin_keys_js, "admin-keys.js", JAVASCRIPT),
+    ASSET(admin_list_js, "admin-list.js", JAVASCRIPT),
     ASSET(admin_orders_js, "admin-orders.js", JAVASCRIPT),
     ASSET(admin_parts_js, "admin-parts.js", JAVASCRIPT),
     ASSET(admin_personal_js, "admin-personal.js", JAVASCRIPT),

@@ -6,18 +6,22 @@ import CarrelStore
 /// What an account has listened to: each title once, where it was last, the most recent first.
 struct ListeningHistory: Sendable {
     let database: any Database
+    let clock: any WallClock
 
     struct Item: Sendable {
         let title: String
         let authors: [String]
         let durationMS: Int64
         let position: Listening.Position
+        /// What it was heard by last, and as what it stands now; nil where that is no longer known.
+        let order: (kind: Order.Kind, state: String, endsAt: Instant?)?
 
         var json: JSON {
             [
                 "order": .string(position.orderID), "title": .string(title), "authors": .array(authors.map { .string($0) }),
                 "duration": .seconds(milliseconds: durationMS), "seconds": .seconds(milliseconds: position.exactMilliseconds),
                 "lastHeard": .string(position.lastUpdated.description), "device": .init(position.deviceName),
+                "kind": .init(order?.kind.rawValue), "state": .init(order?.state), "endsAt": .init(order?.endsAt),
             ]
         }
     }
@@ -32,19 +36,22 @@ struct ListeningHistory: Sendable {
     }
 
     func list(of account: Account) async throws -> [Item] {
-        try await database.read { transaction in
+        let now = clock.now
+        return try await database.read { transaction in
             var items: [Item] = []
             for id in try ListeningStore.titles(heardBy: account.id, in: transaction) {
                 guard let title = try TitleStore.title(id: id, in: transaction),
                     let position = try ListeningStore.latest(account: account.id, title: id, in: transaction)
                 else { continue }
                 let metadata = title.metadata
+                let order = try OrderStore.order(id: position.orderID, in: transaction)
                 items.append(
                     Item(
                         title: metadata.title,
                         authors: metadata.authors,
                         durationMS: title.durationMS,
-                        position: position
+                        position: position,
+                        order: order.map { ($0.kind, $0.publicState(at: now), $0.endsAt) }
                     )
                 )
             }

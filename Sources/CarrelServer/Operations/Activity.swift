@@ -8,6 +8,8 @@ package final class Activity: Sendable {
     package enum Series: String, Sendable, CaseIterable {
         /// Readers' apps that signed in.
         case signIns
+        /// People who signed in by a browser: with a password, by a link, at a provider, and as staff.
+        case browserSignIns
         /// Players that were handed a key.
         case streams
         case segments

@@ -5,6 +5,7 @@ import CarrelUpstream
 struct SignOnRoutes {
     let signOn: SignOn
     let callers: Callers
+    let activity: Activity
     /// Told why a sign-in failed, which somebody who signs in is not.
     let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
@@ -29,6 +30,7 @@ struct SignOnRoutes {
                 }
                 response = try await call(request)
             } catch let error as UpstreamError {
+                activity.refuse("sign-on.provider")
                 onFailure?(error, request)
                 response = try Self.failed(error)
             }
@@ -61,6 +63,7 @@ struct SignOnRoutes {
         var response: HTTPResponse
         switch outcome {
         case .session(let token, let staff, let path):
+            activity.count(.browserSignIns)
             response = .redirect(to: path)
             let session = SetCookie(
                 Callers.sessionCookie,
@@ -73,7 +76,9 @@ struct SignOnRoutes {
                 let cookie = StaffRoutes.cookie(staff, maxAge: Int(StaffSession.life.components.seconds), request)
                 response.headers.append("Set-Cookie", cookie)
             }
-        case .refused(let reason): response = try Self.page(Self.sentence(for: reason), .forbidden)
+        case .refused(let reason):
+            activity.refuse("sign-on.\(reason)")
+            response = try Self.page(Self.sentence(for: reason), .forbidden)
         }
         response.headers.append("Set-Cookie", Self.cookie("", maxAge: 0, request))
         return response

@@ -7,6 +7,7 @@ package struct StaffRoutes {
     let staff: Staff
     let desk: AccountDesk
     let callers: Callers
+    let activity: Activity
     /// Whether the canned users exist, which the page has a console for.
     let hasCannedUsers: Bool
     /// What the button says that leads to the OpenID provider; nil where there is none.
@@ -75,13 +76,20 @@ package struct StaffRoutes {
         try callers.requirePage(request)
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["name", "password"])
-        let (session, token) = try await staff.signIn(
-            try object.requiredString("name"),
-            try object.requiredString("password"),
-            address: request.peer.description,
-            requestID: request.id
-        )
-        return answer(session, token, request)
+        let (name, password) = (try object.requiredString("name"), try object.requiredString("password"))
+        do {
+            let (session, token) = try await staff.signIn(
+                name,
+                password,
+                address: request.peer.description,
+                requestID: request.id
+            )
+            activity.count(.browserSignIns)
+            return answer(session, token, request)
+        } catch let error as HTTPError {
+            activity.refuse(error.code)
+            throw error
+        }
     }
 
     private func setUp(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -94,6 +102,7 @@ package struct StaffRoutes {
             password: try object.requiredString("password"),
             requestID: request.id
         )
+        activity.count(.browserSignIns)
         return answer(session, token, request)
     }
 

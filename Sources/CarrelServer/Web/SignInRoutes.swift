@@ -9,6 +9,7 @@ struct SignInRoutes {
     let desk: AccountDesk
     let check: PasswordCheck
     let callers: Callers
+    let activity: Activity
     /// What the button says that leads to the OpenID provider; nil where there is none.
     let signOnLabel: String?
 
@@ -83,20 +84,28 @@ struct SignInRoutes {
         do {
             switch try await check.run(attempt) {
             case .throttled(let wait):
+                activity.refuse("throttled")
                 var response = try again("Too many attempts. Try again in \(PasswordCheck.words(for: wait)).", .tooManyRequests)
                 response.headers["Retry-After"] = String(max(1, wait.components.seconds))
                 return response
-            case .wrong: return try again(Self.notRecognised, .unauthorized)
+            case .wrong:
+                activity.refuse("notrecognised")
+                return try again(Self.notRecognised, .unauthorized)
             case .right(let record, _) where record.account.isSuspended:
+                activity.refuse("suspended")
                 return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
             case .right(let record, let rehash):
                 try await endSession(request)
                 let actor = Actor(record.account.id, requestID: request.id)
-                return Self.open(try await accounts.startSession(of: record, rehash: rehash, by: actor), next, request)
+                let session = try await accounts.startSession(of: record, rehash: rehash, by: actor)
+                activity.count(.browserSignIns)
+                return Self.open(session, next, request)
             }
         } catch let error as ServerError where error.code == .unauthenticated {
+            activity.refuse("notrecognised")
             return try again(Self.notRecognised, .unauthorized)
         } catch let error as HTTPError where error.status == .serviceUnavailable {
+            activity.refuse("busy")
             var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
             response.headers["Retry-After"] = "5"
             return response
@@ -118,9 +127,11 @@ struct SignInRoutes {
     private func redeem(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         try SameOrigin.require(request)
         guard let session = try await accounts.redeemSignInLink(token, requestID: request.id) else {
+            activity.refuse("sign-in-link")
             return try Self.ended(request)
         }
         try await endSession(request)
+        activity.count(.browserSignIns)
         return Self.open(session, "/", request)
     }
 

@@ -13,6 +13,8 @@ public struct BrowserOptions: Sendable {
     public var loopbackNames: [String]
     /// Whether certificates that nobody trusts are accepted.
     public var acceptsAnyCertificate: Bool
+    /// Whether the machine seems to have nothing to play sound through. Firefox only.
+    public var lacksSound: Bool
 
     /// Whether frames without an origin stay in the process of their page: the driver prints no others. Chromium only.
     public var keepsFramesInProcess = false
@@ -21,11 +23,13 @@ public struct BrowserOptions: Sendable {
         colorScheme: ColorScheme = .light,
         reducesMotion: Bool = false,
         loopbackNames: [String] = [],
-        acceptsAnyCertificate: Bool = false
+        acceptsAnyCertificate: Bool = false,
+        lacksSound: Bool = false
     ) {
         self.colorScheme = colorScheme
         self.reducesMotion = reducesMotion
         self.loopbackNames = loopbackNames
         self.acceptsAnyCertificate = acceptsAnyCertificate
+        self.lacksSound = lacksSound
     }
 }

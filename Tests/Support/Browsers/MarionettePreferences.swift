@@ -40,6 +40,7 @@ enum MarionettePreferences {
             ("ui.prefersReducedMotion", options.reducesMotion ? 1 : 0),
             ("network.dns.localDomains", .string(options.loopbackNames.joined(separator: ","))),
         ]
-        return (quiet + chosen).map { "user_pref(\"\($0.0)\", \($0.1));\n" }.joined()
+        let silent: [(String, JSON)] = options.lacksSound ? [("media.cubeb.backend", "none")] : []
+        return (quiet + chosen + silent).map { "user_pref(\"\($0.0)\", \($0.1));\n" }.joined()
     }
 }

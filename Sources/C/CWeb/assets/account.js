@@ -11,11 +11,34 @@ const root = '/v1/account';
 /** @param {string} text an instant @returns {string} */
 const day = (text) => when(new Date(text));
 
-/** Says what was done, or what went wrong; the other of the two falls silent. @param {'said'|'trouble'} id @param {string} text */
-function tell(id, text) {
-  for (const name of ['said', 'trouble']) byId(name).hidden = name !== id;
-  byId(id).textContent = text;
-  byId(id).scrollIntoView({ block: 'nearest' });
+/** What can be pressed: a message stands behind the one in which that happened. */
+const blocks = '.rows, .form:not(.rename), p.choices';
+for (const block of document.querySelectorAll(`.own-hall section :is(${blocks})`)) {
+  block.after(make('p', { class: 'told good', role: 'status' }), make('p', { class: 'told problem', role: 'alert' }));
+}
+
+/** The places of messages behind the block in which something was pressed. @param {Element|null} pressed @returns {HTMLElement[]} */
+function placesBeside(pressed) {
+  const block = pressed?.closest(blocks);
+  const after = block?.nextElementSibling;
+  return /** @type {HTMLElement[]} */ (after ? [after, after.nextElementSibling] : []);
+}
+
+/** Says what was done, or what went wrong, beside what was pressed; what was said before falls silent. @param {Element|null} pressed @param {'said'|'trouble'} kind @param {string} text */
+function tell(pressed, kind, text) {
+  quieten();
+  const place = placesBeside(pressed)[kind === 'said' ? 0 : 1] ?? byId('trouble');
+  place.hidden = false;
+  // the same words twice are news too: an empty region in between makes them so
+  setTimeout(() => {
+    place.textContent = text;
+    place.scrollIntoView({ block: 'nearest' });
+  }, 20);
+}
+
+function quieten() {
+  for (const place of document.querySelectorAll('.told')) place.textContent = '';
+  byId('trouble').hidden = true;
 }
 
 /** A sentence of the server as people write one. @param {string} text */
@@ -23,16 +46,33 @@ const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 /**
  * Does something, and says how it went. Somebody who is signed out meanwhile sees the page to sign in at.
+ * @param {Element|null} pressed what was pressed; null for the page itself
  * @param {() => Promise<string|void>} work says what was done
  */
-async function attempt(work) {
+async function attempt(pressed, work) {
+  const block = pressed?.closest(blocks);
+  const place = block ? [...block.querySelectorAll('button')].indexOf(/** @type {HTMLButtonElement} */ (pressed)) : -1;
+  // what was pressed may be gone when it is done
+  const anchor = block ?? null;
+  if (pressed) quieten();
   try {
     const done = await work();
-    if (done) tell('said', done);
+    if (done) tell(anchor, 'said', done);
+    if (pressed && !pressed.isConnected) keepFocus(block, place);
   } catch (error) {
     if (error.kind === 'signed-out') location.reload();
-    else tell('trouble', error.kind === 'network' ? 'The server does not answer. Try again in a moment.' : sentence(error.message));
+    else tell(anchor, 'trouble', error.kind === 'network' ? 'The server does not answer. Try again in a moment.' : sentence(error.message));
   }
+}
+
+/** Gives the focus to what stands now where the button was, or to the heading above. @param {Element|null|undefined} block @param {number} place */
+function keepFocus(block, place) {
+  if (document.activeElement !== document.body) return;
+  const buttons = block?.querySelectorAll('button') ?? [];
+  const heading = block?.closest('section')?.querySelector('h2');
+  heading?.setAttribute('tabindex', '-1');
+  const next = buttons[Math.min(place, buttons.length - 1)] ?? heading;
+  next?.focus({ preventScroll: true });
 }
 
 /**
@@ -43,7 +83,7 @@ async function attempt(work) {
 function row(name, detail, end = null, href = null) {
   return make('li', {},
     make('div', { class: 'row-text' },
-      make('p', { class: 'row-name' }, href ? make('a', { href, text: name }) : name),
+      make('p', { class: 'row-name', dir: 'auto' }, href ? make('a', { href, text: name }) : name),
       make('p', { class: 'quiet', text: detail })),
     end);
 }
@@ -60,7 +100,7 @@ function fill(id, rows, none) {
 function ender(verb, name, path, done, after) {
   return make('button', {
     type: 'button', class: 'row-end', text: verb, 'aria-label': `${verb} ${name}`,
-    onclick: () => attempt(async () => {
+    onclick: (/** @type {MouseEvent} */ event) => attempt(/** @type {Element} */ (event.currentTarget), async () => {
       await send('DELETE', `${root}${path}`);
       await after();
       return done;
@@ -71,8 +111,20 @@ function ender(verb, name, path, done, after) {
 async function showHistory() {
   const { titles } = await getJSON(`${root}/history`);
   fill('history', titles.map((item) => row(item.title,
-    `${item.authors.length ? `${list(item.authors)} · ` : ''}at ${clock(item.seconds)} of ${clock(item.duration)}, ${day(item.lastHeard)}${item.device ? `, on ${item.device}` : ''}`,
+    `${item.authors.length ? `${list(item.authors)} · ` : ''}at ${clock(item.seconds)} of ${clock(item.duration)}, ${day(item.lastHeard)}${item.device ? `, on ${item.device}` : ''}${standing(item)}`,
     null, `/listen/${encodeURIComponent(item.order)}`)), 'Nothing yet.');
+}
+
+/** That what it was heard by is over, where it is. @param {{kind: string|null, state: string|null, endsAt: string|null}} item */
+function standing({ kind, state, endsAt }) {
+  const what = kind === 'loan' ? 'loan' : 'order';
+  switch (state) {
+    case 'expired': return `; ${what} ended${endsAt ? ` ${day(endsAt)}` : ''}`;
+    case 'returned': return '; returned';
+    case 'revoked': return `; ${what} withdrawn`;
+    case 'cancelled': return `; ${what} cancelled`;
+    default: return '';
+  }
 }
 
 /** @param {{end: string|null, revokedAt?: string|null}} holding */
@@ -115,7 +167,7 @@ function deviceRow(device) {
       } }));
     form.addEventListener('submit', (event) => {
       event.preventDefault();
-      attempt(async () => {
+      attempt(form, async () => {
         const name = input.value.trim();
         const known = await send('PATCH', `${root}${path}`, { name: name === device.appName ? null : name });
         await showPlaces();
@@ -170,9 +222,9 @@ function onSubmit(id, work) {
   const form = /** @type {HTMLFormElement} */ (byId(id));
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    const button = form.querySelector('button');
-    if (button) button.disabled = true;
-    attempt(() => work(form)).finally(() => { if (button) button.disabled = false; });
+    if (form.getAttribute('aria-busy')) return;
+    form.setAttribute('aria-busy', 'true');
+    attempt(form, () => work(form)).finally(() => form.removeAttribute('aria-busy'));
   });
 }
 
@@ -181,11 +233,16 @@ onSubmit('app-form', async (form) => {
   const scopes = data.getAll('scopes');
   if (scopes.length === 0) throw new Error('choose what it opens');
   const made = await send('POST', `${root}/app-passwords`, { name: data.get('name'), scopes });
-  byId('new-app-text').textContent = made.password;
-  byId('new-app').hidden = false;
   form.reset();
-  await showApps();
-  return `The password for ${made.name} is made. It is shown once, below.`;
+  byId('new-app-name').textContent = ` for ${made.name}`;
+  byId('new-app-text').textContent = made.password;
+  const shown = byId('new-app');
+  shown.hidden = false;
+  shown.focus({ preventScroll: true });
+  shown.scrollIntoView({ block: 'nearest' });
+  // it is shown whatever becomes of the list, which moves it
+  await showApps().catch(() => {});
+  shown.scrollIntoView({ block: 'nearest' });
 });
 
 onSubmit('password-form', async (form) => {
@@ -204,14 +261,14 @@ onSubmit('erase-form', async (form) => {
   location.assign('/');
 });
 
-byId('end-others').addEventListener('click', () => attempt(async () => {
+byId('end-others').addEventListener('click', () => attempt(byId('end-others'), async () => {
   const { ended } = await send('DELETE', `${root}/sessions`);
   await showPlaces();
   return ended === 1 ? 'One other place is signed out.' : `${ended} other places are signed out.`;
 }));
 
-byId('sign-out').addEventListener('click', () => attempt(signOut));
+byId('sign-out').addEventListener('click', () => attempt(byId('sign-out'), signOut));
 
-attempt(async () => {
+attempt(null, async () => {
   await Promise.all([showAccount(), showHistory(), showHoldings(), showPlaces(), showApps()]);
 }).finally(() => byId('main').removeAttribute('aria-busy'));

@@ -1,28 +1,20 @@
 // Accounts: found by a part of their names, and created.
 
-import { call, query } from './admin-api.js';
+import { call } from './admin-api.js';
 import { explainForm } from './admin-explain.js';
-import { form, heading, mark, more, section, table, time } from './admin-parts.js';
+import { pagedList } from './admin-list.js';
+import { form, heading, mark, section, table, time } from './admin-parts.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Node[]} */
 export function accountsView(me) {
   const list = make('div', { id: 'accounts', 'aria-live': 'polite' });
-  /** @type {any[]} */
-  let shown = [];
   let wanted = '';
-  /** @param {string} [after] */
-  const load = async (after) => {
-    const answer = await call('GET', `accounts${query({ find: wanted, limit: 50, after })}`);
-    shown = after ? [...shown, ...answer.accounts] : answer.accounts;
-    list.replaceChildren(
-      table('Accounts', ['Name', 'State', 'Created'], shown.map((account) => [
-        make('a', { href: `#/accounts/${encodeURIComponent(account.id)}`, text: account.name }),
-        account.suspended ? mark('suspended', 'bad') : mark('open', 'good'),
-        time(account.createdAt),
-      ]), wanted ? 'No account has a name like that.' : 'There are no accounts yet.'),
-      more(answer.next, load) ?? '');
-  };
+  const load = pagedList(list, 'accounts', 50, (shown) => table('Accounts', ['Name', 'State', 'Created'], shown.map((account) => [
+    make('a', { href: `#/accounts/${encodeURIComponent(account.id)}`, dir: 'auto', text: account.name }),
+    account.suspended ? mark('suspended', 'bad') : mark('open', 'good'),
+    time(account.createdAt),
+  ]), wanted ? 'No account has a name like that.' : 'There are no accounts yet.'));
   const create = form({
     name: 'create-account',
     verb: 'Create the account',
@@ -42,13 +34,13 @@ export function accountsView(me) {
     verb: 'Find',
     quiet: true,
     keeps: true,
+    repeats: true,
     fields: [{ name: 'find', label: 'A part of the name', type: 'search' }],
     onsubmit: async ({ find }) => {
       wanted = find;
-      await load();
+      await load({ find });
     },
   });
-  load().catch((error) => list.replaceChildren(make('p', { class: 'notice', text: error.message })));
   return [
     heading('Accounts'),
     section('Find', search, list),

@@ -24,9 +24,10 @@ const patience = 75_000;
  * @param {'GET'|'POST'|'PUT'|'PATCH'|'DELETE'} method
  * @param {string} path below `/admin/v1/`
  * @param {unknown} [body] sent as JSON
+ * @param {AbortSignal} [signal] ends it
  * @returns {Promise<any>} the answer's JSON, or null when it has none
  */
-export async function call(method, path, body) {
+export async function call(method, path, body, signal) {
   /** @type {Record<string, string>} */
   const headers = { Accept: 'application/json' };
   if (method !== 'GET') headers['X-Carrel-Admin'] = 'page';
@@ -39,7 +40,7 @@ export async function call(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: 'same-origin',
       cache: 'no-store',
-      signal: AbortSignal.timeout(patience),
+      signal: signal ? AbortSignal.any([signal, AbortSignal.timeout(patience)]) : AbortSignal.timeout(patience),
     });
   } catch {
     throw new Refusal(0, { detail: 'the server does not answer' });

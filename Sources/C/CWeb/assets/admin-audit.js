@@ -1,28 +1,17 @@
 // The audit log: who did what, on what, with which outcome; and whether the record is as it was sealed.
 
-import { call, query } from './admin-api.js';
-import { attempt, form, heading, instantOf, mark, more, section, table, time } from './admin-parts.js';
+import { call } from './admin-api.js';
+import { pagedList } from './admin-list.js';
+import { attempt, form, heading, instantOf, mark, section, table, time } from './admin-parts.js';
 import { make } from './dom.js';
 
 /** @returns {Node[]} */
 export function auditView() {
   const place = make('div', { id: 'audit', 'aria-live': 'polite' });
-  /** @type {Record<string, any>} */
-  let wanted = {};
-  /** @type {any[]} */
-  let shown = [];
-  /** @param {string} [after] */
-  const load = async (after) => {
-    const answer = await call('GET', `audit${query({ ...wanted, limit: 100, after })}`);
-    shown = after ? [...shown, ...answer.entries] : answer.entries;
-    place.replaceChildren(
-      table('Entries', ['When', 'Who', 'What', 'On what', 'Outcome', 'Why'], shown.map((entry) => [
-        time(entry.at, true), named(entry.actor, entry.actorName), make('code', { text: entry.action }),
-        named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), entry.reason || '–',
-      ]), 'Nothing like that is in the log.'),
-      more(answer.next, load) ?? '');
-  };
-  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  const load = pagedList(place, 'audit', 100, (shown) => table('Entries', ['When', 'Who', 'What', 'On what', 'Outcome', 'Why'], shown.map((entry) => [
+    time(entry.at, true), named(entry.actor, entry.actorName), make('code', { text: entry.action }),
+    named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), entry.reason || '–',
+  ]), 'Nothing like that is in the log.'), 'entries');
   const seals = make('p', { id: 'seals', role: 'status' });
   const verify = make('button', {
     type: 'button', class: 'button button-quiet', text: 'Verify the seals',
@@ -37,7 +26,7 @@ export function auditView() {
     heading('Audit log', 'Every change and every refusal; each entry is sealed together with the one before it.'),
     section('Seals', make('p', { class: 'actions' }, verify), seals),
     section('Search', form({
-      name: 'audit', verb: 'Search', quiet: true, keeps: true,
+      name: 'audit', verb: 'Search', quiet: true, keeps: true, repeats: true,
       fields: [
         { name: 'account', label: 'Account', hint: 'Who did it, or to whom it was done.' },
         { name: 'subject', label: 'Id', hint: 'Of who did it, or of what it was done to.' },
@@ -47,10 +36,7 @@ export function auditView() {
         { name: 'since', label: 'From', type: 'datetime-local' },
         { name: 'until', label: 'Until', type: 'datetime-local' },
       ],
-      onsubmit: async (values) => {
-        wanted = { ...values, since: instantOf(values.since), until: instantOf(values.until) };
-        await load();
-      },
+      onsubmit: (values) => load({ ...values, since: instantOf(values.since), until: instantOf(values.until) }),
     }), place),
   ];
 }

@@ -1,7 +1,8 @@
 // Titles and editions: what there is to sell, lend and subscribe to.
 
-import { call, query } from './admin-api.js';
-import { action, actions, attempt, heading, mark, more, section, table, time } from './admin-parts.js';
+import { call } from './admin-api.js';
+import { pagedList } from './admin-list.js';
+import { action, actions, attempt, heading, mark, section, table, time } from './admin-parts.js';
 import { ask } from './admin-question.js';
 import { coverUpload, editionUpload, titleUpload } from './admin-upload.js';
 import { make } from './dom.js';
@@ -12,12 +13,12 @@ export function catalogView(me) {
   const editions = make('div', { id: 'editions' });
   const covers = make('div', { class: 'upload-place' });
   const mayChange = me.may('catalog.change');
-  const reloadTitles = list(titles, 'titles', (/** @type {any[]} */ shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since', ''], shown.map((title) => [
-    title.title ?? '', (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
+  const reloadTitles = pagedList(titles, 'titles', 50, (shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since', ''], shown.map((title) => [
+    auto(title.title ?? ''), (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
     mayChange ? coverUpload(title.id, title.title ?? title.id, covers) : null,
   ]), mayChange ? 'No titles yet: send an audiobook below, or use “carrel ingest”.' : 'No titles yet.'));
-  const reloadEditions = list(editions, 'editions', (/** @type {any[]} */ shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
-    edition.productId, title, edition.price,
+  const reloadEditions = pagedList(editions, 'editions', 50, (shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
+    edition.productId, auto(title), edition.price,
     mark(edition.state, edition.state === 'published' ? 'good' : 'calm'), time(edition.issuedAt),
     mayChange ? changes(edition, reload) : null,
   ]), mayChange ? 'No editions yet: send one below, or use “carrel ingest”.' : 'No editions yet.'));
@@ -57,16 +58,5 @@ function changes(edition, reload) {
     }, edition.productId));
 }
 
-/** Fills `place` with a list, page by page. @param {HTMLElement} place @param {string} name @param {(shown: any[], reload: () => unknown) => Node} show @returns {() => Promise<void>} */
-function list(place, name, show) {
-  /** @type {any[]} */
-  let shown = [];
-  /** @param {string} [after] @returns {Promise<void>} */
-  const load = async (after) => {
-    const answer = await call('GET', `${name}${query({ limit: 50, after })}`);
-    shown = after ? [...shown, ...answer[name]] : answer[name];
-    place.replaceChildren(show(shown, () => load()), more(answer.next, load) ?? '');
-  };
-  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
-  return () => load();
-}
+/** A title, in the direction of its own script. @param {string} text */
+const auto = (text) => make('span', { dir: 'auto', text });

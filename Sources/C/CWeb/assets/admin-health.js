@@ -5,6 +5,7 @@ import { chart } from './admin-chart.js';
 import { attempt, facts, heading, mark, section, time } from './admin-parts.js';
 import { size } from './admin-upload.js';
 import { make } from './dom.js';
+import { newest } from './newest.js';
 
 const minute = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const hour = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
@@ -13,16 +14,19 @@ const spans = /** @type {const} */ ([['The last hour', 'minute', 60], ['Three ho
 /** @returns {Promise<Node[]>} */
 export async function healthView() {
   const charts = make('div', { class: 'charts' });
+  const asking = newest();
   const health = await call('GET', 'health');
   /** @param {'minute'|'hour'} by @param {number} count */
   const load = async (by, count) => {
-    const { slots } = await call('GET', `statistics?by=${by}&count=${count}`);
+    const answer = await asking((signal) => call('GET', `statistics?by=${by}&count=${count}`, undefined, signal));
+    if (!answer) return;
+    const { slots } = answer;
     /** @param {string} at */
     const label = (at) => (by === 'minute' ? minute : hour).format(new Date(at));
     /** @param {string} title @param {(slot: any) => Record<string, number>} parts @param {boolean} [byKind] */
     const drawn = (title, parts, byKind) => chart(title, slots.map((/** @type {any} */ slot) => ({ at: slot.at, parts: parts(slot) })), label, byKind);
     charts.replaceChildren(
-      drawn('Sign-ins of apps', (slot) => ({ 'sign-ins': slot.signIns })),
+      drawn('Sign-ins', (slot) => ({ apps: slot.signIns, browsers: slot.browserSignIns }), true),
       drawn('Refusals, by reason', (slot) => slot.refusals, true),
       drawn('Streams begun', (slot) => ({ streams: slot.streams })),
       drawn('Segments', (slot) => ({ segments: slot.segments })),
@@ -46,7 +50,7 @@ export async function healthView() {
     make('dl', { class: 'tiles' },
       tile('Server', health.draining ? mark('shutting down', 'bad') : mark(health.ready ? 'ready' : 'not ready', health.ready ? 'good' : 'bad'), `version ${health.version || '–'}`),
       tile('Listening now', health.listeners.toLocaleString(), 'with a lease'),
-      tile('Sign-ins', sum((slot) => slot.signIns), 'of apps, in the last hour'),
+      tile('Sign-ins', sum((slot) => slot.signIns + slot.browserSignIns), 'of apps and browsers, in the last hour'),
       tile('Refusals', sum(refusals), 'in the last hour')),
     section('Health', facts([
       ['Running since', time(health.startedAt)],

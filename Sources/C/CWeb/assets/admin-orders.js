@@ -1,39 +1,25 @@
 // Orders: one grant of one title to one account; placed, returned, revoked.
 
-import { call, query } from './admin-api.js';
-import { action, actions, attempt, form, heading, instantOf, mark, more, section, table, time } from './admin-parts.js';
+import { call } from './admin-api.js';
+import { pagedList } from './admin-list.js';
+import { action, actions, attempt, form, heading, instantOf, mark, section, table, time } from './admin-parts.js';
 import { ask } from './admin-question.js';
 import { make } from './dom.js';
 
 /** @param {import('./admin.js').Me} me @returns {Node[]} */
 export function ordersView(me) {
   const place = make('div', { id: 'orders' });
-  /** @type {Record<string, string>} */
-  let wanted = {};
-  /** @type {any[]} */
-  let shown = [];
-  /** @param {string} [after] */
-  const load = async (after) => {
-    const answer = await call('GET', `orders${query({ ...wanted, limit: 50, after })}`);
-    shown = after ? [...shown, ...answer.orders] : answer.orders;
-    place.replaceChildren(
-      table('Orders', ['Order', 'Account', 'Title', 'Kind', 'State', 'Placed', 'Until', ''], shown.map((order) => [
-        make('code', { text: order.id }), order.account, make('code', { text: order.title }), order.kind,
-        mark(order.state, ['ready', 'active'].includes(order.state) ? 'good' : 'calm'), time(order.createdAt), time(order.end),
-        me.may('orders.change') ? changes(order, load) : null,
-      ]), 'No order is like that.'),
-      more(answer.next, load) ?? '');
-  };
-  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  const load = pagedList(place, 'orders', 50, (shown, reload) => table('Orders', ['Order', 'Account', 'Title', 'Kind', 'State', 'Placed', 'Until', ''], shown.map((order) => [
+    make('code', { text: order.id }), order.account, make('code', { text: order.title }), order.kind,
+    mark(order.state, ['ready', 'active'].includes(order.state) ? 'good' : 'calm'), time(order.createdAt), time(order.end),
+    me.may('orders.change') ? changes(order, reload) : null,
+  ]), 'No order is like that.'));
   return [
     heading('Orders'),
     section('Find', form({
-      name: 'find-order', verb: 'Find', quiet: true, keeps: true,
+      name: 'find-order', verb: 'Find', quiet: true, keeps: true, repeats: true,
       fields: [{ name: 'account', label: 'Account' }, { name: 'title', label: 'Title id' }, { name: 'orderNumber', label: 'Order number' }],
-      onsubmit: async (values) => {
-        wanted = values;
-        await load();
-      },
+      onsubmit: (values) => load(values),
     }), place),
     ...(me.may('orders.change') ? [section('New order', create(load))] : []),
   ];

@@ -125,10 +125,11 @@ function fieldOf(field) {
 }
 
 /**
- * @param {{fields: Field[], verb: string, quiet?: boolean, name?: string, onsubmit: (values: Record<string, string>) => Promise<string|boolean|void>, keeps?: boolean}} options
- *   keeps: whether what was typed stays after it worked
+ * @param {{fields: Field[], verb: string, quiet?: boolean, name?: string, onsubmit: (values: Record<string, string>) => Promise<string|boolean|void>, keeps?: boolean, repeats?: boolean}} options
+ *   keeps: whether what was typed stays after it worked. repeats: whether it may be sent again before it is answered, as a search may
  */
-export function form({ fields, verb, quiet = false, name, onsubmit, keeps = false }) {
+export function form({ fields, verb, quiet = false, name, onsubmit, keeps = false, repeats = false }) {
+  let waiting = 0;
   const button = make('button', { class: quiet ? 'button button-quiet' : 'button', text: verb });
   const element = make('form', { class: 'form', name, 'aria-label': verb }, ...fields.map(fieldOf), make('p', { class: 'actions' }, button));
   element.addEventListener('submit', async (event) => {
@@ -140,10 +141,12 @@ export function form({ fields, verb, quiet = false, name, onsubmit, keeps = fals
       const control = /** @type {HTMLInputElement} */ (element.elements.namedItem(field.name));
       values[field.name] = field.type === 'checkbox' ? String(control.checked) : control.value;
     }
-    if (element.getAttribute('aria-busy')) return;
+    if (waiting > 0 && !repeats) return;
+    waiting += 1;
     element.setAttribute('aria-busy', 'true');
     const worked = await attempt(() => onsubmit(values));
-    element.removeAttribute('aria-busy');
+    waiting -= 1;
+    if (waiting === 0) element.removeAttribute('aria-busy');
     if (worked && !keeps && element.isConnected) element.reset();
   });
   return element;

@@ -65,9 +65,9 @@ function enter(session) {
   byId('who').hidden = false;
   byId('who-name').replaceChildren(make('span', { class: 'visually-hidden', text: 'Signed in as ' }), session.account?.name ?? 'operator', make('span', { class: 'quiet', text: ` ${session.role}` }));
   const known = me;
-  byId('places').replaceChildren(make('ul', {}, ...places
+  byId('places-list').replaceChildren(...places
     .filter((place) => known.may(place.needs) && (place.path !== 'canned' || known.cannedUsers))
-    .map((place) => make('li', {}, make('a', { href: `#/${place.path}`, text: place.name })))));
+    .map((place) => make('li', {}, make('a', { href: `#/${place.path}`, text: place.name }))));
   byId('places').hidden = false;
   if (!location.hash.startsWith('#/')) history.replaceState(null, '', '#/health');
   show();
@@ -85,6 +85,21 @@ function leave(session) {
   /** @type {HTMLElement|null} */ (view.querySelector('input'))?.focus();
 }
 
+/** In a narrow window the places are a list that unfolds. @param {boolean} isOpen */
+function unfold(isOpen) {
+  byId('places-open').setAttribute('aria-expanded', String(isOpen));
+}
+byId('places-open').addEventListener('click', () => unfold(byId('places-open').getAttribute('aria-expanded') !== 'true'));
+byId('places').addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape' || byId('places-open').getAttribute('aria-expanded') !== 'true') return;
+  unfold(false);
+  byId('places-open').focus();
+});
+byId('places').addEventListener('click', (event) => {
+  // the place where we are already leads nowhere: the list folds all the same
+  if (event.target instanceof Element && event.target.closest('a')) unfold(false);
+});
+
 async function show() {
   if (!me) return;
   const [path, ...rest] = location.hash.slice(2).split('/');
@@ -93,9 +108,9 @@ async function show() {
     const isHere = link.getAttribute('href') === `#/${path}`;
     if (isHere) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
-    // In a narrow window the places are one line that scrolls.
-    if (isHere) byId('places').firstElementChild?.scrollTo({ left: link.offsetLeft - 16 });
   }
+  byId('places-here').textContent = place?.name ?? 'Places';
+  unfold(false);
   const view = byId('view');
   const mine = turn += 1;
   view.setAttribute('aria-busy', 'true');

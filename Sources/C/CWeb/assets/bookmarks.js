@@ -3,12 +3,13 @@
 import { getJSON, send } from './api.js';
 import { byId, icon, make, setText } from './dom.js';
 import { clock, spoken, when } from './format.js';
+import { newest } from './newest.js';
 import { openSheet, prepareSheet } from './sheet.js';
 import { randomHex, recall, remember } from './store.js';
 
 /**
  * @typedef {{id: string, seconds: number, note: string|null, createdAt: string}} Bookmark
- * @typedef {{list: () => Promise<Bookmark[]>, add: (seconds: number, note: string|null) => Promise<Bookmark>, remove: (id: string) => Promise<unknown>}} Shelf
+ * @typedef {{list: (signal?: AbortSignal) => Promise<Bookmark[]>, add: (seconds: number, note: string|null) => Promise<Bookmark>, remove: (id: string) => Promise<unknown>}} Shelf
  *   where bookmarks are kept
  */
 
@@ -16,7 +17,7 @@ import { randomHex, recall, remember } from './store.js';
 export function accountBookmarks(order) {
   const path = `/v1/shelf/${order}/bookmarks`;
   return {
-    list: async () => (await getJSON(path)).bookmarks,
+    list: async (signal) => (await getJSON(path, { signal })).bookmarks,
     add: (seconds, note) => send('POST', path, { seconds, note }),
     remove: (id) => send('DELETE', `${path}/${encodeURIComponent(id)}`),
   };
@@ -44,6 +45,8 @@ export class Bookmarks {
   #panel = byId('panel-bookmarks');
   /** @type {Bookmark[]|null} */
   #list = null;
+  #asking = newest();
+  #isAsking = false;
   #place = 0;
 
   /**
@@ -70,10 +73,16 @@ export class Bookmarks {
   }
 
   async load() {
+    this.#isAsking = true;
     try {
-      this.#list = await this.#shelf.list();
+      const list = await this.#asking((signal) => this.#shelf.list(signal));
+      // something newer was asked for
+      if (!list) return;
+      this.#isAsking = false;
+      this.#list = list;
       this.#show();
     } catch {
+      this.#isAsking = false;
       this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be fetched.' }), this.#again());
     }
   }
@@ -92,7 +101,7 @@ export class Bookmarks {
     try {
       const added = await this.#shelf.add(Math.round(seconds * 1000) / 1000, note);
       this.#list = [...(this.#list ?? []), added];
-      this.#show();
+      this.#changed();
       this.#announce(said);
       setText(byId('status'), '');
     } catch {
@@ -109,8 +118,13 @@ export class Bookmarks {
       return;
     }
     this.#list = (this.#list ?? []).filter((other) => other !== bookmark);
-    this.#show(bookmark);
+    this.#changed(bookmark);
     this.#announce('Bookmark removed');
+  }
+
+  /** Shows what is known now. A list that is on its way does not know it: it is asked for again. @param {Bookmark|null} [removed] */
+  #changed(removed = null) {
+    if (this.#isAsking) this.load(); else this.#show(removed);
   }
 
   /** @param {Bookmark|null} [removed] the one to offer back */
@@ -122,7 +136,7 @@ export class Bookmarks {
     }));
     const rows = list.map((bookmark) => make('li', { class: 'row-pair' },
       make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.playFrom(bookmark.seconds) },
-        make('span', { class: 'row-title', text: bookmark.note || this.#chapter(bookmark.seconds) }),
+        make('span', { class: 'row-title', dir: 'auto', text: bookmark.note || this.#chapter(bookmark.seconds) }),
         make('span', { class: 'row-sub', text: [clock(bookmark.seconds), bookmark.note ? this.#chapter(bookmark.seconds) : '', when(new Date(bookmark.createdAt))].filter(Boolean).join(' · ') })),
       make('button', { type: 'button', class: 'round', 'aria-label': `Remove the bookmark at ${spoken(bookmark.seconds)}`, onclick: () => this.#remove(bookmark) }, icon('trash'))));
     this.#panel.replaceChildren(...[

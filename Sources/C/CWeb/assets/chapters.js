@@ -2,8 +2,9 @@
 
 import { byId, make, setText } from './dom.js';
 import { clock, length } from './format.js';
+import { languageTag } from './language.js';
 
-/** @param {import('./player.js').Player} player @param {string} language of the title */
+/** @param {import('./player.js').Player} player @param {string|null} language of the title */
 export function connectChapters(player, language) {
   const panel = byId('panel-chapters');
   if (player.chapters.length === 0) {
@@ -13,7 +14,7 @@ export function connectChapters(player, language) {
   const rows = player.chapters.map((chapter, i) => make('li', {},
     make('button', { type: 'button', class: 'row', onclick: () => choose(i) },
       make('span', { class: 'row-number', text: String(i + 1) }),
-      make('span', { class: 'row-title', lang: language, text: chapter.title }),
+      make('span', { class: 'row-title', lang: languageTag(language), dir: 'auto', text: chapter.title }),
       make('span', { class: 'row-side', text: clock(player.chapterEnd(i) - chapter.start) }))));
   panel.replaceChildren(make('ol', { class: 'rows' }, ...rows));
 

@@ -13,8 +13,8 @@ export function coverOf(title, { eager = false } = {}) {
     frame.classList.add('cover-plain');
     frame.style.setProperty('--hue', String(hue(title.id + title.title)));
     frame.replaceChildren(
-      make('span', { class: 'cover-title', 'aria-hidden': 'true', text: title.title }),
-      make('span', { class: 'cover-author', 'aria-hidden': 'true', text: title.authors[0] ?? '' }));
+      make('span', { class: 'cover-title', dir: 'auto', 'aria-hidden': 'true', text: title.title }),
+      make('span', { class: 'cover-author', dir: 'auto', 'aria-hidden': 'true', text: title.authors[0] ?? '' }));
   };
   if (!title.cover) {
     plain();

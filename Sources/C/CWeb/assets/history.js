@@ -3,6 +3,7 @@
 import { getJSON } from './api.js';
 import { byId, make } from './dom.js';
 import { clock, length, when } from './format.js';
+import { newest } from './newest.js';
 
 /**
  * @typedef {{startUtc: string, endUtc: string, startPosition: number, endPosition: number, deviceId?: string|null, deviceName?: string|null}} Interval
@@ -49,6 +50,7 @@ export class EarlierPlaces {
   #player;
   #path;
   #panel = byId('panel-places');
+  #asking = newest();
 
   /**
    * @param {import('./player.js').Player} player
@@ -61,20 +63,21 @@ export class EarlierPlaces {
 
   async load() {
     try {
-      this.#show(stretches(await this.#intervals()).slice(0, most));
+      const all = await this.#asking((signal) => this.#intervals(signal));
+      if (all) this.#show(stretches(all).slice(0, most));
     } catch {
       this.#panel.replaceChildren(make('p', { class: 'empty', text: 'The list could not be fetched.' }),
         make('p', { class: 'empty' }, make('button', { type: 'button', class: 'button button-quiet', text: 'Try again', onclick: () => this.load() })));
     }
   }
 
-  /** The newest intervals, as many as the list takes. */
-  async #intervals() {
+  /** The newest intervals, as many as the list takes. @param {AbortSignal} signal */
+  async #intervals(signal) {
     /** @type {Interval[]} */
     const all = [];
     let next = '';
     for (let page = 0; page < pages; page++) {
-      const answer = await getJSON(this.#path + next);
+      const answer = await getJSON(this.#path + next, { signal });
       all.push(...answer.intervals);
       if (!answer.next || stretches(all).length > most) break;
       next = `&after=${encodeURIComponent(answer.next)}`;
@@ -91,7 +94,7 @@ export class EarlierPlaces {
     const rows = list.map(({ from, to, start, end, device }) => {
       const chapter = this.#player.chapters[this.#player.chapterAt(end)]?.title;
       return make('li', {}, make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.playFrom(end) },
-        make('span', { class: 'row-title', text: chapter ? `${clock(end)} · ${chapter}` : clock(end) }),
+        make('span', { class: 'row-title', dir: 'auto', text: chapter ? `${clock(end)} · ${chapter}` : clock(end) }),
         make('span', { class: 'row-sub', text: [sentence(when(new Date(to))), `listened ${length(Math.max(60, Math.min(end - start, (to - from) / 1000)))}`, device].filter(Boolean).join(' · ') })));
     });
     this.#panel.replaceChildren(make('ul', { class: 'rows' }, ...rows));

@@ -10,6 +10,7 @@ import { byId, make } from './dom.js';
 import { hasMediaSource, waysToPlay } from './engines.js';
 import { list } from './format.js';
 import { EarlierPlaces } from './history.js';
+import { languageTag } from './language.js';
 import { keepPlace, placeKey } from './listening.js';
 import { connectMediaSession } from './media-session.js';
 import { hideNotice, showNotice } from './notice.js';
@@ -109,7 +110,8 @@ function showTitle() {
   const { title } = item;
   document.title = `${title.title} · Carrel`;
   const heading = byId('title');
-  heading.lang = title.language ?? '';
+  const language = languageTag(title.language);
+  if (language) heading.lang = language;
   heading.textContent = title.title;
   heading.classList.toggle('is-long', title.title.length > 60);
   byId('subtitle').textContent = title.subtitle ?? '';

@@ -1,6 +1,7 @@
 // The player: one audio element, one engine that feeds it, and the book's own clock. It knows nothing of the page.
 
 import { RequestError } from './api.js';
+import { lacksOutput } from './sound-output.js';
 
 /**
  * @typedef {{title: string, start: number}} Chapter
@@ -83,7 +84,9 @@ export class Player extends EventTarget {
     if (engine !== this.#engine) return;
     this.#start = this.time;
     const answered = error instanceof RequestError;
-    if (!answered && !engine.appended && this.#ways.length > 1) {
+    if (lacksOutput(error)) {
+      this.#stop(error); // no other way to play would be heard
+    } else if (!answered && !engine.appended && this.#ways.length > 1) {
       this.#ways.shift();
       this.#build();
     } else if (!answered && engine.appended && performance.now() - this.#rebuilt > 20_000) {

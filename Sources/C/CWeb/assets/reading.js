@@ -4,6 +4,8 @@ import { getJSON } from './api.js';
 import { coverOf } from './cover.js';
 import { byId, make, setText } from './dom.js';
 import { calendarDay, fileSize, list } from './format.js';
+import { languageTag } from './language.js';
+import { newest } from './newest.js';
 
 /** @typedef {any} Edition of `GET /v1/shelf/editions` */
 /** @typedef {{editions: Edition[], total: number, nextPage: number|null}} ReadingPage */
@@ -12,9 +14,10 @@ import { calendarDay, fileSize, list } from './format.js';
 let nextPage = null;
 /** What is looked for. */
 let words = '';
+const asking = newest();
 
-/** @param {number} [number] @returns {Promise<ReadingPage>} */
-export const readingPage = (number = 1) => getJSON(`/v1/shelf/editions?page=${number}${words && `&q=${encodeURIComponent(words)}`}`);
+/** @param {AbortSignal} [signal] @param {number} [number] @returns {Promise<ReadingPage>} */
+export const readingPage = (signal, number = 1) => getJSON(`/v1/shelf/editions?page=${number}${words && `&q=${encodeURIComponent(words)}`}`, { signal });
 
 /** Shows the first page. @param {ReadingPage} page */
 export function showReading(page) {
@@ -29,8 +32,8 @@ export function showReading(page) {
  */
 export async function searchReading(asked) {
   words = asked;
-  const page = await readingPage();
-  if (words !== asked) return null;
+  const page = await asking((signal) => readingPage(signal));
+  if (!page) return null;
   begin(page);
   return page.total;
 }
@@ -55,9 +58,9 @@ function append(page) {
 /** Shows the next page, if there is one. */
 export async function showMoreReading() {
   if (nextPage === null) return;
-  const [number, asked] = [nextPage, words];
-  const page = await readingPage(number);
-  if (nextPage === number && words === asked) append(page);
+  const number = nextPage;
+  const page = await asking((signal) => readingPage(signal, number));
+  if (page) append(page);
 }
 
 /** What a click does, and with what. @param {Edition} edition */
@@ -73,7 +76,7 @@ function action(edition) {
 function card(edition, about) {
   return make('li', { class: 'card card-tall', 'data-id': edition.id },
     coverOf(edition),
-    make('h3', { lang: edition.language }, make('a', { href: edition.address, 'aria-describedby': about, text: edition.title })),
-    make('p', { class: 'card-author', text: list(edition.authors) }),
+    make('h3', { lang: languageTag(edition.language), dir: 'auto' }, make('a', { href: edition.address, 'aria-describedby': about, text: edition.title })),
+    make('p', { class: 'card-author', dir: 'auto', text: list(edition.authors) }),
     make('p', { class: 'card-length', id: about, text: action(edition) }));
 }

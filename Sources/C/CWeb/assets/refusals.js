@@ -2,6 +2,7 @@
 
 import { RequestError } from './api.js';
 import { until, when } from './format.js';
+import { lacksOutput, noOutput } from './sound-output.js';
 
 /**
  * @typedef {object} Notice
@@ -41,10 +42,7 @@ export function noticeForItem(item, now = new Date()) {
  */
 export function noticeForError(error, item) {
   if (!(error instanceof RequestError)) {
-    // Firefox says so when the machine has no sound output at all.
-    if (/MEDIASINK/.test(/** @type {any} */ (error)?.message ?? '')) {
-      return { icon: 'alert', heading: 'No sound output', text: 'This browser finds no speaker or headphones to play through. Connect one, then try again.', retry: true };
-    }
+    if (lacksOutput(error)) return { icon: 'alert', ...noOutput, retry: true };
     if (/** @type {any} */ (error)?.cause === 'no-way') {
       return { icon: 'alert', heading: 'This browser cannot play it', text: 'Open this page in a current Chrome, Edge, Firefox or Safari.' };
     }

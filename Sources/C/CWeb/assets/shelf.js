@@ -4,6 +4,8 @@ import { getJSON } from './api.js';
 import { coverOf } from './cover.js';
 import { byId, icon, make, setText } from './dom.js';
 import { length, list, until, when } from './format.js';
+import { languageTag } from './language.js';
+import { newest } from './newest.js';
 import { hideNotice, showNotice } from './notice.js';
 import { signOut } from './outbox.js';
 import { readingPage, searchReading, showMoreReading, showReading } from './reading.js';
@@ -18,6 +20,10 @@ let readable = /** @type {number|null} */ (0);
 
 /** @typedef {any} Item of `GET /v1/shelf` */
 
+/** Titles as people sort them: “Book 2” before “Book 10”, capitals and accents aside. */
+const byTitle = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
+const asking = newest();
+
 /** @param {Item} item @param {Date} now */
 const isPast = (item, now) => ['expired', 'revoked', 'returned', 'cancelled'].includes(item.state)
   || (item.endsAt !== null && new Date(item.endsAt) <= now);
@@ -27,10 +33,11 @@ const isFuture = (item, now) => item.startsAt !== null && new Date(item.startsAt
 const lastHeard = (item) => (item.position ? Date.parse(item.position.lastUpdated) : 0);
 
 /** All that the shelf has, however many pages it comes in. */
-async function wholeShelf() {
-  const shelf = await getJSON('/v1/shelf');
+/** @param {AbortSignal} signal */
+async function wholeShelf(signal) {
+  const shelf = await getJSON('/v1/shelf', { signal });
   for (let { next } = shelf; next;) {
-    const page = await getJSON(`/v1/shelf?after=${encodeURIComponent(next)}`);
+    const page = await getJSON(`/v1/shelf?after=${encodeURIComponent(next)}`, { signal });
     shelf.items.push(...page.items);
     next = page.next;
   }
@@ -39,7 +46,9 @@ async function wholeShelf() {
 
 async function load() {
   try {
-    const [{ account, items }, reading] = await Promise.all([wholeShelf(), readingPage()]);
+    const answers = await asking((signal) => Promise.all([wholeShelf(signal), readingPage(signal)]));
+    if (!answers) return;
+    const [{ account, items }, reading] = answers;
     hideNotice();
     showReading(reading);
     readable = reading.total;
@@ -64,7 +73,7 @@ function show(account, items, editions) {
   byId('sign-out').hidden = account.guest === true;
   const present = items.filter((item) => !isPast(item, now));
   const past = items.filter((item) => isPast(item, now));
-  present.sort((a, b) => Number(isFuture(a, now)) - Number(isFuture(b, now)) || lastHeard(b) - lastHeard(a) || a.title.title.localeCompare(b.title.title));
+  present.sort((a, b) => Number(isFuture(a, now)) - Number(isFuture(b, now)) || lastHeard(b) - lastHeard(a) || byTitle.compare(a.title.title, b.title.title));
 
   const first = present.find((item) => item.position && !isFinished(item) && !isFuture(item, now));
   byId('continue').hidden = !first;
@@ -73,20 +82,24 @@ function show(account, items, editions) {
   byId('items').replaceChildren(...rest.map((item) => card(item, now)));
   byId('titles').hidden = rest.length === 0 && Boolean(first || editions);
   setText(byId('titles-heading'), first ? 'Also on your shelf' : 'On your shelf');
-  if (items.length === 0 && !editions) byId('items').replaceChildren(empty());
+  if (present.length === 0 && !editions) byId('items').replaceChildren(empty(past));
   byId('find-box').hidden = rest.length + editions <= few;
   if (byId('titles').hidden && editions) byId('reading').querySelector('.section-row')?.append(byId('find-box'), byId('found'));
   find();
 
   byId('past').hidden = past.length === 0;
+  // where nothing else is left, what has ended is what there is to see
+  if (present.length === 0 && !editions) /** @type {HTMLDetailsElement} */ (byId('past')).open = true;
   setText(byId('past-count'), String(past.length));
   byId('past-items').replaceChildren(...past.map((item) => card(item, now)));
 }
 
-function empty() {
-  return make('li', { class: 'empty-shelf' },
-    make('p', { class: 'empty-title', text: 'Your shelf is empty' }),
-    make('p', { text: 'Titles that your library lends you or your shop sells you appear here.' }));
+/** @param {Item[]} past what has ended */
+function empty(past) {
+  const [heading, text] = past.length === 0 ? ['Your shelf is empty', 'Titles that your library lends you or your shop sells you appear here.']
+    : past.every((item) => item.kind === 'loan') ? [past.length === 1 ? 'Your loan has ended' : 'Your loans have ended', 'Borrow a title again, and you can continue where you stopped.']
+    : ['There is nothing to listen to now', 'What you had has ended. Your places are kept.'];
+  return make('li', { class: 'empty-shelf' }, make('p', { class: 'empty-title', text: heading }), make('p', { text }));
 }
 
 /** @param {Item} item */
@@ -122,7 +135,7 @@ function term(item, now) {
   }
   if (item.state === 'expired' || (ends && ends <= now)) return { text: `${loan ? 'Loan ended' : 'Ended'}${ends ? ` ${when(ends, now)}` : ''}`, tone: 'over' };
   if (starts && starts > now) return { text: `Begins ${when(starts, now)}`, tone: 'soon' };
-  if (ends) return { text: `Loan ends ${until(ends, now)}`, tone: ends.getTime() - now.getTime() < 3 * 86_400_000 ? 'soon' : 'calm' };
+  if (ends) return { text: `${loan ? 'Loan ends' : 'Ends'} ${until(ends, now)}`, tone: ends.getTime() - now.getTime() < 3 * 86_400_000 ? 'soon' : 'calm' };
   return null;
 }
 
@@ -141,8 +154,8 @@ function card(item, now) {
   return make('li', { class: isPast(item, now) ? 'card card-over' : 'card', 'data-find': `${title.title} ${title.subtitle ?? ''} ${title.authors.join(' ')} ${title.narrators.join(' ')}`.toLowerCase() },
     coverOf(title),
     item.position && !isPast(item, now) ? progress(item) : make('span', { class: 'meter-space' }),
-    make('h3', { lang: title.language }, make('a', { href: address(item), text: title.title })),
-    make('p', { class: 'card-author', text: list(title.authors) }),
+    make('h3', { lang: languageTag(title.language), dir: 'auto' }, make('a', { href: address(item), text: title.title })),
+    make('p', { class: 'card-author', dir: 'auto', text: list(title.authors) }),
     make('p', { class: 'card-length', text: isPast(item, now) ? '' : remaining(item) }),
     badge(item, now));
 }
@@ -153,8 +166,8 @@ function hero(item, now) {
   return make('article', { class: 'hero' },
     coverOf(title, { eager: true }),
     make('div', { class: 'hero-text' },
-      make('h3', { lang: title.language }, make('a', { href: address(item), text: title.title })),
-      make('p', { class: 'card-author', text: list(title.authors) }),
+      make('h3', { lang: languageTag(title.language), dir: 'auto' }, make('a', { href: address(item), text: title.title })),
+      make('p', { class: 'card-author', dir: 'auto', text: list(title.authors) }),
       make('div', { class: 'hero-progress' }, progress(item), make('p', { class: 'card-length', text: `${Math.round(share(item) * 100)}% · ${remaining(item)}` })),
       make('p', { class: 'hero-actions' },
         make('a', { class: 'button', href: `${address(item)}#continue` }, icon('play'), 'Continue'),
@@ -162,15 +175,15 @@ function hero(item, now) {
       badge(item, now)));
 }
 
-let asking = 0;
+let typed = 0;
 
 /** Shows only what has every word of the search: titles at once, editions when the server has looked. */
 function search() {
-  clearTimeout(asking);
+  clearTimeout(typed);
   const { value } = /** @type {HTMLInputElement} */ (byId('find'));
   if (!byId('reading').hidden) {
     readable = null;
-    asking = setTimeout(async () => {
+    typed = setTimeout(async () => {
       try {
         const total = await searchReading(value.trim());
         if (total === null) return;

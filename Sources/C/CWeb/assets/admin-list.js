@@ -1,0 +1,36 @@
+// Lists that come a page at a time: what was asked for last is what is shown.
+
+import { call, query } from './admin-api.js';
+import { more } from './admin-parts.js';
+import { make } from './dom.js';
+import { newest } from './newest.js';
+
+/**
+ * Fills `place` with a list, and asks for it immediately.
+ *
+ * @param {HTMLElement} place
+ * @param {string} path of the list, below `/admin/v1/`
+ * @param {number} limit entries on a page
+ * @param {(shown: any[], reload: () => Promise<void>) => Node} show
+ * @param {string} [member] of the answer that has the entries
+ * @returns {(wanted?: Record<string, any>) => Promise<void>} asks anew, for what is wanted from now on
+ */
+export function pagedList(place, path, limit, show, member = path) {
+  const asking = newest();
+  /** @type {any[]} */
+  let shown = [];
+  /** @type {Record<string, any>} */
+  let wanted = {};
+  /** @param {string} [after] @returns {Promise<void>} */
+  const load = async (after) => {
+    const answer = await asking((signal) => call('GET', `${path}${query({ ...wanted, limit, after })}`, undefined, signal));
+    if (!answer) return;
+    shown = after ? [...shown, ...answer[member]] : answer[member];
+    place.replaceChildren(show(shown, () => load()), more(answer.next, load) ?? '');
+  };
+  load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
+  return (values = wanted) => {
+    wanted = values;
+    return load();
+  };
+}
