@@ -27,7 +27,9 @@ struct OperationRoutes {
             return .json(["status": "ready"])
         }
         router.on(.get, "metrics") { request, _ in
-            if !callers.isFromThisMachine(request) { try await health.bounded { try await callers.require(request, .readHealth) } }
+            if !callers.isFromThisMachine(request) {
+                try await health.bounded { try await callers.require(request, .readHealth) }
+            }
             var response = HTTPResponse.text(metrics.text())
             response.headers["Content-Type"] = MetricsRegistry.contentType
             response.headers["Cache-Control"] = "no-store"
