@@ -194,7 +194,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPServer", "CarrelJSON", "CarrelPublication",
-                "CarrelReader", "CarrelThreads", "CarrelWeb",
+                "CarrelReader", "CarrelThreads", "CarrelWeb", "CarrelXML",
             ]
         ),
         library("CarrelWeb", ["CWeb", "CarrelBytes", "CarrelCrypto"]),
@@ -382,8 +382,8 @@ if Context.environment["CARREL_BENCH"] != nil {
         benchmark(
             "PublicationBench",
             [
-                "CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelHTTPClient", "CarrelLCP", "CarrelPublication",
-                "ProtectedPublications",
+                "CPublicationLoops", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelLCP",
+                "CarrelPublication", "CarrelThreads", "ProtectedPublications",
             ],
             exclude: ["C", "curve", "hostile", "hostile-pdf", "measure", "run"]
         ),

@@ -106,7 +106,8 @@ public final class Archive {
             guard let text = unsafe zip_get_name(handle, number, zip_flags_t(ZIP_FL_ENC_GUESS)) else {
                 throw ArchiveError(.damaged, "entry \(shown) has no name")
             }
-            let name = unsafe String(cString: text)
+            // each byte of a backslash is one in both of the encodings that libzip knows
+            let name = unsafe String(decoding: ArchiveName.withSlashes(Array(String(cString: text).utf8)), as: UTF8.self)
             // the same file on a disk that ignores the slash
             guard names.insert(name.hasSuffix("/") ? String(name.dropLast()) : name).inserted else {
                 throw ArchiveError(.duplicateName, "two entries are called \(shown)")

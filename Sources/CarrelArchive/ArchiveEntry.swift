@@ -17,5 +17,5 @@ public struct ArchiveEntry: Sendable, Hashable {
     public let isSymbolicLink: Bool
 
     /// Whether it is a folder.
-    public var isDirectory: Bool { rawName.last == UInt8(ascii: "/") }
+    public var isDirectory: Bool { name.utf8.last == UInt8(ascii: "/") }
 }

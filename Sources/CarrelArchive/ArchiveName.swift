@@ -2,13 +2,18 @@
 package enum ArchiveName {
     private static let lengthLimit = 4096
 
+    /// A name with `/` between its parts, also where the program that wrote it put the backslashes of its system there (APPNOTE §4.4.17.1).
+    package static func withSlashes(_ raw: [UInt8]) -> [UInt8] {
+        raw.contains(UInt8(ascii: "\\")) ? raw.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 } : raw
+    }
+
     /// Why a name is refused; nil when it says one place below the folder it is written to.
     static func fault(_ raw: [UInt8]) -> String? {
+        let raw = withSlashes(raw)
         if raw.isEmpty { return "is empty" }
         if raw.count > lengthLimit { return "is too long" }
         if raw.contains(0) { return "holds a NUL" }
         if raw.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "holds a control character" }
-        if raw.contains(UInt8(ascii: "\\")) { return "holds a backslash" }
         if raw[0] == UInt8(ascii: "/") { return "is absolute" }
         if raw.count > 1, raw[1] == UInt8(ascii: ":") { return "names a drive" }
         var parts = raw.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -1,4 +1,5 @@
 import CLinux
+import CarrelArchive
 import CarrelAudio
 import CarrelBytes
 import Glibc
@@ -31,7 +32,7 @@ struct SourceParts {
         self.name = name
         var found: [(relative: String, path: String)] = []
         try Self.walk(folder, "", depth: 0, &found)
-        found.sort { Self.counts($0.relative, before: $1.relative) }
+        found = NaturalOrder.sorted(found, by: \.relative)
         var pictures: [(relative: String, path: String)] = []
         for entry in found {
             let suffix = Self.suffix(entry.relative)
@@ -73,26 +74,6 @@ struct SourceParts {
             }
             guard found.count <= limit else { throw IngestError(.archive, folder, "holds more than \(limit) files") }
         }
-    }
-
-    /// Whether `a` comes before `b` when runs of digits count as numbers.
-    static func counts(_ a: String, before b: String) -> Bool {
-        var (left, right) = (Substring(a.lowercased()), Substring(b.lowercased()))
-        while let x = left.first, let y = right.first {
-            if x.isASCII, x.isNumber, y.isASCII, y.isNumber {
-                let (m, n) = (left.prefix { $0.isASCII && $0.isNumber }, right.prefix { $0.isASCII && $0.isNumber })
-                let (p, q) = (m.drop { $0 == "0" }, n.drop { $0 == "0" })
-                if p.count != q.count { return p.count < q.count }
-                if p != q { return p < q }
-                left = left.dropFirst(m.count)
-                right = right.dropFirst(n.count)
-            } else {
-                if x != y { return x < y }
-                left = left.dropFirst()
-                right = right.dropFirst()
-            }
-        }
-        return left.isEmpty ? !right.isEmpty || a < b : false
     }
 
     /// The last part of a path without its suffix.

@@ -6,6 +6,7 @@ extension PDFDescription {
             "metadata": metadata.json, "pageCount": .integer(pageCount), "outline": .array(outline.map(\.json)),
             "pageLabels": .array(pageLabels.map(JSON.string)), "warnings": .array(warnings.map(JSON.string)),
         ]
+        object["isRightToLeft"] = .bool(isRightToLeft)
         object["encryption"] = encryption?.json
         return .object(object)
     }
@@ -15,6 +16,7 @@ extension PDFDescription {
         self.init(
             metadata: PDFMetadata(metadata),
             pageCount: pageCount,
+            isRightToLeft: json["isRightToLeft"]?.bool ?? false,
             outline: (json["outline"]?.array ?? []).map(PDFOutlineItem.init),
             pageLabels: json.strings("pageLabels"),
             encryption: json["encryption"].flatMap(PDFEncryption.init),

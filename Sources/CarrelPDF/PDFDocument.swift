@@ -75,6 +75,7 @@ package final class PDFDocument {
         return PDFDescription(
             metadata: metadata,
             pageCount: pages.count,
+            isRightToLeft: root["/ViewerPreferences"]["/Direction"].name == "/R2L",
             outline: items,
             pageLabels: labels,
             encryption: encryption,

@@ -55,10 +55,10 @@ private func declareAttribute(
 
 /// A reference to an entity that an outside document declares, which is never read; those of HTML are known without it.
 private func addEntity(_ context: UnsafeMutableRawPointer?, _ name: UnsafePointer<xmlChar>?) {
-    guard let name = unsafe name, let entity = unsafe htmlEntityLookup(name),
-        let scalar = unsafe Unicode.Scalar(entity.pointee.value)
+    guard let name = unsafe name,
+        let characters = HTMLEntities.characters(named: unsafe String(decodingCString: name, as: UTF8.self))
     else { return }
-    let bytes = Array(String(Character(scalar)).utf8)
+    let bytes = Array(characters.utf8)
     unsafe tell(context) { collector in unsafe bytes.withUnsafeBufferPointer { unsafe collector.add($0) } }
 }
 

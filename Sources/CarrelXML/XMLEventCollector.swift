@@ -8,6 +8,8 @@ struct XMLEventCollector: ~Copyable {
     /// Set by the owner before anything is parsed; it outlives no call.
     var context: UnsafeMutablePointer<xmlParserCtxt>?
     private(set) var failure: (what: String, offset: Int)?
+    /// Whether a limit ended the document: a DOCTYPE that is refused comes before all elements.
+    var isOverLimit: Bool { failure != nil && hasElements }
     /// Gets the elements in place of events.
     var visitor: (any XMLVisitor)?
     /// Whether an element has begun.

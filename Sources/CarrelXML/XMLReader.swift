@@ -1,11 +1,12 @@
 import CXML
 public import CarrelBytes
 
-/// Reads XML 1.0 in UTF-8, event by event, from bytes as they come.
+/// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they come.
 ///
 /// It is strict: what is not well-formed is an error, and so are undeclared prefixes of names. It takes no DOCTYPE unless told to, and
-/// even then nothing is loaded from elsewhere and no declared entity is expanded. The bytes are UTF-8 whatever the document
-/// declares. Every size has a limit, and memory for what was not taken yet is bounded by them.
+/// even then nothing is loaded from elsewhere and no declared entity is expanded. The first bytes say which of the two it is, whatever
+/// the document declares; places in UTF-16 are those of the same text in UTF-8. Every size has a limit, and memory for what was not taken yet
+/// is bounded by them.
 @safe
 public struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
@@ -17,6 +18,10 @@ public struct XMLReader: ~Copyable {
     private var head: [UInt8] = []
     private var hasBegun = false
     private var hasByteOrderMark = false
+    /// Nil for UTF-8.
+    private var utf16: UTF16Decoder?
+    /// Whether a limit ended the document, and nothing else was wrong with it.
+    public var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
     /// Bytes that the library has, without the mark.
     private var parsed = 0
     /// The start tag that goes on behind them.
@@ -84,15 +89,20 @@ public struct XMLReader: ~Copyable {
         try take(bytes)
     }
 
+    /// The events before a limit ended the document.
+    ///
+    /// - Returns: what was not returned before.
+    public mutating func readSoFar() -> [XMLEvent] { unsafe collector.pointee.take() }
+
     private mutating func take(_ bytes: RawSpan) throws(Malformed) {
         size += bytes.byteCount
         guard size <= limits.bytes else { throw Malformed("the XML is longer than \(limits.bytes) bytes", at: limits.bytes) }
         if hasBegun {
-            try parse(bytes)
+            try decode(bytes)
         } else {
             head.append(copying: bytes)
-            let isMarkPossible = Self.byteOrderMark.starts(with: head) || head.starts(with: Self.byteOrderMark)
-            if head.count >= 3 || !isMarkPossible { try begin() }
+            let isMarkPossible = Self.byteOrderMark.starts(with: head)
+            if head.count >= 3 || head.count == 2 && !isMarkPossible { try begin() }
         }
     }
 
@@ -117,6 +127,7 @@ public struct XMLReader: ~Copyable {
 
     private mutating func end() throws(Malformed) {
         if !hasBegun { try begin() }
+        try utf16?.finish()
         _ = unsafe xmlParseChunk(context, nil, 0, 1)
         try check()
     }
@@ -124,10 +135,21 @@ public struct XMLReader: ~Copyable {
     private mutating func begin() throws(Malformed) {
         hasBegun = true
         hasByteOrderMark = head.starts(with: Self.byteOrderMark)
+        utf16 = UTF16Decoder(head: head)
         let start = hasByteOrderMark ? 3 : 0
         let head = head
         self.head = []
-        try parse(head.rawSpan.extracting(start..<head.count))
+        try decode(head.rawSpan.extracting(start..<head.count))
+    }
+
+    private mutating func decode(_ bytes: RawSpan) throws(Malformed) {
+        guard utf16 != nil else { return try parse(bytes) }
+        for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
+            let piece = bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))
+            guard let text = try utf16?.decode(piece) else { return }
+            let utf8 = Array(text.utf8)
+            try parse(utf8.rawSpan)
+        }
     }
 
     private mutating func parse(_ bytes: RawSpan) throws(Malformed) {

@@ -5,6 +5,10 @@ public struct XMLTree: ~Copyable {
     private var reader: XMLReader
     private var root: XMLElement?
     private var open: [XMLElement] = []
+    /// Names of elements that part words, such as `br`: each is a space in the text around it.
+    private let spaces: Set<String>
+    /// Whether a limit ended the document, and nothing else was wrong with it.
+    public var isOverLimit: Bool { reader.isOverLimit }
 
     /// What is read at a time, so that few events are in memory beside the elements.
     private static let pieceSize = 64 << 10
@@ -12,7 +16,9 @@ public struct XMLTree: ~Copyable {
     /// - Parameters:
     ///   - limits: how much is taken.
     ///   - documentType: what happens to a DOCTYPE.
-    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
+    ///   - spaces: names of elements that part words, such as `br`: each is a space in the text around it.
+    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused, spaces: Set<String> = []) {
+        self.spaces = spaces
         reader = XMLReader(limits: limits, documentType: documentType)
     }
 
@@ -36,15 +42,29 @@ public struct XMLTree: ~Copyable {
         return root
     }
 
+    /// The document as far as it was read, after a limit ended it: elements that are open end here.
+    ///
+    /// - Returns: its root; nil where not even that began.
+    public mutating func finishEarly() -> XMLElement? {
+        add(reader.readSoFar())
+        while !open.isEmpty { end() }
+        return root
+    }
+
     private mutating func add(_ events: [XMLEvent]) {
         for event in events {
             switch event {
             case .start(let name, let attributes): open.append(XMLElement(name, attributes: attributes))
             case .text(let text): if !open.isEmpty { open[open.count - 1].text += text }
-            case .end:
-                guard let done = open.popLast() else { return }
-                if open.isEmpty { root = done } else { open[open.count - 1].children.append(done) }
+            case .end: end()
             }
         }
+    }
+
+    private mutating func end() {
+        guard let done = open.popLast() else { return }
+        guard !open.isEmpty else { return root = done }
+        if spaces.contains(done.name.local) { open[open.count - 1].text += " " }
+        open[open.count - 1].children.append(done)
     }
 }

@@ -62,7 +62,9 @@ struct `ZIP archive` {
     @Test(arguments: [
         ("../up", "leaves its folder"), ("a/../../up", "leaves its folder"), ("a/..", "leaves its folder"),
         ("/etc/passwd", "is absolute"),
-        ("C:/x", "names a drive"), ("c:x", "names a drive"), ("a\\b", "holds a backslash"), ("..\\up", "holds a backslash"),
+        ("C:/x", "names a drive"), ("c:x", "names a drive"), ("..\\up", "leaves its folder"),
+        ("a\\..\\..\\up", "leaves its folder"),
+        ("\\\\host\\up", "is absolute"), ("C:\\x", "names a drive"), ("a\\\\b", "has an empty part"),
         ("a\0b", "holds a NUL"), ("", "is empty"), ("a//b", "has an empty part"), ("a/./b", "has an empty part"),
         ("/", "is absolute"),
         ("a\u{1b}[2Jb", "holds a control character"), ("x\ny", "holds a control character"),
@@ -82,6 +84,15 @@ struct `ZIP archive` {
     @Test func `refuses two entries of one name`() {
         #expect(refusal(ZipBuilder([Item("a", [1]), Item("b"), Item("a", [2])]).bytes())?.code == .duplicateName)
         #expect(refusal(ZipBuilder([Item("a", [1]), Item("a/")]).bytes())?.code == .duplicateName)
+        #expect(refusal(ZipBuilder([Item("a/b", [1]), Item("a\\b", [2])]).bytes())?.code == .duplicateName)
+    }
+
+    /// As some programs for Windows write them.
+    @Test func `takes backslashes in names as slashes`() throws {
+        let archive = try open(ZipBuilder([Item("book\\"), Item("book\\CD 1\\01.mp3", [1, 2])]).bytes())
+        #expect(archive.entries.map(\.name) == ["book/", "book/CD 1/01.mp3"])
+        #expect(archive.entries.map(\.isDirectory) == [true, false])
+        #expect(try content(archive, 1) == [1, 2])
     }
 
     @Test func `refuses entries that share bytes`() {

@@ -202,7 +202,7 @@ struct OtherFormatsTests {
         let drawn = "<link rel=publication href=#m></head><body><svg><title>No</title></svg>"
         let script = "<script id=m type='application/ld+json'>{}</script>"
         for (words, title) in [
-            ("<title>R&amp;D &lt;1&#62; &#x41;&copy; &</title>", "R&D <1> A&copy; &"), ("", nil),
+            ("<title>R&amp;D &lt;1&#62; &#x41;&copy; &</title>", "R&D <1> A© &"), ("", nil),
         ] as [(String, String?)] {
             #expect(EntryPage("<html><head>\(words)\(drawn)\(script)").title == title)
         }

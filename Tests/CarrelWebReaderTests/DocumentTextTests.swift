@@ -21,6 +21,7 @@ struct DocumentTextTests {
         ("soft\u{ad}hyphen &shy; and\u{a0}space", "softhyphen and space"),
         ("  \n a \t b  ", "a b"),
         ("<script/>seen", "seen"),
+        ("m&aacute;s S&atilde;o &CounterClockwiseContourIntegral; &fjlig; AT&ampT", "más São ∳ fj AT&T"),
         ("<p", ""), ("<", ""), ("&", "&"), ("<!--", ""), ("<script>", ""), ("<![CDATA[", ""),
     ])
     func `is what its reader sees`(source: String, text: String) {
@@ -33,6 +34,7 @@ struct DocumentTextTests {
         )
         for end in source.indices { _ = DocumentText(Array(source[..<end])) }
         #expect(DocumentText([0xff, 0xfe, 0x3c]) == nil)
+        #expect(DocumentText([0xff, 0xfe, 0x3c, 0, 0x62, 0, 0x3e, 0, 0xe1, 0])?.scalars == ["á"])
     }
 }
 

@@ -84,6 +84,25 @@ struct ReaderServerTests {
         return (response.status, problem["code"]?.string, problem["detail"]?.string)
     }
 
+    @Test func `searches the documents beside the reading order, too, behind the others`() async throws {
+        var book = TestBook.sentences(chapters: 2, paragraphs: 1)
+        book.chapters[1].body += "<p>m&#225;s</p>"
+        book.asides = [("notes 1.xhtml", "<p id=\"mark\">más São</p>")]
+        try await withReader(book) { address, _ in
+            func found(_ query: String) async throws -> [String] {
+                let bytes = try await client.send(ClientRequest(.get, address + "search?query=\(query)")).body
+                return (try JSON.parse(bytes.rawSpan)["locators"]?.array ?? []).compactMap { $0["href"]?.string }
+            }
+            let both = try await found("m%C3%A1s")
+            #expect(both == ["EPUB/chapter2.xhtml", "EPUB/notes%201.xhtml"])
+            let beside = try await found("s%C3%A3o")
+            #expect(beside == ["EPUB/notes%201.xhtml"])
+            // the contents hold it, too
+            let none = try await found("Aside")
+            #expect(none == [])
+        }
+    }
+
     @Test func `gives documents to its own frames, and to no window`() async throws {
         try await withReader(TestBook.sentences(chapters: 1, paragraphs: 2)) { address, book in
             for base in ["pages", "publication"] {

@@ -7,6 +7,8 @@ struct TestBook {
     var title = "The Reader's Companion"
     /// Name and body of each chapter.
     var chapters: [(name: String, body: String)] = []
+    /// Documents beside the reading order (`linear="no"`), which the contents lead to: name and body.
+    var asides: [(name: String, body: String)] = []
     /// Further files below `EPUB/`, by name.
     var files: [String: [UInt8]] = [:]
     var isFixed = false
@@ -54,9 +56,13 @@ struct TestBook {
             <rootfile full-path="EPUB/package.opf" media-type="application/oebps-package+xml"/></rootfiles></container>
             """
         )
-        let items = chapters.map { "<item id=\"\($0.name)\" href=\"\($0.name)\" media-type=\"application/xhtml+xml\"/>" }
+        let items = (chapters + asides).map {
+            "<item id=\"\($0.name)\" href=\"\($0.name)\" media-type=\"application/xhtml+xml\"/>"
+        }
         let others = files.keys.sorted().map { "<item id=\"\($0)\" href=\"\($0)\" media-type=\"\(Self.type(of: $0))\"/>" }
-        let spine = chapters.map { "<itemref idref=\"\($0.name)\"/>" }
+        let spine =
+            chapters.map { "<itemref idref=\"\($0.name)\"/>" }
+            + asides.map { "<itemref idref=\"\($0.name)\" linear=\"no\"/>" }
         directory.write(
             "book/EPUB/package.opf",
             """
@@ -71,13 +77,16 @@ struct TestBook {
             """
         )
         let contents = chapters.enumerated().map { "<li><a href=\"\($1.name)\">Chapter \($0 + 1)</a></li>" }
+        let asideContents = asides.map { "<li><a href=\"\($0.name)#mark\">Aside \($0.name)</a></li>" }
         let numbers = printedPages.enumerated().map { "<li><a href=\"\($1)\">\($0 + 1)</a></li>" }
         let pageList = numbers.isEmpty ? "" : "<nav epub:type=\"page-list\"><ol>\(numbers.joined())</ol></nav>"
         directory.write(
             "book/EPUB/nav.xhtml",
-            Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\(contents.joined())</ol></nav>" + pageList)
+            Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\((contents + asideContents).joined())</ol></nav>" + pageList)
         )
-        for chapter in chapters { directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body, attributes)) }
+        for chapter in chapters + asides {
+            directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body, attributes))
+        }
         for (name, bytes) in files { directory.write("book/EPUB/\(name)", bytes) }
         return root
     }

@@ -51,6 +51,32 @@ struct WebReaderTests {
         }
     }
 
+    @Test func `opens what the contents and the search name beside the reading order, and goes back`() async throws {
+        try await ReaderPage.withBrowser { browser in
+            var book = TestBook.sentences(chapters: 2, paragraphs: 10)
+            book.asides = [("notes 1.xhtml", "<p id=\"mark\">A zeppelin.</p>")]
+            try await ReaderPage.with(try await book.open(), browser, folder: folder) { page in
+                func isAside() async throws {
+                    try await browser.wait(until: "\(ReaderPage.isReady) && !document.getElementById('back').hidden")
+                    #expect(try await page.seen().text == "A zeppelin.")
+                    #expect(try await browser.text("#chapter") == "Aside notes 1.xhtml")
+                }
+                try await browser.click("#open-contents")
+                try await browser.click("#contents-list li:nth-child(3) button")
+                try await isAside()
+                try await browser.click("#back")
+                try await browser.wait(until: "\(ReaderPage.isReady) && document.getElementById('back').hidden")
+                #expect(try await browser.text("#chapter") == "Chapter 1")
+                try await browser.click("#open-search")
+                try await browser.type("zeppelin" + BrowserKey.enter, into: "#search-words")
+                try await browser.wait(until: "document.getElementById('search-state').textContent === '1 place'")
+                #expect(try await browser.text("#search-results .result-place") == "Aside notes 1.xhtml")
+                try await browser.click("#search-results button")
+                try await isAside()
+            }
+        }
+    }
+
     @Test func `has the same sentence on the screen after a new size, another window and a restart`() async throws {
         try await ReaderPage.withBrowser { browser in
             let book = TestBook.sentences(chapters: 3, paragraphs: 40)

@@ -1,3 +1,4 @@
+import CarrelArchive
 import Glibc
 
 /// The files of a folder that make up an edition.
@@ -21,7 +22,7 @@ struct EditionFolder {
     /// - Throws: ``IngestError`` for links, for names that are no places of their own, and for more than it may hold.
     init(_ root: String, source: String) throws(IngestError) {
         try walk(root, "", depth: 0, source)
-        files.sort { SourceParts.counts($0.path, before: $1.path) }
+        files = NaturalOrder.sorted(files, by: \.path)
         try ResourceName.refuseClashes(files.lazy.map(\.path), in: source)
         stripWrapper()
         for file in files {

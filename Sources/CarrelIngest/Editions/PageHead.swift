@@ -1,3 +1,5 @@
+import CarrelXML
+
 /// What a page of HTML says of itself in its head, as far as its first bytes tell.
 struct PageHead {
     private(set) var title: String?
@@ -10,7 +12,7 @@ struct PageHead {
 
     init(_ bytes: [UInt8]) {
         let text = Self.decoded(bytes)
-        title = Self.content(of: "title", in: text).map { Self.words(Self.unescaped($0), limit: 300) }.flatMap {
+        title = Self.content(of: "title", in: text).map { Self.words(HTMLEntities.decoded($0), limit: 300) }.flatMap {
             $0.isEmpty ? nil : $0
         }
         for tag in Self.tags(named: "meta", in: text) {
@@ -117,42 +119,9 @@ struct PageHead {
                 }
             }
             let key = String(decoding: name, as: UTF8.self).lowercased()
-            if found[key] == nil { found[key] = unescaped(String(decoding: value, as: UTF8.self)) }
+            if found[key] == nil { found[key] = HTMLEntities.decoded(String(decoding: value, as: UTF8.self), isAttribute: true) }
         }
         return found
-    }
-
-    private static let entities: [String: String] = [
-        "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ", "ndash": "–", "mdash": "—", "hellip": "…",
-        "aelig": "æ", "oslash": "ø", "aring": "å", "AElig": "Æ", "Oslash": "Ø", "Aring": "Å", "auml": "ä", "ouml": "ö",
-        "uuml": "ü", "Auml": "Ä", "Ouml": "Ö", "Uuml": "Ü", "szlig": "ß", "eacute": "é", "copy": "©", "rsquo": "’", "lsquo": "‘",
-        "ldquo": "“", "rdquo": "”",
-    ]
-
-    private static func unescaped(_ text: String) -> String {
-        guard text.contains("&") else { return text }
-        var out = ""
-        var rest = Substring(text)
-        while let mark = rest.firstIndex(of: "&") {
-            out += rest[..<mark]
-            rest = rest[rest.index(after: mark)...]
-            let name = rest.prefix(12).prefix { $0 != ";" }
-            let after = rest[name.endIndex...]
-            guard after.first == ";", let value = entity(String(name)) else {
-                out += "&"
-                continue
-            }
-            out += value
-            rest = after.dropFirst()
-        }
-        return out + rest
-    }
-
-    private static func entity(_ name: String) -> String? {
-        guard name.hasPrefix("#") else { return entities[name] }
-        let digits = name.dropFirst()
-        let number = digits.lowercased().hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
-        return number.flatMap { Unicode.Scalar($0) }.map { $0.value == 0 ? "\u{fffd}" : String($0) }
     }
 
     /// The text with single spaces between its words, cut where it is long.

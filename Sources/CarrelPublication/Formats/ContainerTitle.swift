@@ -17,22 +17,4 @@ enum ContainerTitle {
         path.string.split(separator: "/").contains { $0.hasPrefix(".") || $0 == "__MACOSX" }
             || path.name.lowercased() == "thumbs.db"
     }
-
-    /// Compares names as people do: numbers in them by their value.
-    static func isBefore(_ a: ResourcePath, _ b: ResourcePath) -> Bool {
-        var (a, b) = (a.string.lowercased()[...], b.string.lowercased()[...])
-        while let x = a.first, let y = b.first {
-            if x.isASCII, y.isASCII, x.isNumber, y.isNumber {
-                let (m, n) = (a.prefix { $0.isASCII && $0.isNumber }, b.prefix { $0.isASCII && $0.isNumber })
-                (a, b) = (a.dropFirst(m.count), b.dropFirst(n.count))
-                let (p, q) = (m.drop { $0 == "0" }, n.drop { $0 == "0" })
-                if p != q { return p.count == q.count ? p < q : p.count < q.count }
-            } else if x != y {
-                return x < y
-            } else {
-                (a, b) = (a.dropFirst(), b.dropFirst())
-            }
-        }
-        return a.isEmpty && !b.isEmpty
-    }
 }

@@ -1,10 +1,20 @@
+import CarrelBytes
+import CarrelXML
+
 /// The words of an HTML or XHTML document as its reader sees them: without markup, every run of white space one space.
 struct DocumentText: Sendable {
     let scalars: [Unicode.Scalar]
 
-    /// - Parameter bytes: UTF-8. Nil for anything else.
+    /// - Parameter bytes: UTF-8 or UTF-16. Nil for anything else.
     init?(_ bytes: [UInt8]) {
-        guard let source = String(validating: bytes, as: UTF8.self) else { return nil }
+        let source: String?
+        if var utf16 = UTF16Decoder(head: bytes) {
+            source = try? utf16.decode(bytes.rawSpan)
+            if (try? utf16.finish()) == nil { return nil }
+        } else {
+            source = String(validating: bytes, as: UTF8.self)
+        }
+        guard let source else { return nil }
         self.init(source)
     }
 
@@ -99,22 +109,13 @@ struct DocumentText: Sendable {
         }
 
         private mutating func reference() {
-            let end = source[at...].prefix(12).firstIndex(of: ";")
-            guard let end, let scalar = Self.scalar(String(String.UnicodeScalarView(source[(at + 1)..<end]))) else {
+            guard let reference = HTMLEntities.reference(in: source[(at + 1)...]) else {
                 add("&")
                 at += 1
                 return
             }
-            add(scalar)
-            at = end + 1
-        }
-
-        private static func scalar(_ name: String) -> Unicode.Scalar? {
-            if name.hasPrefix("#x") || name.hasPrefix("#X") {
-                return UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
-            }
-            if name.hasPrefix("#") { return UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init) }
-            return named[name]
+            for scalar in reference.characters.unicodeScalars { add(scalar) }
+            at = reference.end
         }
 
         private func starts(with text: String) -> Bool { source[at...].starts(with: text.unicodeScalars) }
@@ -144,13 +145,6 @@ struct DocumentText: Sendable {
             "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "dfn", "del", "em", "font", "i", "ins", "kbd", "mark",
             "q",
             "ruby", "rb", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
-        ]
-        private static let named: [String: Unicode.Scalar] = [
-            "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ", "mdash": "—", "ndash": "–", "hellip": "…",
-            "lsquo": "‘", "rsquo": "’", "ldquo": "“", "rdquo": "”", "laquo": "«", "raquo": "»", "shy": "\u{ad}", "copy": "©",
-            "agrave": "à", "acirc": "â", "auml": "ä", "ccedil": "ç", "egrave": "è", "eacute": "é", "ecirc": "ê", "euml": "ë",
-            "icirc": "î", "iuml": "ï", "ntilde": "ñ", "ocirc": "ô", "ouml": "ö", "ugrave": "ù", "ucirc": "û", "uuml": "ü",
-            "szlig": "ß",
         ]
     }
 }

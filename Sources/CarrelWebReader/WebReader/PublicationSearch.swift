@@ -1,13 +1,14 @@
 import CarrelPublication
 import CarrelThreads
 
-/// Looks for words in the documents of the reading order, a bounded piece of work at a time.
+/// Looks for words in the documents of a publication, a bounded piece of work at a time: those of the reading order, then those beside it, such as
+/// notes (`linear="no"` in EPUB).
 struct PublicationSearch: Sendable {
     let publication: Publication
 
     /// Where a search goes on.
     struct Place: Sendable, Equatable {
-        /// In the reading order.
+        /// Of the documents that are searched.
         var resource: Int
         /// Hits of that resource that were given before.
         var hits: Int
@@ -42,10 +43,9 @@ struct PublicationSearch: Sendable {
         var results = Results()
         guard !wanted.isEmpty else { return results }
         var read = 0
-        let order = publication.readingOrder
-        for index in order.indices where index >= start.resource {
-            let link = order[index]
-            guard link.mediaType?.isHTML ?? false else { continue }
+        let documents = documents
+        for index in documents.indices where index >= start.resource {
+            let link = documents[index]
             guard read < Self.readLimit else {
                 results.next = Place(resource: index, hits: 0)
                 return results
@@ -70,6 +70,12 @@ struct PublicationSearch: Sendable {
             }
         }
         return results
+    }
+
+    /// Documents that hold words; the contents are words of others.
+    private var documents: [Link] {
+        (publication.readingOrder + publication.manifest.resources.filter { !$0.relations.contains("contents") })
+            .filter { $0.mediaType?.isHTML ?? false }
     }
 
     private static func find(

@@ -98,7 +98,7 @@ enum FixtureTable {
         "sniffing/audiobook-package.unknown": .opens("application/audiobook+zip"),
         "sniffing/audiobook-wrongtype.json": .opens("application/audiobook+json"),
         "sniffing/audiobook.json": .opens("application/audiobook+json"),
-        "sniffing/cbz.unknown": .opens("application/vnd.comicbook+zip"),
+        "sniffing/cbz.unknown": .opens("application/vnd.comicbook+zip", Array(repeating: "is empty", count: 8)),
         "sniffing/divina-lcp.unknown": .restricted("application/divina+lcp"),
         "sniffing/divina-package.unknown": .opens("application/divina+zip"),
         "sniffing/divina.json": .opens("application/divina+json"),

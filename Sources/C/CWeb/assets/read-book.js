@@ -67,6 +67,10 @@ export class Book {
     this.authors = author.join(', ');
     this.language = languageTag([answer.manifest.metadata.language ?? []].flat()[0]);
     this.places = new Map(this.order.map((link, index) => [normal(link.href), index]));
+    /** Documents beside the reading order, such as notes, with their headings. @type {Map<string, string>} */
+    this.besides = new Map((answer.manifest.resources ?? [])
+      .filter((/** @type {Link} */ link) => /^(application\/xhtml\+xml|text\/html)\b/.test(link.type ?? '') && !this.places.has(normal(link.href)))
+      .map((/** @type {Link} */ link) => [normal(link.href), link.title ?? '']));
     const fixed = answer.manifest.metadata.layout === 'fixed' || answer.manifest.metadata.presentation?.layout === 'fixed';
     this.isFixed = (/** @type {Link} */ link) => (link.properties?.layout ? link.properties.layout === 'fixed' : fixed);
     /** @type {{link: Link, depth: number}[]} */
@@ -87,6 +91,7 @@ export class Book {
     for (const { link } of this.contents) {
       const at = this.indexOf(link.href);
       if (at >= 0 && link.title && !first.has(at)) first.set(at, link.title);
+      if (link.title && this.besides.get(normal(link.href)) === '') this.besides.set(normal(link.href), link.title);
     }
     for (let at = 0, heading = ''; at < this.order.length; at++) {
       heading = first.get(at) ?? heading;
@@ -137,4 +142,10 @@ export class Book {
 
   /** The heading under which a place of the reading order stands. @param {number} index */
   headingOf(index) { return this.headings[index] ?? ''; }
+
+  /** The heading under which an address stands, in the reading order or beside it. @param {string} href */
+  headingAt(href) { return this.headings[this.indexOf(href)] ?? this.besides.get(normal(href)) ?? ''; }
+
+  /** Whether an address leads to a document beside the reading order. @param {string} href */
+  isBeside(href) { return this.besides.has(normal(href)); }
 }

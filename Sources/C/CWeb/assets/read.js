@@ -176,7 +176,7 @@ const drawn = new DrawnView(book.language, () => look.size / 100, {
 const notes = new Notes(answer.record.annotations, {
   changed: () => pages.send('marks', { annotations: notes.marksOf(current()) }),
   go: (target) => { closeSheets(); goTo(target); },
-  headingOf: (href) => book.headingOf(book.indexOf(href)),
+  headingOf: (href) => book.headingAt(href),
   say,
 });
 
@@ -200,7 +200,7 @@ function open(at, to = {}, besides = '') {
   document.documentElement.dataset.state = 'opening';
   const link = book.order[index];
   const kind = aside ? 'document' : book.kindOf(link);
-  const heading = book.headingOf(index);
+  const heading = (aside && book.headingAt(aside)) || book.headingOf(index);
   document.documentElement.dataset.kind = kind;
   document.title = heading && heading !== book.title ? `${heading} · ${book.title}` : book.title;
   setText(byId('chapter'), heading);
@@ -242,6 +242,7 @@ const isOpening = () => document.documentElement.dataset.state === 'opening';
 function goTo(target) {
   const at = book.indexOf(target.href);
   const to = { text: target.text, progression: target.progression, isHit: target.isHit, fragment: target.fragment ?? fragmentOf(target.href) };
+  if (at < 0 && book.isBeside(target.href)) return open(index, to, normal(target.href));
   if (at < 0) return say('That place is not in this publication.');
   if (at === index && !aside && pages.port) {
     pages.send('go', { to });
@@ -422,13 +423,13 @@ if (book.language) byId('title').lang = book.language;
 byId('contents-list').replaceChildren(...book.contents.slice(0, 20000).map(({ link, depth }) => {
   const at = book.indexOf(link.href);
   const title = link.title || 'Untitled';
-  if (at < 0) return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('span', { class: 'contents-heading', dir: 'auto', text: title }));
+  if (at < 0 && !book.isBeside(link.href)) return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('span', { class: 'contents-heading', dir: 'auto', text: title }));
   const go = () => { closeSheets(); goTo({ href: link.href }); };
   return make('li', { class: `depth-${Math.min(depth, 4)}` }, make('button', { type: 'button', class: 'contents-item', dir: 'auto', 'data-index': at, text: title, onclick: go }));
 }));
 prepareSearch(
   (locator) => { closeSheets(); goTo({ href: locator.href, text: locator.text, progression: locator.locations?.progression, isHit: true }); },
-  (href) => book.headingOf(book.indexOf(href)));
+  (href) => book.headingAt(href));
 if (answer.protectedBy) {
   setText(byId('protected'), `Protected by ${answer.protectedBy}`);
   byId('protected').hidden = false;

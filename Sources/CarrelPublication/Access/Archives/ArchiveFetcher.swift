@@ -61,7 +61,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
         entries.reserveCapacity(directory.records.count)
         var places: [ResourcePath: Int] = [:]
         places.reserveCapacity(directory.records.count)
-        for record in directory.records where record.rawName.last != UInt8(ascii: "/") {
+        for record in directory.records where ArchiveName.withSlashes(record.rawName).last != UInt8(ascii: "/") {
             guard let path = Self.path(record.rawName, isUTF8: record.flags & 0x800 != 0) else {
                 warnings.add(
                     .moderate,
@@ -112,9 +112,9 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     /// Where the entry of a name is; nil for a folder, and for what leads out of the archive.
     static func path(_ rawName: [UInt8], isUTF8: Bool = false) -> ResourcePath? {
-        let slash = UInt8(ascii: "/")
-        guard rawName.first != slash, rawName.last != slash, !rawName.contains(UInt8(ascii: "\\")) else { return nil }
-        return ResourcePath(decoded: ArchiveName.text(rawName, isUTF8: isUTF8))
+        let (slash, name) = (UInt8(ascii: "/"), ArchiveName.withSlashes(rawName))
+        guard name.first != slash, name.last != slash else { return nil }
+        return ResourcePath(decoded: ArchiveName.text(name, isUTF8: isUTF8))
     }
 
     /// The entry at a path.

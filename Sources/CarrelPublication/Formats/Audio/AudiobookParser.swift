@@ -15,7 +15,7 @@ struct AudiobookParser: PublicationParser {
             // what a single file is was seen by its bytes; its name may say nothing
             let tracks =
                 format.conforms(to: .audio)
-                ? paths : paths.filter { Self.type($0)?.isAudio == true }.sorted(by: ContainerTitle.isBefore)
+                ? paths : try await NaturalSorting.sorted(paths.filter { Self.type($0)?.isAudio == true })
             guard let first = tracks.first else { throw ResourceError(.malformed, "there is no sound in the archive") }
             var metadata = Metadata(title: ContainerTitle.of(tracks, in: asset))
             metadata.conformsTo = [.audiobook]

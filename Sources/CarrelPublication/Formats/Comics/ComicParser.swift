@@ -14,11 +14,7 @@ struct ComicParser: PublicationParser {
             let paths = try await fetcher.paths().filter { !ContainerTitle.isLitter($0) }
             // what a single file is was seen by its bytes; its name may say nothing
             let isSingle = format.conforms(to: .bitmap)
-            let pages =
-                isSingle
-                ? paths
-                : paths.filter { $0.fileExtension.flatMap { Format(fileExtension: $0) }?.conforms(to: .bitmap) == true }
-                    .sorted(by: ContainerTitle.isBefore)
+            let pages = isSingle ? paths : try await NaturalSorting.sorted(paths.filter(Self.isPage))
             guard !pages.isEmpty else { throw ResourceError(.malformed, "there is no image in the archive") }
             var metadata = Metadata(title: ContainerTitle.of(pages, in: asset))
             metadata.conformsTo = [.divina]
@@ -39,9 +35,33 @@ struct ComicParser: PublicationParser {
                 manifest.readingOrder[0].relations = ["cover"]
             }
             manifest.metadata.numberOfPages = pages.count
+            if warnings.logger != nil, !asset.isRemote { try await Self.check(manifest.readingOrder, fetcher, warnings) }
             return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
         } catch {
             throw Publication.OpeningError(error)
+        }
+    }
+
+    private static func isPage(_ path: ResourcePath) -> Bool {
+        path.fileExtension.flatMap { Format(fileExtension: $0) }?.conforms(to: .bitmap) == true
+    }
+
+    /// Pages that are looked at, at most.
+    private static let checkLimit = 2000
+
+    /// Looks whether each page can be read: whether its entry is there, and is packed in a way that is known.
+    private static func check(_ pages: [Link], _ fetcher: any Fetcher, _ warnings: Warnings) async throws(ResourceError) {
+        for (index, link) in pages.prefix(checkLimit).enumerated() {
+            let resource = fetcher.get(link)
+            defer { resource.close() }
+            do throws(ResourceError) {
+                if try await resource.read(0..<1).isEmpty {
+                    warnings.add(.major, "page \(index + 1), \"\(link.href)\", is empty")
+                }
+            } catch {
+                if error.code == .cancelled { throw error }
+                warnings.add(.major, "page \(index + 1) cannot be read: \(error.message)")
+            }
         }
     }
 

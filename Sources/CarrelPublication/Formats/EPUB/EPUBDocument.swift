@@ -32,22 +32,51 @@ enum EPUBDocument {
     /// - Returns: its root element.
     /// - Throws: `resource.malformed` for what is no XML; what reading throws.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> XMLElement {
-        var tree = XMLTree(limits: limits, documentType: .skipped)
-        try await stream(path, fetcher) { (piece) throws(Malformed) in try tree.read(piece) }
+        var tree = XMLTree(limits: limits, documentType: .skipped, spaces: spaces)
+        try await stream(path, fetcher) { (piece) throws(Malformed) in
+            try tree.read(piece)
+            return true
+        }
         do throws(Malformed) { return try tree.finish() } catch { throw malformed(path, error) }
     }
+
+    /// Reads a document of the publication up to a limit.
+    ///
+    /// - Parameters:
+    ///   - path: where it is.
+    ///   - fetcher: of the container.
+    /// - Returns: its root element, and the limit that cut the document off; nil where it is whole.
+    /// - Throws: as `read(_:_:)`, but for documents that are too large.
+    static func readBeginning(
+        of path: ResourcePath,
+        _ fetcher: any Fetcher
+    ) async throws(ResourceError) -> (root: XMLElement, cutOff: Malformed?) {
+        var tree = XMLTree(limits: limits, documentType: .skipped, spaces: spaces)
+        var cutOff: Malformed?
+        try await stream(path, fetcher) { (piece) throws(Malformed) in
+            do throws(Malformed) { try tree.read(piece) } catch {
+                guard tree.isOverLimit else { throw error }
+                cutOff = error
+            }
+            return cutOff == nil
+        }
+        if cutOff != nil, let root = tree.finishEarly() { return (root, cutOff) }
+        do throws(Malformed) { return (try tree.finish(), nil) } catch { throw malformed(path, error) }
+    }
+
+    private static let spaces: Set<String> = ["br"]
 
     /// Reads a document of the publication a piece at a time.
     ///
     /// - Parameters:
     ///   - path: where it is.
     ///   - fetcher: of the container.
-    ///   - take: gets each piece in order.
+    ///   - take: gets each piece in order; returns whether to go on.
     /// - Throws: `resource.malformed` where `take` throws; what reading throws.
     static func stream(
         _ path: ResourcePath,
         _ fetcher: any Fetcher,
-        _ take: (RawSpan) throws(Malformed) -> Void
+        _ take: (RawSpan) throws(Malformed) -> Bool
     ) async throws(ResourceError) {
         try await stream(fetcher.get(Link(path)), take)
     }
@@ -56,16 +85,16 @@ enum EPUBDocument {
     ///
     /// - Parameters:
     ///   - resource: the document.
-    ///   - take: gets each piece in order.
+    ///   - take: gets each piece in order; returns whether to go on.
     /// - Throws: `resource.malformed` where `take` throws; what reading throws.
-    static func stream(_ resource: any Resource, _ take: (RawSpan) throws(Malformed) -> Void) async throws(ResourceError) {
+    static func stream(_ resource: any Resource, _ take: (RawSpan) throws(Malformed) -> Bool) async throws(ResourceError) {
         var at: Int64 = 0
         var piece: [UInt8] = []
         while true {
             piece.removeAll(keepingCapacity: true)
             try await resource.read(at..<at + pieceSize, into: &piece)
             if piece.isEmpty { return }
-            do throws(Malformed) { try take(piece.rawSpan) } catch {
+            do throws(Malformed) { guard try take(piece.rawSpan) else { return } } catch {
                 throw ResourceError(
                     .malformed,
                     "\"\(resource.link.path?.string ?? resource.link.href)\" cannot be read: \(error)"

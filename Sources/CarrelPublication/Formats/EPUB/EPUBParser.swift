@@ -76,8 +76,15 @@ struct EPUBParser: PublicationParser {
         _ fetcher: any Fetcher,
         _ warnings: Warnings
     ) async throws(ResourceError) -> XMLElement? {
+        try await optional(warnings) { () async throws(ResourceError) in try await EPUBDocument.read(path, fetcher) }
+    }
+
+    private static func optional(
+        _ warnings: Warnings,
+        _ read: () async throws(ResourceError) -> XMLElement
+    ) async throws(ResourceError) -> XMLElement? {
         do throws(ResourceError) {
-            return try await EPUBDocument.read(path, fetcher)
+            return try await read()
         } catch {
             switch error.code {
             case .notFound: return nil
@@ -104,8 +111,7 @@ struct EPUBParser: PublicationParser {
                 manifest.subcollections[names[type] ?? type] = [PublicationCollection(links: links)]
             }
         }
-        if manifest.tableOfContents.isEmpty, let path = ncx(package), let root = try await optional(path, fetcher, warnings) {
-            let document = NCXDocument(root, at: path)
+        if manifest.tableOfContents.isEmpty, let path = ncx(package), let document = try await contents(path, fetcher, warnings) {
             manifest.tableOfContents = document.contents
             if manifest.pageList.isEmpty, !document.pages.isEmpty {
                 manifest.subcollections["pageList"] = [PublicationCollection(links: document.pages)]
@@ -126,6 +132,26 @@ struct EPUBParser: PublicationParser {
         return item?.path
     }
 
+    /// The NCX; nil where it cannot be read.
+    private static func contents(
+        _ path: ResourcePath,
+        _ fetcher: any Fetcher,
+        _ warnings: Warnings
+    ) async throws(ResourceError) -> NCXDocument? {
+        var cutOff: Malformed?
+        let root = try await optional(warnings) { () async throws(ResourceError) in
+            let beginning = try await EPUBDocument.readBeginning(of: path, fetcher)
+            cutOff = beginning.cutOff
+            return beginning.root
+        }
+        if let cutOff { warnings.add(.moderate, Self.cutOff(path, cutOff)) }
+        return root.map { NCXDocument($0, at: path) }
+    }
+
+    private static func cutOff(_ path: ResourcePath, _ limit: Malformed) -> String {
+        "the end of the contents in \"\(path)\" is left out: \(limit)"
+    }
+
     /// The lists of a navigation document; none where it cannot be read.
     private static func lists(
         _ path: ResourcePath,
@@ -133,7 +159,9 @@ struct EPUBParser: PublicationParser {
         _ warnings: Warnings
     ) async throws(ResourceError) -> [String: [Link]] {
         do throws(ResourceError) {
-            return try await NavigationDocument.read(path, fetcher).lists
+            let document = try await NavigationDocument.read(path, fetcher)
+            if let limit = document.cutOff { warnings.add(.moderate, cutOff(path, limit)) }
+            return document.lists
         } catch {
             guard error.code != .unavailable, error.code != .cancelled else { throw error }
             warnings.add(.moderate, error.message)

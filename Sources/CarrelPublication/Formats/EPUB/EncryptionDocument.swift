@@ -177,6 +177,7 @@ struct EncryptionDocument: Sendable {
         try await EPUBDocument.stream(resource) { (piece) throws(Malformed) in
             try reader.read(piece, telling: visitor)
             if visitor.document.hasTooMany { throw tooMany }
+            return true
         }
         do throws(Malformed) {
             try reader.finish(telling: visitor)

@@ -9,11 +9,11 @@ struct NCXDocument {
     let lists: [String: [PublicationCollection]]
 
     init(_ root: XMLElement, at path: ResourcePath) {
-        contents = (root.child("navMap")?.all("navPoint") ?? []).compactMap { Self.point($0, path) }
-        pages = (root.child("pageList")?.all("pageTarget") ?? []).compactMap { Self.point($0, path) }
+        contents = (root.child("navMap")?.all("navPoint") ?? []).flatMap { Self.points($0, path) }
+        pages = (root.child("pageList")?.all("pageTarget") ?? []).flatMap { Self.points($0, path) }
         var lists: [String: [PublicationCollection]] = [:]
         for list in root.all("navList") {
-            let links = list.all("navTarget").compactMap { Self.point($0, path) }
+            let links = list.all("navTarget").flatMap { Self.points($0, path) }
             guard !links.isEmpty else { continue }
             var collection = PublicationCollection(links: links)
             let title = Self.title(list)
@@ -25,16 +25,21 @@ struct NCXDocument {
     }
 
     private static func title(_ element: XMLElement) -> String {
-        let label = element.child("navLabel")?.child("text").map(label) ?? ""
-        return label.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard let text = element.child("navLabel")?.child("text") else { return "" }
+        let words = Self.words(label(text))
+        return words.isEmpty ? Self.words(pictures(text)) : words
     }
 
-    private static func point(_ element: XMLElement, _ path: ResourcePath) -> Link? {
+    private static func words(_ text: String) -> String { text.split(whereSeparator: \.isWhitespace).joined(separator: " ") }
+
+    /// In the place of an entry without a label are those below it.
+    private static func points(_ element: XMLElement, _ path: ResourcePath) -> [Link] {
         let title = title(element)
         let href = element.child("content")?["src"].flatMap { NavigationTarget.href($0, in: path) }
-        let children = element.all("navPoint").compactMap { point($0, path) }
-        guard !title.isEmpty, href != nil || !children.isEmpty else { return nil }
-        return Link(href: href ?? "#", title: title, children: children)
+        let children = element.all("navPoint").flatMap { points($0, path) }
+        if title.isEmpty { return children }
+        guard href != nil || !children.isEmpty else { return [] }
+        return [Link(href: href ?? "#", title: title, children: children)]
     }
 
     /// Labels hold text alone; what others put in as elements comes behind it.
@@ -42,10 +47,23 @@ struct NCXDocument {
         var label = ""
         func add(_ element: XMLElement) {
             guard label.utf8.count < NavigationDocument.labelSize else { return }
-            label += " " + element.text
+            label += " "
+            label += element.text.prefix(NavigationDocument.labelSize)
             for child in element.children { add(child) }
         }
         add(element)
         return label
+    }
+
+    /// The words of the pictures in a label.
+    private static func pictures(_ element: XMLElement) -> String {
+        var words = ""
+        func add(_ element: XMLElement) {
+            guard words.utf8.count < NavigationDocument.labelSize else { return }
+            if element.name.local == "img" { words += " " + (element["alt"] ?? element["title"] ?? "") }
+            for child in element.children { add(child) }
+        }
+        add(element)
+        return words
     }
 }

@@ -21,6 +21,8 @@ struct NavigationDocument {
     private var items: [Item] = []
     /// Depth of elements within the open label; nil outside of one.
     private var labelDepth: Int?
+    /// The limit at which reading ended before the document did; nil where all of it was read.
+    private(set) var cutOff: Malformed?
 
     /// Bytes of a label after which nothing is added to it.
     static let labelSize = 4096
@@ -32,6 +34,10 @@ struct NavigationDocument {
 
     private struct Item {
         var label = ""
+        /// The words of a picture in the label.
+        var picture = ""
+        /// The title of the label's own element.
+        var title = ""
         var href: String?
         var type: String?
         var children: [Link] = []
@@ -52,6 +58,8 @@ struct NavigationDocument {
         var scanner = HTMLScanner(html)
         // what goes on deeper is there to cost memory
         while levels.count < Self.depthLimit, let event = scanner.next() { take(event) }
+        if levels.count >= Self.depthLimit { cutOff = Malformed("lists nest deeper than \(Self.depthLimit)", at: 0) }
+        closeLists()
     }
 
     /// Reads the document of a container, a piece at a time.
@@ -59,12 +67,21 @@ struct NavigationDocument {
     /// - Parameters:
     ///   - path: where it is.
     ///   - fetcher: of the container.
-    /// - Returns: its lists.
+    /// - Returns: its lists, up to a limit.
     /// - Throws: `resource.malformed` for what is no XML; what reading throws.
     static func read(_ path: ResourcePath, _ fetcher: any Fetcher) async throws(ResourceError) -> NavigationDocument {
         var document = NavigationDocument(at: path)
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
-        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in document.add(try reader.read(piece)) }
+        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in
+            do throws(Malformed) { document.add(try reader.read(piece)) } catch {
+                guard reader.isOverLimit else { throw error }
+                document.add(reader.readSoFar())
+                document.cutOff = error
+                document.closeLists()
+            }
+            return document.cutOff == nil
+        }
+        if document.cutOff != nil { return document }
         do throws(Malformed) { document.add(try reader.finish()) } catch { throw EPUBDocument.malformed(path, error) }
         return document
     }
@@ -77,16 +94,19 @@ struct NavigationDocument {
         switch event {
         case .start(let name, let attributes): start(name.local, attributes)
         case .text(let text):
-            guard labelDepth != nil, !items.isEmpty, items[items.count - 1].label.utf8.count < Self.labelSize else { return }
-            items[items.count - 1].label += text
+            if labelDepth != nil { add(text, to: \.label) }
         case .end(let name): end(name.local)
         }
     }
 
     private mutating func start(_ name: String, _ attributes: [XMLAttribute]) {
-        if let depth = labelDepth { return labelDepth = depth + 1 }
         func value(_ local: String, _ namespace: String? = nil) -> String? {
             attributes.first { $0.name.local == local && $0.name.namespace == namespace }?.value
+        }
+        if let depth = labelDepth {
+            if name == "br" { add(" ", to: \.label) }
+            if Self.pictures.contains(name) { add(" \(Self.words(value("alt")) ?? value("title") ?? "")", to: \.picture) }
+            return labelDepth = depth + 1
         }
         if isHTML { hold(name, role: value("role")) }
         switch name {
@@ -100,8 +120,22 @@ struct NavigationDocument {
             labelDepth = 0
             items[items.count - 1].href = value("href")
             items[items.count - 1].type = value("type", EPUBNamespace.ops)
+            add(value("title") ?? "", to: \.title)
         default: break
         }
+    }
+
+    /// Elements that show a picture, and may say it in words.
+    private static let pictures: Set<String> = ["img", "image", "object", "svg"]
+
+    private mutating func add(_ text: String, to part: WritableKeyPath<Item, String>) {
+        guard !items.isEmpty, items[items.count - 1][keyPath: part].utf8.count < Self.labelSize else { return }
+        items[items.count - 1][keyPath: part] += text
+    }
+
+    private static func words(_ text: String?) -> String? {
+        let words = (text ?? "").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return words.isEmpty ? nil : words
     }
 
     /// Notes where lists begin in HTML (Publication Manifest §C.2).
@@ -142,10 +176,21 @@ struct NavigationDocument {
                 for type in types ?? [] where lists[type] == nil { lists[type] = list }
             }
         case "li":
-            guard let item = items.popLast(), !levels.isEmpty, let link = link(item) else { return }
-            levels[levels.count - 1].append(link)
+            guard let item = items.popLast(), !levels.isEmpty else { return }
+            levels[levels.count - 1] += links(item)
         default: break
         }
+    }
+
+    /// Ends what is open where the document ends too early.
+    private mutating func closeLists() {
+        labelDepth = nil
+        while !levels.isEmpty {
+            while items.count >= levels.count { end("li") }
+            end("ol")
+        }
+        endLists()
+        lists = lists.filter { !$0.value.isEmpty }
     }
 
     private mutating func endLists() {
@@ -154,16 +199,19 @@ struct NavigationDocument {
         items = []
     }
 
-    /// An item without a label, and one that leads nowhere and has nothing below it, is none.
-    private func link(_ item: Item) -> Link? {
-        let label = item.label.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    /// The entry of an item, whose label is what it says in letters, or else with its picture. In the place of one without a label are those
+    /// below it; one that leads nowhere and has nothing below it is none.
+    private func links(_ item: Item) -> [Link] {
+        guard let label = Self.words(item.label) ?? Self.words(item.picture) ?? Self.words(item.title) else {
+            return item.children
+        }
         let href = item.href.flatMap { NavigationTarget.href($0, in: path) }
-        guard !label.isEmpty, href != nil || !item.children.isEmpty else { return nil }
+        guard href != nil || !item.children.isEmpty else { return [] }
         var link = Link(href: href ?? "#", title: label, children: item.children)
         if let type = item.type {
             link.relations = PackageDocument.words(type).map { "http://idpf.org/epub/vocab/structure/#\($0)" }
         }
-        return link
+        return [link]
     }
 }
 

@@ -70,7 +70,10 @@ struct PackageDocument {
     ) async throws(ResourceError) -> PackageDocument {
         let visitor = PackageVisitor(at: path)
         var reader = XMLReader(limits: EPUBDocument.limits, documentType: .skipped)
-        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in try reader.read(piece, telling: visitor) }
+        try await EPUBDocument.stream(path, fetcher) { (piece) throws(Malformed) in
+            try reader.read(piece, telling: visitor)
+            return true
+        }
         do throws(Malformed) { try reader.finish(telling: visitor) } catch { throw EPUBDocument.malformed(path, error) }
         return try PackageDocument(visitor, warnings)
     }

@@ -47,6 +47,7 @@ struct PDFParser: PublicationParser {
         metadata.modified = said.modified
         metadata.subjects = said.subjects.map { Subject(name: LocalizedString($0)) }
         metadata.numberOfPages = description.pageCount
+        if description.isRightToLeft { metadata.readingProgression = .rtl }
         let roles: [(ContributorRole, [String])] = [(.author, said.authors), (.publisher, said.publishers)]
         for (role, names) in roles where !names.isEmpty {
             metadata.contributors[role] = names.map { Contributor(name: LocalizedString($0)) }

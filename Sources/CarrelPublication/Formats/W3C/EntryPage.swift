@@ -1,3 +1,5 @@
+import CarrelXML
+
 /// The primary entry page of a W3C publication: HTML, which says where the publication's manifest is (Publication Manifest §4.2, LPF §4).
 ///
 /// Read as loosely as HTML is written: only `link`, `script` and `title` elements count, and only their start tags are understood.
@@ -37,7 +39,7 @@ struct EntryPage {
             default:
                 // in the body it is that of a drawing
                 if isInBody { continue }
-                let content = HTMLScanner.decoded(HTMLScanner.content(&rest, upTo: "</title"))
+                let content = HTMLEntities.decoded(HTMLScanner.content(&rest, upTo: "</title"))
                 let words = content.split(whereSeparator: \.isWhitespace).joined(separator: " ")
                 if title == nil, !words.isEmpty { title = words }
             }

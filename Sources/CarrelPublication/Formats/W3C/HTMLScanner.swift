@@ -22,7 +22,7 @@ struct HTMLScanner {
             guard first == "<" else {
                 let text = rest.prefix { $0 != "<" }
                 rest = rest[text.endIndex...]
-                return .text(Self.decoded(text))
+                return .text(HTMLEntities.decoded(text))
             }
             let tag = rest.dropFirst()
             if tag.hasPrefix("!--") {
@@ -66,29 +66,6 @@ struct HTMLScanner {
         return rest
     }
 
-    /// A text with its character references replaced: those that HTML needs, and numbers.
-    static func decoded(_ text: Substring) -> String {
-        let named: [Substring: Unicode.Scalar] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": "\u{a0}"]
-        var (result, rest) = ("", text)
-        while let start = rest.firstIndex(of: "&") {
-            result += rest[..<start]
-            let name = rest[start...].dropFirst().prefix(10).prefix { $0 != ";" }
-            let end = name.endIndex
-            let scalar =
-                name.hasPrefix("#x") || name.hasPrefix("#X")
-                ? UInt32(name.dropFirst(2), radix: 16).flatMap(Unicode.Scalar.init)
-                : name.hasPrefix("#") ? UInt32(name.dropFirst()).flatMap(Unicode.Scalar.init) : named[name]
-            if let scalar, end < rest.endIndex, rest[end] == ";" {
-                result.unicodeScalars.append(scalar)
-                rest = rest[end...].dropFirst()
-            } else {
-                result += "&"
-                rest = rest[start...].dropFirst()
-            }
-        }
-        return result + rest
-    }
-
     /// The attributes of a start tag, up to its end.
     static func attributes(_ rest: inout Substring) -> [String: String] {
         var found: [String: String] = [:]
@@ -110,7 +87,7 @@ struct HTMLScanner {
                 rest = rest.dropFirst(value.count)
             }
             let key = name.lowercased()
-            if found[key] == nil, found.count < 64 { found[key] = String(value.replacing("&amp;", with: "&")) }
+            if found[key] == nil, found.count < 64 { found[key] = HTMLEntities.decoded(value, isAttribute: true) }
         }
         rest = rest.dropFirst()
         return found

@@ -55,7 +55,11 @@ struct W3CParser: PublicationParser {
         guard let link = named ?? (isPackage ? Link(EntryPage.path) : nil), let path = link.path else { return }
         do throws(ResourceError) {
             let text = String(decoding: try await fetcher.get(link).read(upTo: EntryPage.limit), as: UTF8.self)
-            let lists = NavigationDocument(html: text, at: path).lists
+            let document = NavigationDocument(html: text, at: path)
+            let lists = document.lists
+            if let limit = document.cutOff {
+                warnings.add(.moderate, "the end of the contents in \"\(path)\" is left out: \(limit.what)")
+            }
             manifest.tableOfContents = lists["toc"] ?? []
             if let pages = lists["page-list"], !pages.isEmpty {
                 manifest.subcollections["pageList"] = [PublicationCollection(links: pages)]

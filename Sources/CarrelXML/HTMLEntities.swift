@@ -1,0 +1,120 @@
+/// The character references of HTML (WHATWG HTML §13.2.5.72 to §13.2.5.80): 2,231 names, and numbers.
+public enum HTMLEntities {
+    /// Letters of the longest name.
+    private static let nameLimit = 31
+
+    private struct Entity {
+        let characters: String
+        /// Whether the name counts without its semicolon, as in the first versions of HTML.
+        let isLegacy: Bool
+    }
+
+    private static let entities: [String: Entity] = {
+        let words = table.description.split(separator: " ")
+        var entities: [String: Entity] = [:]
+        entities.reserveCapacity(words.count / 2)
+        for place in stride(from: 0, to: words.count - 1, by: 2) {
+            let scalars = words[place + 1].split(separator: ",").compactMap { UInt32($0, radix: 16).flatMap(Unicode.Scalar.init) }
+            let isLegacy = words[place].hasSuffix("!")
+            let characters = String(String.UnicodeScalarView(scalars))
+            entities[String(isLegacy ? words[place].dropLast() : words[place])] = Entity(
+                characters: characters,
+                isLegacy: isLegacy
+            )
+        }
+        return entities
+    }()
+
+    /// Letters of the longest name that counts without its semicolon.
+    private static let legacyLimit = entities.reduce(0) { $1.value.isLegacy ? max($0, $1.key.utf8.count) : $0 }
+
+    /// The characters that a name stands for.
+    ///
+    /// - Parameter name: without `&` and `;`, such as `eacute`.
+    /// - Returns: one or two characters; nil for a name that HTML does not have.
+    public static func characters(named name: String) -> String? { entities[name]?.characters }
+
+    /// Reads the reference at the beginning of a text.
+    ///
+    /// - Parameters:
+    ///   - text: what follows an ampersand.
+    ///   - isAttribute: whether it is the value of an attribute, in which a reference needs its semicolon.
+    /// - Returns: the characters and where the reference ends; nil where none begins.
+    public static func reference<Text: Collection<Unicode.Scalar>>(
+        in text: Text,
+        isAttribute: Bool = false
+    ) -> (characters: String, end: Text.Index)? {
+        if text.first == "#" { return number(in: text, isAttribute) }
+        let name = text.prefix(nameLimit).prefix { $0.isASCII && $0.properties.isAlphabetic || "0"..."9" ~= $0 }
+        var letters = String(String.UnicodeScalarView(name))
+        if name.endIndex < text.endIndex, text[name.endIndex] == ";", let entity = entities[letters] {
+            return (entity.characters, text.index(after: name.endIndex))
+        }
+        if isAttribute { return nil }
+        letters = String(letters.prefix(legacyLimit))
+        while letters.utf8.count > 1 {
+            if let entity = entities[letters], entity.isLegacy {
+                return (entity.characters, text.index(text.startIndex, offsetBy: letters.utf8.count))
+            }
+            letters.removeLast()
+        }
+        return nil
+    }
+
+    private static func number<Text: Collection<Unicode.Scalar>>(
+        in text: Text,
+        _ isAttribute: Bool
+    ) -> (characters: String, end: Text.Index)? {
+        var rest = text.dropFirst()
+        let isHexadecimal = rest.first == "x" || rest.first == "X"
+        if isHexadecimal { rest = rest.dropFirst() }
+        var (value, hasDigits): (UInt32, Bool) = (0, false)
+        while let digit = rest.first.flatMap({ Character($0).isASCII ? Character($0).hexDigitValue : nil }),
+            isHexadecimal || digit < 10
+        {
+            // more than there are characters, and no more than fits
+            value = min(0x11_0000, value * (isHexadecimal ? 16 : 10) + UInt32(digit))
+            hasDigits = true
+            rest = rest.dropFirst()
+        }
+        let hasEnd = rest.first == ";"
+        guard hasDigits, hasEnd || !isAttribute else { return nil }
+        let end = hasEnd ? text.index(after: rest.startIndex) : rest.startIndex
+        return (String(Character(scalar(value))), end)
+    }
+
+    /// The character of a number: those that it cannot be are replaced, and those of Windows are what they were meant to be
+    /// (§13.2.5.80).
+    private static func scalar(_ value: UInt32) -> Unicode.Scalar {
+        if 0x80...0x9f ~= value { return windows[Int(value) - 0x80] }
+        guard value > 0, let scalar = Unicode.Scalar(value) else { return "\u{fffd}" }
+        return scalar
+    }
+
+    private static let windows = Array(
+        "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ".unicodeScalars
+    )
+
+    /// A text with its references replaced.
+    ///
+    /// - Parameters:
+    ///   - text: of HTML, without tags.
+    ///   - isAttribute: as for ``reference(in:isAttribute:)``.
+    /// - Returns: the text; an ampersand that begins no reference stays.
+    public static func decoded(_ text: some StringProtocol, isAttribute: Bool = false) -> String {
+        var out = String.UnicodeScalarView()
+        var rest = Substring(text).unicodeScalars
+        while let mark = rest.firstIndex(of: "&") {
+            out.append(contentsOf: rest[..<mark])
+            rest = rest[rest.index(after: mark)...]
+            if let reference = reference(in: rest, isAttribute: isAttribute) {
+                out.append(contentsOf: reference.characters.unicodeScalars)
+                rest = rest[reference.end...]
+            } else {
+                out.append("&")
+            }
+        }
+        out.append(contentsOf: rest)
+        return String(out)
+    }
+}
