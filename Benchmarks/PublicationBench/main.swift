@@ -2,17 +2,19 @@
 //
 //   make FOLDER           writes publications of all sizes, protected by the provider of `FOLDER/provider.der` and `.key`
 //   learn FOLDER          opens one with its passphrase, so that the store knows it
-//   open FILE|URL FOLDER  opens a publication once, as a reading app does that knows the passphrase, and says what it is and the most
-//                         memory that it took
-//   first URL FOLDER      the same, and the first 64 KiB of its first resource
+//   open FILE|URL FOLDER  opens a publication once, as a reading app does that knows the passphrase, and says what it is, how much of the
+//                         processor the opening took without the start of the process, and the most memory
+//   first URL FOLDER      the same, and the first 64 KiB of its first resource; says how many requests each took
 //   ranges FILE FOLDER    64 KiB at random places of its first resource, and all of it in order, against a loop in C
 
 import CPublicationLoops
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPClient
 import CarrelLCP
 import CarrelPublication
+import CarrelThreads
 import Glibc
 import ProtectedPublications
 
@@ -34,10 +36,11 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Of this thread's processor time, so that a busy machine does not count.
+/// Of this process's processor time, so that a busy machine does not count. Not of a thread: what is awaited goes on in another one, and the times
+/// of two threads have nothing to do with each other.
 func spent() -> Double {
     var time = timespec()
-    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
@@ -88,8 +91,8 @@ func makeAll(_ folder: String) async throws {
     )
 }
 
-/// A reading app: its service, with a store of its own in the folder, and its streamer.
-func reader(_ folder: String) throws -> Streamer {
+/// A reading app: its service, with a store of its own in the folder, and its streamer, whose requests to servers are counted.
+func reader(_ folder: String, _ requests: Locked<Int> = Locked(0)) throws -> Streamer {
     var configuration = LCPService.Configuration()
     let root = TrustAnchor(name: "benchmark", certificate: try Certificate(der: try bytes(of: "\(folder)/root.der")))
     configuration.profiles = ProfileRegistry([.basic(adding: [root])])
@@ -98,12 +101,21 @@ func reader(_ folder: String) throws -> Streamer {
         client: HTTPClient(),
         configuration: configuration
     )
-    return Streamer(contentProtections: [service.contentProtection()])
+    let opener = AssetOpener {
+        requests.withLock { $0 += 1 }
+        return HTTPFields()
+    }
+    return Streamer(contentProtections: [service.contentProtection()], opener: opener)
 }
 
-func opened(_ name: String, _ folder: String, credentials: String? = nil) async throws -> Publication {
+func opened(
+    _ name: String,
+    _ folder: String,
+    credentials: String? = nil,
+    _ requests: Locked<Int> = Locked(0)
+) async throws -> Publication {
     let asset = name.hasPrefix("http") ? PublicationAsset(url: name) : PublicationAsset(path: name)
-    return try await reader(folder).open(asset: asset, allowUserInteraction: false, credentials: credentials)
+    return try await reader(folder, requests).open(asset: asset, allowUserInteraction: false, credentials: credentials)
 }
 
 func report(_ name: String, bytes: Double, rounds: Int, ours: () async throws -> Int64, floor: () -> Int64) async throws {
@@ -182,13 +194,15 @@ switch (arguments.first ?? "", Array(arguments.dropFirst())) {
 case ("make", let rest) where rest.count == 1: try await makeAll(rest[0])
 case ("learn", let rest) where rest.count == 1:
     let book = try await opened("\(rest[0])/lcp-10.epub", rest[0], credentials: LicenseProvider.Terms().passphrase)
-    precondition(!book.isRestricted, book.protectionError?.message ?? "")
+    precondition(!book.isRestricted, book.protectionErrorMessage ?? "")
 case ("open", let rest) where rest.count == 2:
     // what is not opened whole is no figure
     forgetPeak()
+    let before = spent()
     let publication = try await opened(rest[0], rest[1])
+    let took = rounded((spent() - before) * 1000)
     if publication.isRestricted { exit(1) }
-    print("\(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters")
+    print("of them \(took) ms to open it, \(memory("VmHWM")) KiB, \(publication.readingOrder.count) chapters")
     exit(0)
 case ("attempt", let rest) where rest.count == 2:
     forgetPeak()
@@ -202,10 +216,15 @@ case ("attempt", let rest) where rest.count == 2:
     // a reader goes on with the publication; taking it apart is not opening it
     exit(0)
 case ("first", let rest) where rest.count == 2:
-    let publication = try await opened(rest[0], rest[1])
+    let requests = Locked(0)
+    let publication = try await opened(rest[0], rest[1], requests)
+    let toOpen = requests.withLock { $0 }
     let bytes = try await publication.get(publication.readingOrder[0]).read(0..<65_536)
     precondition(bytes == ProtectedPublication.content(0..<65_536))
-    print("\(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB")
+    let toRead = requests.withLock { $0 } - toOpen
+    print(
+        "\(toOpen) requests to open, \(toRead) to the first byte; \(rounded((now() - start) * 1000)) ms \(memory("VmHWM")) KiB"
+    )
 case ("ranges", let rest) where rest.count == 2: try await ranges(rest[0], rest[1])
 default:
     print(

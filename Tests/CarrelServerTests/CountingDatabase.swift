@@ -14,6 +14,7 @@ final class CountingDatabase: Database {
     private let inner: any Database
     private let counts = Locked((writes: 0, reads: 0, looks: 0))
     private let looking = Locked(Looking.works)
+    private let statements = Locked<[String]>([])
     private let interruption = Locked<(write: Int, action: @Sendable () async throws -> Void)?>(nil)
 
     init(_ inner: any Database) {
@@ -23,6 +24,42 @@ final class CountingDatabase: Database {
     var writes: Int { counts.withLock(\.writes) }
     var reads: Int { counts.withLock(\.reads) }
     var looks: Int { counts.withLock(\.looks) }
+
+    /// The texts of the statements that were run since this was asked last, in their order.
+    func takeStatements() -> [String] {
+        statements.withLock { statements in
+            defer { statements = [] }
+            return statements
+        }
+    }
+
+    /// A transaction that notes its statements.
+    private struct Noting: Transaction {
+        let inner: any Transaction
+        let statements: Locked<[String]>
+
+        private func note(_ sql: SQL) { statements.withLock { $0.append(sql.description) } }
+
+        func run(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Int {
+            note(sql)
+            return try inner.run(sql, values)
+        }
+
+        func rows(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> [Row] {
+            note(sql)
+            return try inner.rows(sql, values)
+        }
+
+        func row(_ sql: SQL, _ values: [SQLValue]) throws(StoreError) -> Row? {
+            note(sql)
+            return try inner.row(sql, values)
+        }
+
+        func each(_ sql: SQL, _ values: [SQLValue], _ body: (Row) throws -> Void) throws {
+            note(sql)
+            try inner.each(sql, values, body)
+        }
+    }
 
     func look(_ looking: Looking) { self.looking.withLock { $0 = looking } }
 
@@ -41,17 +78,17 @@ final class CountingDatabase: Database {
         }
         let interruption = interruption.withLock { $0 }
         if let interruption, interruption.write == write { try await interruption.action() }
-        return try await inner.write(body)
+        return try await inner.write { [statements] in try body(Noting(inner: $0, statements: statements)) }
     }
 
     func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         counts.withLock { $0.reads += 1 }
-        return try await inner.read(body)
+        return try await inner.read { [statements] in try body(Noting(inner: $0, statements: statements)) }
     }
 
     func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         counts.withLock { $0.reads += 1 }
-        return try await inner.readBriefly(body)
+        return try await inner.readBriefly { [statements] in try body(Noting(inner: $0, statements: statements)) }
     }
 
     func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {

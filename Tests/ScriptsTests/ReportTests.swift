@@ -1,4 +1,5 @@
 import CarrelTesting
+import Glibc
 import Testing
 
 struct `scripts/test-report` {
@@ -57,12 +58,16 @@ struct `scripts/test-report` {
         _ events: [String],
         again: [String] = [],
         allowed: String? = nil,
-        options: [String] = []
+        options: [String] = [],
+        fixtures: String? = nil
     ) async throws -> (succeeded: Bool, lines: [String]) {
         let streams = [events, again].enumerated().filter { $0.offset == 0 || !$0.element.isEmpty }
         let files = streams.map { directory.write("events\($0.offset).jsonl", stream($0.element)) }
         let rules = allowed.map { ["--allowed", directory.write("allowed.txt", $0)] } ?? []
-        let result = try await runProcess(["\(repository)/scripts/test-report"] + rules + options + files)
+        let result = try await runProcess(
+            ["\(repository)/scripts/test-report"] + rules + options + files,
+            environment: ["PATH": "/usr/local/bin:/usr/bin:/bin", "CARREL_FIXTURES": fixtures ?? ""]
+        )
         #expect(result.errorText == "")
         return (result.status.isSuccess, result.text.split(separator: "\n").map(String.init))
     }
@@ -156,6 +161,56 @@ struct `scripts/test-report` {
             ]
         )
         #expect(try await report(events, allowed: "*CARREL_LONG*\nT.b*: mpv *\n").succeeded)
+    }
+
+    @Test func `tests for want of data are skipped where there are none, which is said, and fail where there are`() async throws {
+        let reason = "CARREL_FIXTURES is not set: a.epub is not there to test with"
+        let events = Self.good + ["skip T.b()/x.swift:3:2|\(reason)", "skip T.c()/x.swift:4:2|\(reason)"]
+        let without = try await report(events, allowed: "*: *CARREL_FIXTURES*\n")
+        #expect(without.succeeded)
+        #expect(
+            without.lines.suffix(2) == [
+                "third-party test data: none (CARREL_FIXTURES is not set, and ../shared/fixtures is not there); "
+                    + "tests that were skipped for want of it: 2",
+                "1 passed, 0 failed, 2 skipped",
+            ]
+        )
+        let with = try await report(events, allowed: "*: *CARREL_FIXTURES*\n", fixtures: "/somewhere")
+        #expect(!with.succeeded)
+        #expect(with.lines.count { $0.hasPrefix("not allowed to be skipped: ") } == 2)
+        #expect(with.lines.last == "1 passed, 0 failed, 2 skipped")
+        #expect(try await report(Self.good, allowed: "*: *CARREL_FIXTURES*\n").lines == ["1 passed, 0 failed, 0 skipped"])
+    }
+
+    /// A test that fails and then passes hides a defect, unless the time of another program is part of it.
+    @Test func `only suites that drive a browser or a player may be tried again`() throws {
+        let list = String(decoding: try #require(Fixtures.bytes(at: "\(repository)/Tests/second-try.txt")), as: UTF8.self)
+        let patterns = list.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(patterns.count > 10)
+        for pattern in patterns {
+            let parts = pattern.split(separator: "/", maxSplits: 1)
+            let names = parts[0].split(separator: ".", maxSplits: 1)
+            try #require(names.count == 2 && parts.last == "*" && !names[1].contains("*"), "\(pattern) names no suite")
+            let sources = files(in: "\(repository)/Tests/\(names[0])").filter { $0.hasSuffix(".swift") }
+                .map { String(decoding: Fixtures.bytes(at: $0) ?? [], as: UTF8.self) }
+                .filter { $0.contains("struct `\(names[1])`") || $0.contains("struct \(names[1]) ") }
+            let drives = ["ListeningPage", "AdminSite", "ReaderPage", "Browser.start", "requirePeer(\"mpv\")"]
+            let isDriver = sources.contains { source in drives.contains(where: source.contains) }
+            #expect(isDriver, "\(pattern) drives no browser and no player")
+        }
+    }
+
+    private func files(in folder: String) -> [String] {
+        var found: [String] = []
+        guard let stream = unsafe opendir(folder) else { return found }
+        defer { unsafe closedir(stream) }
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            found.append("\(folder)/\(name)")
+        }
+        return found
     }
 
     @Test func `no test at all is a failure`() async throws {

@@ -6,7 +6,7 @@ import CarrelStore
 package struct AccountDesk: Sendable {
     let database: any Database
     let clock: any WallClock
-    let passwords: PasswordHashing
+    package let passwords: PasswordHashing
     let orders: Orders
 
     /// Creates an account; one without a password signs in by link or elsewhere.

@@ -19,6 +19,7 @@ package final class PasswordHashing: Sendable {
     private let parameters: Argon2id.Parameters
     private let threads: BlockingThreads
     private let queued = Atomic<Int>(0)
+    private let hashed = Atomic<Int>(0)
     /// Checked where there is no account or no password: it costs the same and fits nothing.
     private let decoy: Argon2id.Hash
 
@@ -34,6 +35,9 @@ package final class PasswordHashing: Sendable {
 
     /// How many wait for a thread, or have one.
     var waiting: Int { queued.load(ordering: .relaxed) }
+
+    /// Passwords that were hashed so far: what signing in costs, whatever the machine.
+    package var hashCount: Int { hashed.load(ordering: .relaxed) }
 
     /// A place in the queue, held until it is forgotten.
     struct Place: ~Copyable, Sendable {
@@ -63,7 +67,7 @@ package final class PasswordHashing: Sendable {
     func hash(_ password: String) async throws -> String {
         let (secret, parameters) = (Secret(Array(password.utf8)), parameters)
         let place = try place()
-        let text = try await threads.run { try Argon2id.hash(secret, parameters).text }
+        let text = try await threads.run { [self] in try made(Argon2id.hash(secret, parameters)).text }
         _ = consume place
         return text
     }
@@ -71,16 +75,22 @@ package final class PasswordHashing: Sendable {
     /// Checks a password, at the same cost whether or not there is a hash to check it against.
     func verify(_ password: String, against text: String?, in place: consuming Place) async throws -> Verdict {
         let (secret, parameters, decoy) = (Secret(Array(password.utf8)), parameters, decoy)
-        let verdict = try await threads.run { () -> Verdict in
+        let verdict = try await threads.run { [self] () -> Verdict in
             guard let text, let hash = Argon2id.Hash(text) else {
-                _ = try Argon2id.verify(secret, against: decoy)
+                _ = try made(Argon2id.verify(secret, against: decoy))
                 return Verdict(isRight: false)
             }
-            guard try Argon2id.verify(secret, against: hash) else { return Verdict(isRight: false) }
+            guard try made(Argon2id.verify(secret, against: hash)) else { return Verdict(isRight: false) }
             let isWeak = hash.parameters.memory < parameters.memory || hash.parameters.passes < parameters.passes
-            return Verdict(isRight: true, rehash: isWeak ? try Argon2id.hash(secret, parameters).text : nil)
+            return Verdict(isRight: true, rehash: isWeak ? try made(Argon2id.hash(secret, parameters)).text : nil)
         }
         _ = consume place
         return verdict
+    }
+
+    /// Counts a hash.
+    private func made<Result>(_ result: Result) -> Result {
+        hashed.wrappingAdd(1, ordering: .relaxed)
+        return result
     }
 }
