@@ -31,6 +31,34 @@ extension LCPStore {
             ]
         ),
         DatabaseUserRightsStore.migration(version: 2),
+        DatabaseUserRightsStore.contentMigration(version: 3),
+        Migration(
+            version: 4,
+            name: "who signed a license",
+            statements: [
+                // rows from before have no signer: they count until something is learnt of the same license again
+                SQL(
+                    """
+                    CREATE TABLE lcp_signed_license (id TEXT NOT NULL, provider TEXT NOT NULL, signer TEXT NOT NULL, document BLOB NOT NULL,
+                    PRIMARY KEY (id, provider, signer))
+                    """
+                ),
+                SQL("INSERT INTO lcp_signed_license SELECT id, provider, '', document FROM lcp_license"),
+                SQL("DROP TABLE lcp_license"),
+                SQL(
+                    """
+                    CREATE TABLE lcp_signed_standing (license TEXT NOT NULL, provider TEXT NOT NULL, signer TEXT NOT NULL,
+                    newest BIGINT NOT NULL, refusal TEXT, message TEXT, PRIMARY KEY (license, provider, signer))
+                    """
+                ),
+                SQL(
+                    """
+                    INSERT INTO lcp_signed_standing SELECT license, provider, '', newest, refusal, message FROM lcp_standing
+                    """
+                ),
+                SQL("DROP TABLE lcp_standing"),
+            ]
+        ),
     ]
 
     enum Statement {
@@ -97,22 +125,33 @@ extension LCPStore {
             ON CONFLICT (url) DO UPDATE SET attempted = excluded.attempted
             """
         )
-        static let license = SQL("SELECT document FROM lcp_license WHERE id = $1 AND provider = $2")
-        static let keepLicense = SQL(
+        static let license = SQL(
             """
-            INSERT INTO lcp_license (id, provider, document) VALUES ($1, $2, $3)
-            ON CONFLICT (id, provider) DO UPDATE SET document = excluded.document
+            SELECT document FROM lcp_signed_license WHERE id = $1 AND provider = $2 AND signer IN ($3, '')
+            ORDER BY signer DESC LIMIT 1
             """
         )
-        static let standing = SQL("SELECT newest, refusal, message FROM lcp_standing WHERE license = $1 AND provider = $2")
+        static let keepLicense = SQL(
+            """
+            INSERT INTO lcp_signed_license (id, provider, signer, document) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (id, provider, signer) DO UPDATE SET document = excluded.document
+            """
+        )
+        static let standing = SQL(
+            """
+            SELECT newest, refusal, message FROM lcp_signed_standing WHERE license = $1 AND provider = $2 AND signer IN ($3, '')
+            ORDER BY signer DESC LIMIT 1
+            """
+        )
         static let noteNewest = SQL(
             """
-            INSERT INTO lcp_standing (license, provider, newest) VALUES ($1, $2, $3)
-            ON CONFLICT (license, provider) DO UPDATE SET newest = excluded.newest WHERE excluded.newest > lcp_standing.newest
+            INSERT INTO lcp_signed_standing (license, provider, signer, newest) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (license, provider, signer) DO UPDATE SET newest = excluded.newest
+            WHERE excluded.newest > lcp_signed_standing.newest
             """
         )
         static let noteRefusal = SQL(
-            "UPDATE lcp_standing SET refusal = $3, message = $4 WHERE license = $1 AND provider = $2"
+            "UPDATE lcp_signed_standing SET refusal = $4, message = $5 WHERE license = $1 AND provider = $2 AND signer = $3"
         )
     }
 }

@@ -202,13 +202,19 @@ public final class LCPStore: PassphraseStore {
 
     /// The license that was received last for a publication whose own cannot be replaced.
     func license(for document: LicenseDocument) async throws(LCPError) -> [UInt8]? {
-        let key = Self.key(document)
+        let key = Self.signedKey(document)
         guard let row = try await read({ try $0.row(Statement.license, key) }) else { return nil }
         return try Self.checked { () throws(StoreError) in try row.blob(0) }
     }
 
-    func keep(_ license: LicenseDocument) async throws(LCPError) {
-        let values = Self.key(license) + [.blob(license.bytes)]
+    /// Keeps a license in the place of one that cannot be replaced.
+    ///
+    /// - Parameters:
+    ///   - license: the newer one.
+    ///   - original: that it is found by, and whose signer may be another; itself without one.
+    /// - Throws: `lcp.store`.
+    func keep(_ license: LicenseDocument, for original: LicenseDocument? = nil) async throws(LCPError) {
+        let values = Self.signedKey(original ?? license) + [.blob(license.bytes)]
         try await write { try $0.run(Statement.keepLicense, values) }
     }
 
@@ -216,7 +222,7 @@ public final class LCPStore: PassphraseStore {
 
     /// What was learnt of a license the last time that its provider was asked.
     func standing(of license: LicenseDocument) async throws(LCPError) -> LicenseStanding? {
-        let key = Self.key(license)
+        let key = Self.signedKey(license)
         guard let row = try await read({ try $0.row(Statement.standing, key) }) else { return nil }
         return try Self.checked { () throws(StoreError) in
             let (code, message) = (try row.textIfPresent(1), try row.textIfPresent(2))
@@ -230,26 +236,36 @@ public final class LCPStore: PassphraseStore {
     /// Notes what the provider of a license said.
     ///
     /// - Parameters:
-    ///   - license: believed.
+    ///   - license: verified.
+    ///   - before: the one in whose place it came, where another key may have signed it: the same holds for that.
     ///   - refusal: what its provider has done with it for good; nil where it has not.
     /// - Throws: `lcp.store`.
-    func noteStanding(of license: LicenseDocument, refusal: LCPError?) async throws(LCPError) {
-        let key = Self.key(license)
+    func noteStanding(
+        of license: LicenseDocument,
+        after before: LicenseDocument? = nil,
+        refusal: LCPError?
+    ) async throws(LCPError) {
+        let keys = [license, before].compactMap(\.self).map(Self.signedKey)
         let words = [SQLValue(refusal?.code.identifier), SQLValue(refusal?.message)]
         try await write { transaction in
-            try transaction.run(Statement.noteNewest, key + [.instant(license.lastChange)])
-            try transaction.run(Statement.noteRefusal, key + words)
+            for key in keys {
+                try transaction.run(Statement.noteNewest, key + [.instant(license.lastChange)])
+                try transaction.run(Statement.noteRefusal, key + words)
+            }
         }
     }
 
     /// Notes that a license was seen, whatever its provider said before.
     func noteSeen(_ license: LicenseDocument) async throws(LCPError) {
-        let values = Self.key(license) + [.instant(license.lastChange)]
+        let values = Self.signedKey(license) + [.instant(license.lastChange)]
         try await write { try $0.run(Statement.noteNewest, values) }
     }
 
     /// What names a license on this device: identifiers are a provider's own.
     private static func key(_ license: LicenseDocument) -> [SQLValue] { [.text(license.id), .text(license.provider)] }
+
+    /// The same of one signer: whoever signs may write any provider and any identifier.
+    private static func signedKey(_ license: LicenseDocument) -> [SQLValue] { key(license) + [.text(license.signer)] }
 
     // MARK: the database
 

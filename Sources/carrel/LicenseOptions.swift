@@ -6,6 +6,7 @@ import Glibc
 /// Readium LCP at the command line: whom to trust, and what to remember where.
 struct LicenseOptions: ParameterGroup, Sendable {
     var trust: String?
+    var refusesTestRoots = false
     var isOffline = false
     var allowsPrivateNetworks = false
     var store: String?
@@ -19,6 +20,12 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 help: "Certificates (PEM or DER) whose licenses are trusted, besides EDRLab's test roots.",
                 group: "Protection",
                 completion: .file
+            ),
+            .flag(
+                \.refusesTestRoots,
+                "--no-test-roots",
+                help: "Do not trust EDRLab's test roots: only the certificates of --trust.",
+                group: "Protection"
             ),
             .flag(\.isOffline, "--offline", help: "Ask no license server anything.", group: "Protection"),
             .flag(
@@ -41,9 +48,8 @@ struct LicenseOptions: ParameterGroup, Sendable {
 
     /// The profiles that are known: the basic one, with the roots of the user's.
     func profiles() throws -> ProfileRegistry {
-        guard let trust else { return ProfileRegistry() }
-        let bytes = try Self.read(trust, atMost: 1 << 20)
-        return ProfileRegistry([.basic(adding: try TrustAnchor.all(in: bytes))])
+        let own = try trust.map { try TrustAnchor.all(in: try Self.read($0, atMost: 1 << 20)) } ?? []
+        return ProfileRegistry([refusesTestRoots ? .basic(trusting: own) : .basic(adding: own)])
     }
 
     /// For the addresses in licenses; nil for one that reaches nothing but public addresses.

@@ -101,7 +101,8 @@ struct OpenCommand: Command {
             "format": .string(publication.format.mediaType.description),
             "protection": publication.protectionName.map(JSON.string) ?? .null,
             "isRestricted": .bool(publication.isRestricted),
-            "error": (publication.protectionError?.message).map(JSON.string) ?? .null,
+            "error": publication.protectionErrorMessage.map(JSON.string) ?? .null,
+            "hint": publication.adviceOnPassphrase.map(JSON.string) ?? .null,
             "metadata": publication.manifest.metadata.json,
             "rights": ["canCopy": .bool(rights.0), "canPrint": .bool(rights.1)],
             "readingOrder": .array(publication.readingOrder.map { .string($0.href) }),
@@ -117,7 +118,8 @@ struct OpenCommand: Command {
         if !authors.isEmpty { table.add(["by", authors]) }
         table.add(["format", publication.format.mediaType.description])
         table.add(["protected by", publication.protectionName ?? "nothing"])
-        table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionError?.message ?? "")" : "open"])
+        table.add(["state", publication.isRestricted ? "restricted: \(publication.protectionErrorMessage ?? "")" : "open"])
+        if let advice = publication.adviceOnPassphrase { table.add(["to open it", advice]) }
         table.add(["may be copied", rights.0 ? "yes" : "no"])
         table.add(["may be printed", rights.1 ? "yes" : "no"])
         let count = publication.readingOrder.count
@@ -140,6 +142,9 @@ struct ManifestCommand: Command {
         let warnings = WarningList()
         try await options.withPublication(warnings) { publication in
             for warning in warnings.warnings { console.warning(warning.message) }
+            if let advice = publication.adviceOnPassphrase {
+                console.warning("restricted: \(publication.protectionErrorMessage ?? "")", hint: advice)
+            }
             console.write(publication.manifest.json() + [UInt8(ascii: "\n")])
         }
     }
@@ -180,7 +185,11 @@ struct CatCommand: Command {
 
     func run(_ console: Console) async throws {
         try await options.withPublication(WarningList()) { publication in
-            try await publication.get(href).stream(bytes) { piece in console.write(piece) }
+            do {
+                try await publication.get(href).stream(bytes) { piece in console.write(piece) }
+            } catch let error as ResourceError {
+                throw publication.report(error)
+            }
         }
     }
 }

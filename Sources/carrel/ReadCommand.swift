@@ -47,7 +47,7 @@ struct ReadCommand: Command {
             reader = try await WebReader(publication, folder: Self.folder, port: UInt16(clamping: port))
             address = try reader.start()
         } catch let error as ReaderError {
-            throw UnreadablePublication(error: error, why: publication.protectionError)
+            throw UnreadablePublication(error: error, advice: publication.adviceOnPassphrase)
         }
         if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
         if opensBrowser, !Self.open(address) {
@@ -81,12 +81,12 @@ struct ReadCommand: Command {
 /// Why the reader does not begin, as the program ends with it.
 private struct UnreadablePublication: ReportableError {
     let error: ReaderError
-    /// What restricts the publication.
-    let why: (any Error)?
+    /// The way to open a publication that is restricted.
+    let advice: String?
 
     var message: String { error.detail }
     var hint: String? {
-        error.code == .server ? HTTPServerError.adviceOnPorts : (why as? any ReportableError)?.hint
+        error.code == .server ? HTTPServerError.adviceOnPorts : advice
     }
     var exitStatus: ExitStatus {
         switch error.code {

@@ -32,7 +32,7 @@ struct ProtectionTests {
         passphrase: String? = nil,
         authentication: (any LCPAuthenticating)? = nil,
         allowUserInteraction: Bool = false,
-        onAsk: OnAskCredentials? = nil
+        onAsk: OnAskCredentialsCallback? = nil
     ) async throws -> Publication {
         try await Streamer(contentProtections: [service.contentProtection(authentication)], onAskCredentials: onAsk)
             .open(asset: PublicationAsset(path: path), allowUserInteraction: allowUserInteraction, credentials: passphrase)
@@ -99,7 +99,7 @@ struct ProtectionTests {
     func `without its passphrase shows what it is, and no more`(name: String, type: String) async throws {
         let publication = try await open(try Fixtures.path("readium/lcp/\(name)"), try service())
         #expect(publication.isRestricted)
-        #expect(publication.protectionError?.code == .incorrectCredentials)
+        #expect((publication.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
         #expect(publication.format.mediaType.description == type)
         #expect(!publication.metadata.title.description.isEmpty)
         let canCopy = await publication.rights.canCopy
@@ -129,7 +129,7 @@ struct ProtectionTests {
             authentication: person,
             allowUserInteraction: true
         )
-        #expect(publication.protectionError?.code.identifier == "lcp.profile")
+        #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.profile")
         #expect(person.reasons.withLock { $0.isEmpty })
     }
 
@@ -155,7 +155,7 @@ struct ProtectionTests {
         let made = try await book(provider)
         let person = Person("wrong", "wrong", "open sesame")
         let publication = try await open(made.path, try service(profiles), authentication: person, allowUserInteraction: true)
-        #expect(publication.protectionError?.code == .incorrectCredentials)
+        #expect((publication.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
         #expect(person.reasons.withLock { $0.count } == 2)
     }
 
@@ -203,7 +203,7 @@ struct ProtectionTests {
         let made = try await book(provider)
         let person = Person("wrong", nil)
         let publication = try await open(made.path, try service(profiles), authentication: person, allowUserInteraction: true)
-        #expect(publication.protectionError?.code == .cancelled)
+        #expect((publication.protectionError as? Publication.OpeningError)?.code == .cancelled)
         #expect(publication.metadata.title.description.isEmpty == false)
     }
 
@@ -214,7 +214,7 @@ struct ProtectionTests {
         let service = try service(profiles)
         for passphrase in [nil, "wrong"] {
             let publication = try await open(made.path, service, passphrase: passphrase, authentication: person)
-            #expect(publication.protectionError?.code == .incorrectCredentials)
+            #expect((publication.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
         }
         #expect(person.reasons.withLock { $0.isEmpty })
     }
@@ -262,7 +262,7 @@ struct ProtectionTests {
         asset.license = license
         let publication = try await Streamer(contentProtections: [try service(profiles).contentProtection()])
             .open(asset: asset, allowUserInteraction: false, credentials: "open sesame")
-        #expect(publication.protectionError?.code.identifier == "lcp.signature")
+        #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.signature")
         await #expect(throws: LCPError(.notOffered, "")) { try await publication.lcpLicense?.renew() }
     }
 
@@ -272,7 +272,7 @@ struct ProtectionTests {
         asset.license = Array("{}".utf8)
         let publication = try await Streamer(contentProtections: [try service(profiles).contentProtection()])
             .open(asset: asset, allowUserInteraction: false)
-        #expect(publication.protectionError?.code.identifier == "lcp.license")
+        #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.license")
         #expect(publication.lcpLicense == nil)
     }
 
@@ -286,7 +286,7 @@ struct ProtectionTests {
         for (time, code) in cases {
             clock.set(try #require(Instant.parse(time)))
             let publication = try await open(made.path, try service(profiles), passphrase: "open sesame")
-            #expect(publication.protectionError?.code.identifier == code, "\(time)")
+            #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == code, "\(time)")
         }
     }
 
@@ -329,7 +329,7 @@ struct ProtectionTests {
                 allowUserInteraction: Bool,
                 credentials: String?,
                 sender: (any Sendable)?,
-                onAskCredentials: OnAskCredentials?
+                onAskCredentials: OnAskCredentialsCallback?
             ) async throws(Publication.OpeningError) -> ProtectedAsset? {
                 Issue.record("it was asked")
                 return nil
@@ -357,8 +357,8 @@ struct ProtectionTests {
             let publication = try await open(path, try service(profiles), passphrase: "open sesame")
             #expect(publication.isRestricted)
             #expect(publication.protectionName == "Readium LCP")
-            #expect(publication.protectionError?.code.identifier == "lcp.no-license")
-            #expect(publication.protectionError?.message.contains("license is missing") == true)
+            #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.no-license")
+            #expect(publication.protectionErrorMessage?.contains("license is missing") == true)
             #expect(publication.format.mediaType.description == type)
         }
         let clear = try await ProtectedPublication.epub(at: directory.file("clear.epub"), chapters: 1)

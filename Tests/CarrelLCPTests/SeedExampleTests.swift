@@ -23,7 +23,7 @@ struct SeedExampleTests {
     ) async throws -> Publication {
         let streamer = Streamer(contentProtections: [lcpService.contentProtection(authentication)])
         let publication = try await streamer.open(asset: PublicationAsset(path: path), allowUserInteraction: true)
-        if publication.isRestricted { print(publication.protectionError?.message ?? "") }
+        if let error = publication.protectionError { print(error) }
         if await publication.rights.copy(text) { pasteboard.append(text) }
         try await publication.lcpLicense?.renew()
         return publication

@@ -12,19 +12,20 @@ import Testing
 
 @Suite("A license with a status at its provider")
 struct StatusTests {
-    private let directory = TemporaryDirectory()
+    let directory = TemporaryDirectory()
     private let clock = ManualClock(Instant(milliseconds: 1_795_000_000_000))  // 18 November 2026
-    private let server = LicenseStatusServer()
+    let server = LicenseStatusServer()
 
     /// A shelf: a server, a provider, and a book with two chapters.
-    private struct Shelf {
+    struct Shelf {
         let provider: LicenseProvider
+        var certificates: TestCertificates?
         let profiles: ProfileRegistry
         var terms: LicenseProvider.Terms
         var book: ProtectedPublication
     }
 
-    private func withShelf(
+    func withShelf(
         rights: String = #"{"end":"2026-12-01T00:00:00Z"}"#,
         _ body: (inout Shelf) async throws -> Void
     ) async throws {
@@ -38,7 +39,13 @@ struct StatusTests {
         terms.links = [server.statusLink]
         let book = try await ProtectedPublication.epub(at: directory.file("book.epub"), chapters: 2, .lcp(provider, terms))
         server.state.withLock { $0.license = book.license }
-        var shelf = Shelf(provider: provider, profiles: try test.profiles, terms: terms, book: book)
+        var shelf = Shelf(
+            provider: provider,
+            certificates: test.certificates,
+            profiles: try test.profiles,
+            terms: terms,
+            book: book
+        )
         do {
             try await body(&shelf)
         } catch {
@@ -48,7 +55,7 @@ struct StatusTests {
         await server.stop()
     }
 
-    private func service(
+    func service(
         _ shelf: Shelf,
         store: String = "lcp.sqlite",
         timeout: Duration = .seconds(5),
@@ -68,13 +75,13 @@ struct StatusTests {
         )
     }
 
-    private func open(_ shelf: Shelf, _ service: LCPService) async throws -> Publication {
+    func open(_ shelf: Shelf, _ service: LCPService) async throws -> Publication {
         try await Streamer(contentProtections: [service.contentProtection()], onAskCredentials: nil)
             .open(asset: PublicationAsset(path: shelf.book.path), allowUserInteraction: false, credentials: "open sesame")
     }
 
     /// The shelf's license as it is after a renewal.
-    private func renewed(_ shelf: Shelf, until end: String, updated: String) async throws -> [UInt8] {
+    func renewed(_ shelf: Shelf, until end: String, updated: String) async throws -> [UInt8] {
         var terms = shelf.terms
         terms.updated = updated
         terms.rights = #"{"end":"\#(end)"}"#
@@ -167,7 +174,7 @@ struct StatusTests {
                 }
                 let publication = try await open(shelf, try service(shelf))
                 #expect(publication.isRestricted)
-                #expect(publication.protectionError?.code.identifier == code)
+                #expect((publication.protectionError as? Publication.OpeningError)?.code.identifier == code)
                 await #expect(throws: ResourceError(.forbidden, "")) {
                     try await publication.get("OEBPS/chapter-1.xhtml").read(0..<1)
                 }
@@ -180,10 +187,10 @@ struct StatusTests {
         try await withShelf { shelf in
             server.state.withLock { $0.status = "revoked" }
             let none = try await open(shelf, try service(shelf))
-            #expect(none.protectionError?.message.contains("device") == false)
+            #expect(none.protectionErrorMessage?.contains("device") == false)
             server.state.withLock { $0.devices = ["1", "2"] }
             let two = try await open(shelf, try service(shelf))
-            #expect(two.protectionError?.message.hasSuffix("by 2 devices") == true)
+            #expect(two.protectionErrorMessage?.hasSuffix("by 2 devices") == true)
         }
     }
 
@@ -223,7 +230,7 @@ struct StatusTests {
             let service = try service(shelf)
             let closed = try await open(shelf, service)
             #expect(closed.isRestricted)
-            #expect(closed.protectionError?.code.identifier == "lcp.expired")
+            #expect((closed.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.expired")
             let new = try await renewed(shelf, until: "2027-01-15T00:00:00Z", updated: "2026-12-02T00:00:00Z")
             server.state.withLock { $0.renewed = (new, "2026-12-02T00:00:00Z") }
             try await closed.lcpLicense?.renew()
@@ -264,7 +271,7 @@ struct StatusTests {
             try await publication.lcpLicense?.giveBack()
             #expect(publication.lcpLicense?.status?.status == .returned)
             let again = try await open(shelf, service)
-            #expect(again.protectionError?.code.identifier == "lcp.returned")
+            #expect((again.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.returned")
         }
     }
 
@@ -311,10 +318,10 @@ struct StatusTests {
             server.state.withLock { $0.status = status }
             _ = try await open(shelf, try service(shelf))
             let closed = try await open(shelf, try service(shelf, isOffline: true))
-            #expect(closed.protectionError?.code.identifier == code)
+            #expect((closed.protectionError as? Publication.OpeningError)?.code.identifier == code)
             server.state.withLock { $0.failures["status"] = (.serviceUnavailable, "") }
             let still = try await open(shelf, try service(shelf))
-            #expect(still.protectionError?.code.identifier == code)
+            #expect((still.protectionError as? Publication.OpeningError)?.code.identifier == code)
             server.state.withLock { state in
                 state.failures = [:]
                 state.status = "active"
@@ -328,7 +335,7 @@ struct StatusTests {
         try await withShelf { shelf in
             try await open(shelf, try service(shelf)).lcpLicense?.giveBack()
             let closed = try await open(shelf, try service(shelf, isOffline: true))
-            #expect(closed.protectionError?.code.identifier == "lcp.returned")
+            #expect((closed.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.returned")
         }
     }
 
@@ -344,7 +351,7 @@ struct StatusTests {
             #expect(try await !open(shelf, try service(shelf, isOffline: true)).isRestricted)
             directory.write("book.epub", old)
             let closed = try await open(shelf, try service(shelf, isOffline: true))
-            #expect(closed.protectionError?.code.identifier == "lcp.superseded")
+            #expect((closed.protectionError as? Publication.OpeningError)?.code.identifier == "lcp.superseded")
             let elsewhere = try await open(shelf, try service(shelf, store: "other.sqlite", isOffline: true))
             #expect(!elsewhere.isRestricted)
         }

@@ -36,6 +36,30 @@ struct `Readium LCP at the command line` {
         #expect(unlocked["format"]?.string == "application/epub+zip")
     }
 
+    @Test func `without a passphrase says the hint of the provider and the option`() async throws {
+        let book = try Fixtures.path("readium/lcp/wasteland-otf-obf_LCP_dan.epub")
+        let inside = try await runProcess([try requirePeer("unzip"), "-p", book, "META-INF/license.lcpl"], timeout: .seconds(60))
+        let license = try JSON.parse(inside.output.rawSpan)
+        let hint = try #require(license["encryption"]?["user_key"]?["text_hint"]?.string)
+        let advice = "give the passphrase with --passphrase; its provider's hint: \(hint)"
+        let opened = try await carrel("open", book, "--json")
+        #expect(try JSON.parse(opened.output.rawSpan)["hint"]?.string == advice)
+        #expect(try await carrel("open", book).text.contains(advice))
+        for (arguments, status) in [(["manifest", book], 0), (["cat", book, "EPUB/wasteland.css"], 77), (["read", book], 77)] {
+            let result = try await runProcess(
+                [DemoServer.program] + arguments + ["--offline", "--licenses", directory.file("licenses.sqlite")],
+                timeout: .seconds(60)
+            )
+            #expect(result.status == .exited(Int32(status)), "\(arguments)")
+            #expect(result.errorText.contains("hint: \(advice)"), "\(arguments): \(result.errorText)")
+        }
+        // a license that is not trusted has no question that is shown
+        let distrusted = try await carrel("open", book, "--json", "--no-test-roots", "--passphrase", "dan")
+        let answer = try JSON.parse(distrusted.output.rawSpan)
+        #expect(answer["isRestricted"]?.bool == true && answer["hint"] == .null)
+        #expect(answer["error"]?.string?.contains("nobody who is trusted") == true)
+    }
+
     @Test func `checks a license as the compliance tests do`() async throws {
         let book = try Fixtures.path("readium/lcp/audiotest.lcpa")
         let checked = try await carrel("lcp", "check", book, "--passphrase", "mmenu", "--json")

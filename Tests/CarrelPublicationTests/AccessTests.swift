@@ -202,6 +202,17 @@ struct InvalidatingFetcherTests {
         #expect(events.withLock { $0.last } == "closed 2")
     }
 
+    /// As where there is nothing new to put in its place.
+    @Test func `stays open where the current child is the next one, too`() async throws {
+        let events = Locked<[String]>([])
+        let fetcher = InvalidatingFetcher(fetcher: Child(1, events)) { $0 }
+        fetcher.invalidate()
+        #expect(events.withLock { $0 } == ["made 1"])
+        #expect(try await fetcher.get("a").read(0..<1) == [1])
+        fetcher.close()
+        #expect(events.withLock { $0 } == ["made 1", "closed 1"])
+    }
+
     /// Its resources wait in the middle of a read; once it is closed they fail, or go on.
     private final class SlowChild: Fetcher {
         let failsWhenClosed: Bool

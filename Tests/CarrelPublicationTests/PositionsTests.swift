@@ -235,7 +235,7 @@ struct PositionsTests {
 
     private final class Closed: ContentProtectionService {
         let isRestricted: Bool
-        let error: Publication.OpeningError?
+        let error: (any Error)?
 
         init(isRestricted: Bool, error: Publication.OpeningError?) {
             self.isRestricted = isRestricted

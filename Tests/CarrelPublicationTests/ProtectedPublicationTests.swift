@@ -20,7 +20,7 @@ private struct KnownKeyProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         do {
             let links = try await fetcher.links()

@@ -94,7 +94,7 @@ struct SignInProtectionTests {
         let shelved = try await streamer.open(asset: asset, allowUserInteraction: false)
         #expect(shelved.metadata.title == "A tale")
         #expect(shelved.isRestricted)
-        #expect(shelved.protectionError?.code == .incorrectCredentials)
+        #expect((shelved.protectionError as? Publication.OpeningError)?.code == .incorrectCredentials)
         #expect(shelved.protectionName == "Sign-in")
         await #expect(throws: ResourceError(.forbidden, "")) { try await shelved.get("one.xhtml").read(0..<9) }
         #expect(asked.withLock { $0.isEmpty })

@@ -49,7 +49,7 @@ private struct SesameProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         asked.withLock { $0.append(name) }
         guard recognises else { return nil }
@@ -84,7 +84,7 @@ struct StreamerTests {
         return PublicationAsset(path: directory.file("book"), mediaType: MediaType("application/x-book"))
     }
 
-    private func streamer(_ protections: [any ContentProtection], onAsk: OnAskCredentials? = nil) -> Streamer {
+    private func streamer(_ protections: [any ContentProtection], onAsk: OnAskCredentialsCallback? = nil) -> Streamer {
         Streamer(
             parsers: [TextParser(seen: seen)],
             ignoresDefaultParsers: true,
@@ -124,7 +124,7 @@ struct StreamerTests {
 
     @Test func `asks the user only when it may, and hands on who wanted to know`() async throws {
         let asks = Locked<[String]>([])
-        let onAsk: OnAskCredentials = { dialog, sender in
+        let onAsk: OnAskCredentialsCallback = { dialog, sender in
             asks.withLock { $0.append("\(dialog.title) \(sender as? String ?? "nobody")") }
             return asks.withLock { $0.count } < 2 ? "wrong" : "sesame"
         }

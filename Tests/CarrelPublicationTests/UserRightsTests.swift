@@ -15,7 +15,8 @@ private struct BrokenStore: UserRightsStore {
         of right: CountedRight,
         publication: String,
         limit: Int,
-        requestID: String?
+        requestID: String?,
+        content: [UInt8]?
     ) async throws(UserRightsError) -> Bool {
         throw UserRightsError(.unavailable, "the disk is gone")
     }
@@ -121,6 +122,15 @@ struct UserRightsTests {
         }
     }
 
+    @Test func `to copy that are asked for again under the same name are those to the same text`() async throws {
+        let rights = rights(copy: 10, print: 10, try store())
+        #expect(await rights.copy("abc", requestID: "one"))
+        #expect(await rights.copy("xyz", requestID: "one") == false)
+        #expect(await rights.copy("abc", requestID: "one"))
+        #expect(await rights.copy("abc", requestID: "two"))
+        #expect(try await rights.remaining(.copy) == 4)
+    }
+
     @Test func `of a negative amount are an error and give nothing back`() async throws {
         let store = try store()
         #expect(try await store.use(3, of: .copy, publication: "a", limit: 10, requestID: nil))
@@ -162,7 +172,7 @@ struct UserRightsTests {
             path: directory.file("app.db"),
             migrations: [
                 Migration(version: 1, name: "shelf", statements: [SQL("CREATE TABLE shelf (book TEXT PRIMARY KEY)")]),
-                DatabaseUserRightsStore.migration(version: 2),
+                DatabaseUserRightsStore.migration(version: 2), DatabaseUserRightsStore.contentMigration(version: 3),
             ]
         )
         let rights = rights(copy: 1, print: 1, DatabaseUserRightsStore(database))

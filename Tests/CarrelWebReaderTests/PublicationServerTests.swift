@@ -60,7 +60,7 @@ final class CountedRights: UserRights {
 final class StatedProtection: ContentProtectionService {
     let isRestricted: Bool
     let rights: any UserRights
-    let error: Publication.OpeningError?
+    let error: (any Error)?
     let name: LocalizedString? = "Test Lock"
 
     init(rights: any UserRights, error: Publication.OpeningError? = nil) {
@@ -271,8 +271,7 @@ struct PublicationServerTests {
             }
             // who has a token learns what is there, and what is not
             for path in [
-                "publication/\(token)/none", "publication/\(token)/~readium/rights/copy?text=a",
-                "publication/\(token)/~readium/content-protection", "protection/\(other)/none",
+                "publication/\(token)/none", "publication/\(token)/~readium/rights", "protection/\(other)/none",
                 "protection/\(other)/~readium/none",
             ] {
                 let response = try await send(.get, "\(host)/\(path)")
@@ -377,8 +376,53 @@ struct PublicationServerTests {
             let state = try json(try await send(.get, addresses.protection + "~readium/content-protection"))
             #expect(state["isRestricted"]?.bool == true)
             #expect(state["error"]?["en"]?.string == "the loan is over")
+            #expect(try json(try await send(.get, addresses.publication + "~readium/content-protection")) == state)
             #expect(try await send(.get, addresses.protection + "~readium/rights/copy?text=a").status == .forbidden)
             #expect(try await send(.get, addresses.protection + "~readium/rights/print?pageCount=1").status == .forbidden)
+        }
+    }
+
+    @Test func `says below the publication, too, what may be done with it, and uses nothing up there`() async throws {
+        let rights = CountedRights(characters: 10, pages: 3)
+        try await withServer(try await book().open(StatedProtection.adding(StatedProtection(rights: rights)))) { addresses in
+            let base = addresses.publication
+            let manifest = try json(try await send(.get, base + "manifest.json"))
+            let links = (manifest["links"]?.array ?? []).filter { $0["href"]?.string?.hasPrefix("~readium/") == true }
+            #expect(
+                links == [
+                    ["href": "~readium/content-protection", "type": "application/vnd.readium.content-protection+json"],
+                    [
+                        "href": "~readium/rights/copy{?text,peek}", "templated": true,
+                        "type": "application/vnd.readium.rights.copy+json",
+                    ],
+                    [
+                        "href": "~readium/rights/print{?pageCount,peek}", "templated": true,
+                        "type": "application/vnd.readium.rights.print+json",
+                    ],
+                ]
+            )
+            let state = try await send(.get, base + "~readium/content-protection")
+            #expect(state.headers["Content-Type"] == "application/vnd.readium.content-protection+json")
+            #expect(state.headers["Access-Control-Allow-Origin"] == "*")
+            #expect(try json(state)["rights"] == ["canCopy": true, "canPrint": true])
+            for (query, status) in [
+                ("copy?text=abcdefghij&peek=true", HTTPStatus.ok), ("copy?text=abcdefghijk&peek=true", .forbidden),
+                ("print?pageCount=3&peek=true", .ok), ("print?pageCount=4&peek=true", .forbidden),
+                ("copy?peek=true", .badRequest), ("copy?text=a&peek=yes", .badRequest),
+            ] {
+                let response = try await send(.get, base + "~readium/rights/" + query)
+                #expect(response.status == status, "\(query)")
+            }
+            for query in ["copy?text=a", "copy?text=a&peek=false", "print?pageCount=1"] {
+                let refused = try await send(.get, base + "~readium/rights/" + query)
+                let code = try json(refused)["code"]?.string
+                #expect(refused.status == .forbidden && code == "reader.peek", "\(query)")
+            }
+            #expect(rights.charactersLeft == 10)
+        }
+        try await withServer(try await book().open()) { addresses in
+            let manifest = try json(try await send(.get, addresses.publication + "manifest.json"))
+            #expect(manifest["links"]?.array?.contains { $0["href"]?.string?.hasPrefix("~readium/") == true } == false)
         }
     }
 

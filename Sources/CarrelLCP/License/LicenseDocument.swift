@@ -1,4 +1,5 @@
 public import CarrelBytes
+import CarrelCrypto
 import CarrelJSON
 
 /// A license document (LCP 1.0 §3), read and not yet believed: see ``UnverifiedLicense``.
@@ -56,6 +57,13 @@ public struct LicenseDocument: Sendable, Equatable {
 
     /// Names the license on this device: identifiers are a provider's own, so its name belongs to it.
     var nameHere: String { "\(provider.utf8.count):\(provider)\(id)" }
+
+    /// Names who signed it, whatever it calls itself: the digest of the key of the provider's certificate, which the next certificate may keep. Not
+    /// checked; what a license says of itself is kept under it and found by it.
+    var signer: String {
+        let key = (try? Certificate(der: signature.certificate))?.subjectPublicKeyInfo ?? signature.certificate
+        return Hex.encode(SHA256.hash(key.rawSpan))
+    }
 
     /// Whether it takes the place of another: the same license of the same provider, and newer.
     func replaces(_ other: LicenseDocument) -> Bool {

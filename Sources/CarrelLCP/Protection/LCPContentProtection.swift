@@ -18,7 +18,7 @@ public struct LCPContentProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         var (package, packageFetcher) = (asset, fetcher)
         let bytes: [UInt8]
@@ -42,15 +42,17 @@ public struct LCPContentProtection: ContentProtection {
         } catch {
             throw Publication.OpeningError(error)
         }
+        let unverified = Result { () throws(LCPError) in try UnverifiedLicense(bytes) }
         let container = LicenseContainer(
             asset: package,
             fetcher: packageFetcher,
             opener: service.opener,
-            store: service.store
+            store: service.store,
+            original: try? unverified.get().document
         )
         package.mediaType = mediaType ?? package.mediaType
         let license: UnverifiedLicense
-        do throws(LCPError) { license = try UnverifiedLicense(bytes) } catch {
+        do throws(LCPError) { license = try unverified.get() } catch {
             return Self.restricted(package, packageFetcher, error, license: nil)
         }
         let opening = LicenseOpening(
@@ -127,7 +129,7 @@ public struct LCPContentProtection: ContentProtection {
         _ asset: PublicationAsset,
         _ allowUserInteraction: Bool,
         _ sender: (any Sendable)?,
-        _ onAskCredentials: OnAskCredentials?
+        _ onAskCredentials: OnAskCredentialsCallback?
     ) -> ((LCPAuthenticatedLicense) async -> String?)? {
         guard allowUserInteraction else { return nil }
         if let authentication { return { license in await authentication.requestPassphrase(license: license) } }

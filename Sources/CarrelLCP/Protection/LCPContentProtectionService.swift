@@ -5,7 +5,7 @@ public final class LCPContentProtectionService: ContentProtectionService {
     /// Nil where the license document cannot be read.
     public let license: LCPLicense?
     public let isRestricted: Bool
-    public let error: Publication.OpeningError?
+    public let error: (any Error)?
     public let rights: any UserRights
     public let name: LocalizedString? = "Readium LCP"
     /// The digest of the passphrase that opened it, in hexadecimal. A secret.

@@ -90,8 +90,14 @@ public final class LCPLicense: Sendable {
         guard status.id == verified.document.id else {
             throw LCPError(.malformedStatus, "the license server answered for another license")
         }
-        state.withLock { $0.status = status }
+        await take(status, verified.document)
         return status
+    }
+
+    /// Takes over how the license stands, and remembers it for opening without a connection.
+    private func take(_ status: StatusDocument, _ license: LicenseDocument) async {
+        state.withLock { $0.status = status }
+        await service.note(license, after: license, LicenseValidation.refusal(status, license, service.clock.now))
     }
 
     /// Takes over what a server answered, and a newer license if there is one.
@@ -100,7 +106,7 @@ public final class LCPLicense: Sendable {
         guard status.id == before.id else {
             throw LCPError(.malformedStatus, "the license server answered for another license")
         }
-        state.withLock { $0.status = status }
+        await take(status, before)
         guard let updated = status.licenseUpdated, updated > before.lastChange,
             let link = status.licenseLink(service.configuration.profiles)
         else { return }
@@ -114,6 +120,11 @@ public final class LCPLicense: Sendable {
                 state.license = fresh.unverified
                 state.verified = fresh
             }
+            await service.note(
+                fresh.document,
+                after: before,
+                LicenseValidation.refusal(status, fresh.document, service.clock.now)
+            )
         } catch {
             // what was given back stays so without its new license
             if mustBeFresh { throw error }

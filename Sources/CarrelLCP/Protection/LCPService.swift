@@ -128,6 +128,17 @@ public final class LCPService: Sendable {
         return kept
     }
 
+    /// Remembers how a license stands after its server was asked, for when it cannot be. What cannot be kept is found out again the next time.
+    ///
+    /// - Parameters:
+    ///   - license: verified.
+    ///   - before: the one in whose place it came.
+    ///   - error: why it does not open; only what its provider has done with it for good is remembered.
+    func note(_ license: LicenseDocument, after before: LicenseDocument, _ error: LCPError?) async {
+        let isFinal = error.map { [.revoked, .returned, .loanCancelled].contains($0.code) } ?? false
+        try? await store.noteStanding(of: license, after: before, refusal: isFinal ? error : nil)
+    }
+
     /// Tells the server in the background that this device reads the publication, until it once says yes.
     func register(_ license: LicenseDocument, _ status: StatusDocument) {
         guard status.status == .ready || status.status == .active,

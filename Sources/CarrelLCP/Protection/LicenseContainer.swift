@@ -6,14 +6,17 @@ struct LicenseContainer: Sendable {
     private let asset: PublicationAsset
     private let opener: AssetOpener
     private let store: LCPStore
+    /// The license that is in the package, or came with it.
+    private let original: LicenseDocument?
     /// Over the package; made anew after that was written.
     let fetcher: InvalidatingFetcher
     private let next: Locked<(any Fetcher)?>
 
-    init(asset: PublicationAsset, fetcher: any Fetcher, opener: AssetOpener, store: LCPStore) {
+    init(asset: PublicationAsset, fetcher: any Fetcher, opener: AssetOpener, store: LCPStore, original: LicenseDocument?) {
         self.asset = asset
         self.opener = opener
         self.store = store
+        self.original = original
         let next = Locked<(any Fetcher)?>(nil)
         self.next = next
         self.fetcher = InvalidatingFetcher(fetcher: fetcher) { current in
@@ -34,7 +37,7 @@ struct LicenseContainer: Sendable {
         do throws(ResourceError) {
             try await inject(license)
         } catch {
-            try await store.keep(license.document)
+            try await store.keep(license.document, for: original)
         }
     }
 

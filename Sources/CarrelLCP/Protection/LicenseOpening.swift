@@ -58,6 +58,15 @@ struct LicenseOpening {
             }
         }
 
+        func note(_ current: LicenseDocument, _ status: StatusDocument?, _ error: LCPError?) async {
+            // one that cannot be kept is found out again the next time
+            if status != nil {
+                await service.note(current, after: license.document, error)
+            } else if error == nil {
+                try? await service.store.noteSeen(current)
+            }
+        }
+
         func outcome(_ unlocked: Result<(content: ContentKey, user: UserKey), LCPError>) -> Outcome {
             let current = validation.fresh ?? verified
             return Outcome(
@@ -67,17 +76,6 @@ struct LicenseOpening {
                 status: validation.status,
                 unlocked: unlocked
             )
-        }
-    }
-
-    /// Remembers how a license stands, for when its server cannot be asked.
-    private func note(_ license: LicenseDocument, _ status: StatusDocument?, _ error: LCPError?) async {
-        let isFinal = error.map { [.revoked, .returned, .loanCancelled].contains($0.code) } ?? false
-        // one that cannot be kept is found out again the next time
-        if status != nil {
-            try? await service.store.noteStanding(of: license, refusal: isFinal ? error : nil)
-        } else if error == nil {
-            try? await service.store.noteSeen(license)
         }
     }
 

@@ -85,7 +85,7 @@ struct LicenseValidation {
 
     private func decide() -> Action {
         guard let verified else { return .verify(first) }
-        if let status, let error = refusal(status, (try? verified.get())?.document) { return .refuse(error) }
+        if let status, let error = Self.refusal(status, (try? verified.get())?.document, now) { return .refuse(error) }
         let license: VerifiedLicense
         do throws(LCPError) { license = try verified.get() } catch { return .refuse(error) }
         if status == nil, let error = standing?.refusal(of: license.document) { return .refuse(error) }
@@ -95,7 +95,7 @@ struct LicenseValidation {
 
     /// Why the status forbids to open the license. What was taken back or given back is closed whatever the license says; that it
     /// expired only counts where the license is not newer than the status knows (LSD 1.0 §2.6), as after a renewal.
-    private func refusal(_ status: StatusDocument, _ license: LicenseDocument?) -> LCPError? {
+    static func refusal(_ status: StatusDocument, _ license: LicenseDocument?, _ now: Instant) -> LCPError? {
         let day = status.statusUpdated.map { " on \($0.description.prefix(10))" } ?? ""
         switch status.status {
         case .returned: return LCPError(.returned, "the publication was given back\(day)")

@@ -47,7 +47,15 @@ public struct LCPProfile: Sendable {
     /// - Parameter anchors: further roots that the user or the app trusts.
     /// - Returns: a profile that takes the passphrase's digest as it is.
     public static func basic(adding anchors: [TrustAnchor] = []) -> LCPProfile {
-        LCPProfile(uri: basicURI, anchors: TrustAnchor.edrlabTestRoots + anchors, signatures: [.rsaSHA256]) { $0 }
+        basic(trusting: TrustAnchor.edrlabTestRoots + anchors)
+    }
+
+    /// The basic profile without EDRLab's test roots.
+    ///
+    /// - Parameter anchors: the roots that are trusted; with none, no license is.
+    /// - Returns: a profile that takes the passphrase's digest as it is.
+    public static func basic(trusting anchors: [TrustAnchor]) -> LCPProfile {
+        LCPProfile(uri: basicURI, anchors: anchors, signatures: [.rsaSHA256]) { $0 }
     }
 
     static let basicURI = "http://readium.org/lcp/basic-profile"

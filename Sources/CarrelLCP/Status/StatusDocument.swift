@@ -41,7 +41,8 @@ public struct StatusDocument: Sendable {
 
     static let mediaType = "application/vnd.readium.license.status.v1.0+json"
 
-    /// Reads one liberally: what is not needed may be missing, and links and media types that are not known are passed over.
+    /// Reads one liberally: what is not needed may be missing, or a time that cannot be read, and links and media types that are not known are
+    /// passed over. What was revoked stays so however its day is written.
     ///
     /// - Throws: `lcp.status` for what is none.
     public init(_ bytes: [UInt8]) throws(LCPError) {
@@ -52,13 +53,13 @@ public struct StatusDocument: Sendable {
         id = try reader.text("id")
         status = Status(rawValue: try reader.text("status"))
         message = object["message"]?.string ?? ""
-        let updated = try reader.memberIfPresent("updated")
-        licenseUpdated = try updated?.instantIfPresent("license")
-        statusUpdated = try updated?.instantIfPresent("status")
+        func time(_ json: JSON?) -> Instant? { json?.string.flatMap { Instant.parse($0) } }
+        licenseUpdated = time(object["updated"]?["license"])
+        statusUpdated = time(object["updated"]?["status"])
         links = (object["links"]?.array ?? []).compactMap(LicenseLink.init)
-        potentialEnd = try reader.memberIfPresent("potential_rights")?.instantIfPresent("end")
+        potentialEnd = time(object["potential_rights"]?["end"])
         events = (object["events"]?.array ?? []).compactMap { event in
-            (event["type"]?.string).map { Event(type: $0, time: event["timestamp"]?.string.flatMap { Instant.parse($0) }) }
+            (event["type"]?.string).map { Event(type: $0, time: time(event["timestamp"])) }
         }
     }
 

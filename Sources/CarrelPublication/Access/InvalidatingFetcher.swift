@@ -19,7 +19,7 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
         recreate = invalidate
     }
 
-    /// Makes the next child, puts it in the place of the current one, and then closes that.
+    /// Makes the next child, puts it in the place of the current one, and then closes that. One that is the current one stays open.
     public func invalidate() {
         while true {
             let old = current
@@ -30,8 +30,9 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
                 return true
             }
             // somebody else was quicker: what we made is of a file that may have changed again
+            if new === old { return }
             if isReplaced { return old.close() }
-            if new !== old { new.close() }
+            new.close()
         }
     }
 

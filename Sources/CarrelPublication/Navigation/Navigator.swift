@@ -13,7 +13,8 @@ public final class Navigator: Sendable {
     /// - Throws: why the publication is restricted; `opening.parsing-failed` for one without a reading order.
     public init(_ publication: Publication, at locator: Locator? = nil) throws(Publication.OpeningError) {
         guard !publication.isRestricted else {
-            throw publication.protectionError ?? Publication.OpeningError(.forbidden, "the publication is restricted")
+            throw publication.protectionError as? Publication.OpeningError
+                ?? Publication.OpeningError(.forbidden, publication.protectionErrorMessage ?? "the publication is restricted")
         }
         guard let first = publication.readingOrder.first.flatMap(publication.locator) else {
             throw Publication.OpeningError(.parsingFailed, "the publication has nothing to read")

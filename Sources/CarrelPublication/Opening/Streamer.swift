@@ -4,7 +4,7 @@ public final class Streamer: Sendable {
     private let contentProtections: [any ContentProtection]
     private let opener: AssetOpener
     private let onCreatePublication: Publication.Builder.Transform?
-    private let onAskCredentials: OnAskCredentials?
+    private let onAskCredentials: OnAskCredentialsCallback?
 
     /// - Parameters:
     ///   - parsers: asked in this order, before those that the streamer brings.
@@ -20,7 +20,7 @@ public final class Streamer: Sendable {
         contentProtections: [any ContentProtection] = [],
         opener: AssetOpener = AssetOpener(),
         onCreatePublication: Publication.Builder.Transform? = nil,
-        onAskCredentials: OnAskCredentials? = TerminalDialog.ask
+        onAskCredentials: OnAskCredentialsCallback? = TerminalDialog.ask
     ) {
         self.parsers = parsers + (ignoresDefaultParsers ? [] : Self.defaultParsers(opener.client))
         self.contentProtections = contentProtections + Self.formatProtections

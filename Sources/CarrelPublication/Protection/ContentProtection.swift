@@ -18,7 +18,7 @@ public protocol ContentProtection: Sendable {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset?
 }
 
@@ -44,8 +44,12 @@ public struct ProtectedAsset: Sendable {
     }
 }
 
-/// Asks the user for credentials; nil when the user does not want to give any.
-public typealias OnAskCredentials = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
+/// Asks the user for credentials: of the proposal's `callback`, the result takes the place; nil when the user does not want to give any.
+public typealias OnAskCredentialsCallback = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
+
+/// The name before 0.5.
+@available(*, deprecated, renamed: "OnAskCredentialsCallback")
+public typealias OnAskCredentials = OnAskCredentialsCallback
 
 /// A question to the user whose answer is an `Answer`: a title, a message, a field and two buttons.
 public struct Dialog<Answer: Sendable>: Sendable {

@@ -3,8 +3,8 @@
 public protocol ContentProtectionService: PublicationService {
     /// Whether the resources are closed to this reader. A restricted publication can be put on a shelf, not read.
     var isRestricted: Bool { get }
-    /// Why it is restricted.
-    var error: Publication.OpeningError? { get }
+    /// Why it is restricted: a ``Publication/OpeningError`` of ours, or what a technology of others calls it.
+    var error: (any Error)? { get }
     /// What unlocked it, so that it need not be asked for another time. A secret: the app keeps it in a vault or not at all.
     var credentials: String? { get }
     var rights: any UserRights { get }
@@ -13,7 +13,7 @@ public protocol ContentProtectionService: PublicationService {
 }
 
 extension ContentProtectionService {
-    public var error: Publication.OpeningError? { nil }
+    public var error: (any Error)? { nil }
     public var credentials: String? { nil }
     public var rights: any UserRights { isRestricted ? AllRestrictedUserRights() : UnrestrictedUserRights() }
     public var name: LocalizedString? { nil }
@@ -27,7 +27,9 @@ extension Publication {
     /// Whether its resources are closed, so that no navigator may show it.
     public var isRestricted: Bool { protection?.isRestricted ?? false }
     /// Why it is restricted.
-    public var protectionError: OpeningError? { protection?.error }
+    public var protectionError: (any Error)? { protection?.error }
+    /// The same in words for a person: a lower-case sentence without a period, where the technology keeps to that.
+    public var protectionErrorMessage: String? { protectionError.map { ($0 as? OpeningError)?.message ?? "\($0)" } }
     /// What unlocked it.
     public var credentials: String? { protection?.credentials }
     /// What its reader may do with it; everything when nothing protects it.

@@ -12,7 +12,7 @@ struct ForeignProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         let name: String?
         do throws(ResourceError) {
@@ -56,9 +56,9 @@ struct ForeignProtection: ContentProtection {
 final class RestrictedProtectionService: ContentProtectionService {
     let isRestricted = true
     let name: LocalizedString?
-    let error: Publication.OpeningError?
+    let error: (any Error)?
 
-    init(name: LocalizedString?, error: Publication.OpeningError?) {
+    init(name: LocalizedString?, error: (any Error)?) {
         self.name = name
         self.error = error
     }

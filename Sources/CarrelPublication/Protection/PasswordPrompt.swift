@@ -4,7 +4,7 @@ struct PasswordPrompt {
     let name: String
     let sender: (any Sendable)?
     /// Nil when nobody may be asked.
-    let ask: OnAskCredentials?
+    let ask: OnAskCredentialsCallback?
 
     /// - Parameters:
     ///   - known: tried first.

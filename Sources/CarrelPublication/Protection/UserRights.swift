@@ -14,7 +14,7 @@ public protocol UserRights: Sendable {
     ///
     /// - Parameters:
     ///   - text: all of it is counted.
-    ///   - requestID: names the request, so that a repeated one consumes nothing again and is answered as before.
+    ///   - requestID: names the request, so that a repeated one for the same text consumes nothing again and is answered as before.
     /// - Returns: whether the text may be copied.
     func copy(_ text: String, requestID: String?) async -> Bool
 

@@ -59,8 +59,7 @@ public final class Publication: Sendable {
         if isRestricted, !known.relations.contains("cover") || known.properties.encryption != nil {
             return FailingResource(
                 known,
-                protectionError.map { ResourceError(.forbidden, $0.message) }
-                    ?? ResourceError(.forbidden, "the publication is restricted")
+                ResourceError(.forbidden, protectionErrorMessage ?? "the publication is restricted")
             )
         }
         return fetcher.get(known)

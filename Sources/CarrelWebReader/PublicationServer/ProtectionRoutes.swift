@@ -3,7 +3,8 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelPublication
 
-/// What protects the publication and what its reader may do (Readium architecture, proposal 006), below `/protection/TOKEN/`.
+/// The protection of the publication and the rights of its reader (Readium architecture, proposal 006), below `/protection/TOKEN/`; what consumes nothing
+/// below `/publication/TOKEN/`, too, where resources can reach it.
 ///
 /// GET is as the proposal has it. POST takes the same as JSON, with a text as long as a chapter and an id by which a request that is
 /// sent twice counts once.
@@ -11,6 +12,16 @@ struct ProtectionRoutes {
     let session: ReadingSession
 
     private static let base = "protection/{token}/~readium/"
+    private static let open = "publication/{token}/~readium/"
+    private static let stateType = "application/vnd.readium.content-protection+json"
+    private static let copyType = "application/vnd.readium.rights.copy+json"
+    private static let printType = "application/vnd.readium.rights.print+json"
+    /// The links of a manifest to the routes below the publication.
+    static let links = [
+        Link(href: "~readium/content-protection", mediaType: MediaType(stateType)),
+        Link(href: "~readium/rights/copy{?text,peek}", isTemplated: true, mediaType: MediaType(copyType)),
+        Link(href: "~readium/rights/print{?pageCount,peek}", isTemplated: true, mediaType: MediaType(printType)),
+    ]
     /// Bytes of a request's body at most: a text that is longer than a whole book is not copied.
     private static let bodyLimit = 4 << 20
 
@@ -19,7 +30,11 @@ struct ProtectionRoutes {
     func add(to router: inout Router) {
         router.on(.get, Self.base + "content-protection", secret: ["token"]) { request, parameters in
             try session.admitControl(request, parameters["token"])
-            return Self.answer(await state(), type: "application/vnd.readium.content-protection+json")
+            return Self.answer(await state(), type: Self.stateType)
+        }
+        router.on(.get, Self.open + "content-protection", secret: ["token"]) { request, parameters in
+            try session.admit(request, parameters["token"], as: session.content)
+            return Self.forAnyOrigin(Self.answer(await state(), type: Self.stateType))
         }
         on(&router, "rights/copy") { (fields) async throws(HTTPError) in
             guard let text = fields.text else { throw Self.problem("text", "is the text to copy") }
@@ -27,7 +42,7 @@ struct ProtectionRoutes {
                 try fields.peek
                 ? await publication.rights.canCopy(text)
                 : await publication.rights.copy(text, requestID: fields.requestID)
-            return Self.decision(isAllowed, type: "application/vnd.readium.rights.copy+json")
+            return Self.decision(isAllowed, type: Self.copyType)
         }
         on(&router, "rights/print") { (fields) async throws(HTTPError) in
             guard let count = fields.pageCount, count > 0 else {
@@ -37,7 +52,7 @@ struct ProtectionRoutes {
                 try fields.peek
                 ? await publication.rights.canPrint(pageCount: count)
                 : await publication.rights.print(pageCount: count, requestID: fields.requestID)
-            return Self.decision(isAllowed, type: "application/vnd.readium.rights.print+json")
+            return Self.decision(isAllowed, type: Self.printType)
         }
     }
 
@@ -50,6 +65,12 @@ struct ProtectionRoutes {
             try session.admitControl(request, parameters["token"])
             return try await decide(Fields(request.query))
         }
+        router.on(.get, Self.open + route, secret: ["token"]) { request, parameters in
+            try session.admit(request, parameters["token"], as: session.content)
+            let fields = Fields(request.query)
+            guard try fields.peek else { throw Self.consuming }
+            return Self.forAnyOrigin(try await decide(fields))
+        }
         router.on(.post, Self.base + route, secret: ["token"]) { request, parameters in
             try session.admitControl(request, parameters["token"])
             let body = try await request.body.collect(upTo: Self.bodyLimit)
@@ -60,9 +81,23 @@ struct ProtectionRoutes {
         }
     }
 
+    /// The answer to a script of the publication that would use up a right (decision 11).
+    private static let consuming = HTTPError(
+        .forbidden,
+        "reader.peek",
+        "below the publication's address rights are only looked at: add peek=true, or use the app's own address"
+    )
+
+    /// The documents of a publication have no origin; they know the token.
+    private static func forAnyOrigin(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        return response
+    }
+
     private func state() async -> JSON {
         var state: JSONObject = ["isRestricted": .bool(publication.isRestricted)]
-        if let error = publication.protectionError { state["error"] = ["en": .string(error.message)] }
+        if let message = publication.protectionErrorMessage { state["error"] = ["en": .string(message)] }
         if let name = publication.protectionLocalizedName {
             var names = JSONObject()
             for translation in name.translations { names[translation.language ?? "en"] = .string(translation.text) }

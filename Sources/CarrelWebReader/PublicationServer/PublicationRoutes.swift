@@ -37,8 +37,7 @@ struct PublicationRoutes {
         }
         guard path.href != Cover.href else { return try await served(try await coverResource()) }
         if publication.isRestricted, path.string.hasPrefix("~readium/") {
-            throw publication.protectionError.map { ResourceError(.forbidden, $0.message) }
-                ?? ResourceError(.forbidden, "the publication is restricted")
+            throw ResourceError(.forbidden, publication.protectionErrorMessage ?? "the publication is restricted")
         }
         return try await served(publication.get(Link(path)))
     }
@@ -70,6 +69,7 @@ struct PublicationRoutes {
             relations: ["self"]
         )
         manifest.links.insert(own, at: 0)
+        if publication.isProtected { manifest.links += ProtectionRoutes.links }
         let bytes = manifest.json()
         let tag = EntityTag(Base64URL.encode(SHA256.hash(bytes.rawSpan).prefix(16)))
         return .serving(

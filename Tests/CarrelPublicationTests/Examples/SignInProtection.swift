@@ -18,7 +18,7 @@ struct SignInProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         guard case .remote(let url) = asset.location, HTTPFetcher.origin(of: url) == server else { return nil }
         let ask = allowUserInteraction ? onAskCredentials : nil
@@ -89,11 +89,11 @@ struct SignInProtection: ContentProtection {
 }
 
 final class SignInService: ContentProtectionService {
-    let error: Publication.OpeningError?
+    let error: (any Error)?
     var isRestricted: Bool { error != nil }
     let name: LocalizedString? = "Sign-in"
 
-    init(error: Publication.OpeningError?) {
+    init(error: (any Error)?) {
         self.error = error
     }
 }

@@ -31,7 +31,7 @@ struct PDFPasswordProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         let prompt = PasswordPrompt(name: asset.name, sender: sender, ask: allowUserInteraction ? onAskCredentials : nil)
         let source: PDFSource

@@ -7,7 +7,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     /// Granted requests that are known at most, of each right of each publication.
     static let requestLimit = 1000
 
-    /// - Parameter database: has the tables of `migration(version:)`; whoever opened it closes it.
+    /// - Parameter database: has the tables of `migration(version:)` and `contentMigration(version:)`; whoever opened it closes it.
     public init(_ database: any Database) {
         self.database = database
     }
@@ -18,7 +18,9 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     /// - Throws: `rights.unavailable`.
     public convenience init(path: String) throws(UserRightsError) {
         do throws(StoreError) {
-            self.init(try SQLiteDatabase(path: path, migrations: [Self.migration(version: 1)]))
+            self.init(
+                try SQLiteDatabase(path: path, migrations: [Self.migration(version: 1), Self.contentMigration(version: 2)])
+            )
         } catch {
             throw UserRightsError(.unavailable, error.message)
         }
@@ -34,6 +36,14 @@ public final class DatabaseUserRightsStore: UserRightsStore {
             name: "used rights of publications",
             statements: [Statement.usesTable, Statement.requestsTable]
         )
+    }
+
+    /// The column for the digest of a request's content, as a step of a schema that comes after `migration(version:)`.
+    ///
+    /// - Parameter version: where the step stands among those of the database.
+    /// - Returns: the step.
+    public static func contentMigration(version: Int) -> Migration {
+        Migration(version: version, name: "content of requests for rights", statements: [Statement.addContent])
     }
 
     /// Answers what was already asked, then closes the database.
@@ -53,7 +63,8 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         of right: CountedRight,
         publication: String,
         limit: Int,
-        requestID: String?
+        requestID: String?,
+        content: [UInt8]?
     ) async throws(UserRightsError) -> Bool {
         guard amount >= 0 else { throw UserRightsError(.invalidAmount, "an amount cannot be negative") }
         if amount == 0 { return true }
@@ -61,8 +72,8 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         return try await step { [database] in
             try await database.write { transaction in
                 if let requestID, let before = try transaction.row(Statement.request, key + [.text(requestID)]) {
-                    guard try before.integer(0) == Int64(amount) else {
-                        throw UserRightsError(.differentRequest, "the request was made before, for another amount")
+                    guard try before.integer(0) == Int64(amount), try before.blobIfPresent(1) == content else {
+                        throw UserRightsError(.differentRequest, "the request was made before, for something else")
                     }
                     return true
                 }
@@ -74,7 +85,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
                 if let requestID {
                     try transaction.run(
                         Statement.addRequest,
-                        key + [.text(requestID), .integer(Int64(amount)), .integer(number)]
+                        key + [.text(requestID), .integer(Int64(amount)), .integer(number), SQLValue(content)]
                     )
                     try transaction.run(Statement.forgetRequests, key + [.integer(number - Int64(Self.requestLimit))])
                 }
@@ -119,6 +130,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
             )
             """
         )
+        static let addContent = SQL("ALTER TABLE rights_requests ADD COLUMN content BLOB")
         static let use = SQL("SELECT used, requests FROM rights_uses WHERE publication = $1 AND kind = $2")
         static let setUse = SQL(
             """
@@ -127,10 +139,10 @@ public final class DatabaseUserRightsStore: UserRightsStore {
             """
         )
         static let request = SQL(
-            "SELECT amount FROM rights_requests WHERE publication = $1 AND kind = $2 AND request = $3"
+            "SELECT amount, content FROM rights_requests WHERE publication = $1 AND kind = $2 AND request = $3"
         )
         static let addRequest = SQL(
-            "INSERT INTO rights_requests (publication, kind, request, amount, number) VALUES ($1, $2, $3, $4, $5)"
+            "INSERT INTO rights_requests (publication, kind, request, amount, number, content) VALUES ($1, $2, $3, $4, $5, $6)"
         )
         static let forgetRequests = SQL(
             "DELETE FROM rights_requests WHERE publication = $1 AND kind = $2 AND number <= $3"

@@ -1,3 +1,6 @@
+import CarrelBytes
+import CarrelCrypto
+
 /// Rights of which only so much is given, counted in a store: those of a license.
 ///
 /// A store that fails forbids.
@@ -35,7 +38,17 @@ public struct MeteredUserRights: UserRights {
     public var canCopy: Bool { get async { await has(1, .copy) } }
     public func canCopy(_ text: String) async -> Bool { await has(CountedRight.cost(ofCopying: text), .copy) }
     public func copy(_ text: String, requestID: String?) async -> Bool {
-        await use(CountedRight.cost(ofCopying: text), .copy, requestID)
+        await use(CountedRight.cost(ofCopying: text), .copy, requestID, requestID.map { Self.digest(of: text, for: $0) })
+    }
+
+    /// Binds a request to its text. With the request's name in it, the same text of two requests has two digests.
+    private static func digest(of text: String, for requestID: String) -> [UInt8] {
+        var hash = SHA256.Stream()
+        for part in ["\(requestID.utf8.count):", requestID, text] {
+            let bytes = Array(part.utf8)
+            hash.update(bytes.rawSpan)
+        }
+        return hash.finish()
     }
 
     public var canPrint: Bool { get async { await has(1, .print) } }
@@ -45,7 +58,7 @@ public struct MeteredUserRights: UserRights {
     }
     public func print(pageCount: Int, requestID: String?) async -> Bool {
         guard pageCount > 0 else { return false }
-        return await use(pageCount, .print, requestID)
+        return await use(pageCount, .print, requestID, nil)
     }
 
     private func has(_ amount: Int, _ right: CountedRight) async -> Bool {
@@ -57,10 +70,17 @@ public struct MeteredUserRights: UserRights {
         }
     }
 
-    private func use(_ amount: Int, _ right: CountedRight, _ requestID: String?) async -> Bool {
+    private func use(_ amount: Int, _ right: CountedRight, _ requestID: String?, _ content: [UInt8]?) async -> Bool {
         guard let limit = limits[right] else { return true }
         do throws(UserRightsError) {
-            return try await store.use(amount, of: right, publication: publication, limit: limit, requestID: requestID)
+            return try await store.use(
+                amount,
+                of: right,
+                publication: publication,
+                limit: limit,
+                requestID: requestID,
+                content: content
+            )
         } catch {
             return false
         }

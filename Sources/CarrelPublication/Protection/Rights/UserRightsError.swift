@@ -15,7 +15,7 @@ public struct UserRightsError: Error, Equatable, Sendable, CustomStringConvertib
 
         /// The amount is negative.
         public static let invalidAmount = Code("rights.invalid-amount")
-        /// The identifier of the request was used before, for another amount.
+        /// The identifier of the request was used before, for something else.
         public static let differentRequest = Code("rights.different-request")
         /// The store cannot be read or written, or holds what it should not.
         public static let unavailable = Code("rights.unavailable")

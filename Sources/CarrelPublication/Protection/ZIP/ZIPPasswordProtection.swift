@@ -10,7 +10,7 @@ struct ZIPPasswordProtection: ContentProtection {
         allowUserInteraction: Bool,
         credentials: String?,
         sender: (any Sendable)?,
-        onAskCredentials: OnAskCredentials?
+        onAskCredentials: OnAskCredentialsCallback?
     ) async throws(Publication.OpeningError) -> ProtectedAsset? {
         guard let archive = fetcher as? ArchiveFetcher, archive.isEncrypted else { return nil }
         let prompt = PasswordPrompt(name: asset.name, sender: sender, ask: allowUserInteraction ? onAskCredentials : nil)
