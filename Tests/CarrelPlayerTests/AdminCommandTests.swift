@@ -124,6 +124,9 @@ struct `The commands of an administrator` {
         _ = try await carrel("plan", "revoke", held)
         _ = try await carrel("plan", "take-back", given)
         _ = try await carrel("credentials", "revoke", "--account", "alice")
+        let cleared = try await carrel("throttle", "clear", "--account", "alice", "--network", "127.0.0.1", "--json")
+        #expect(cleared.contains("\"cleared\""))
+        _ = try await carrel("throttle", "clear", "--all")
 
         for verb in ["cancel", "return", "revoke"] {
             let order = try await id("order", "create", "--title", title, "--account", "alice", "--order-number", verb)

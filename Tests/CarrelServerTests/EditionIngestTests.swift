@@ -253,6 +253,13 @@ extension TestService {
         return try await service.ingesting.ingest(path, options, terms)
     }
 
+    @Test(arguments: [(1020, true), (1024, true), (1025, false)])
+    func `is a PDF document wherever PDFium takes its header`(offset: Int, isTaken: Bool) async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.write("late.pdf", [UInt8](repeating: 0x20, count: offset) + EditionFiles.pdf)
+        #expect(try EditionIngest.kind(of: path) == (isTaken ? .pdf : nil))
+    }
+
     /// The content of an edition.
     func blob(of edition: Edition) throws -> [UInt8] {
         guard let id = BlobID(edition.mediaBlob) else { return [] }
