@@ -37,11 +37,12 @@ CONF
   fail 'nginx does not answer'
 }
 
-# `carrel serve` with one worker on core 0; sets $carrel_pid and $carrel_url
+# `carrel serve` on core 0, with one worker and no access log unless `carrel_options` says otherwise; sets $carrel_pid and $carrel_url
+carrel_options=(--http-workers 1 --no-http-access-log)
 start_carrel() { # program home [option…]
   local program="$1" home="$2"
   shift 2
-  taskset -c 0 "$program" serve --home "$home" --port 0 --http-workers 1 --no-http-access-log "$@" >"$folder/carrel.out" 2>"$folder/carrel.err" &
+  taskset -c 0 "$program" serve --home "$home" --port 0 "${carrel_options[@]}" "$@" >"$folder/carrel.out" 2>"$folder/carrel.err" &
   carrel_pid=$!
   pids+=("$carrel_pid")
   for _ in $(seq 100); do

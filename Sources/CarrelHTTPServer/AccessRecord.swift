@@ -24,24 +24,61 @@ public struct AccessRecord: Sendable {
 
     /// The record as one line of JSON, without the line feed.
     public var json: String {
-        var text = "{\"time\":\"\(time)\",\"id\":\(Self.quoted(id)),\"peer\":\(Self.quoted(peer.description)),"
-        text += "\"method\":\(Self.quoted(method)),\"path\":\(Self.quoted(path)),\"route\":\(route.map(Self.quoted) ?? "null"),"
-        let microseconds = duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000
-        let fraction = String(microseconds % 1000)
-        let padded = String(repeating: "0", count: 3 - fraction.utf8.count) + fraction
-        text += "\"status\":\(status.rawValue),\"bytes\":\(bytes),\"ms\":\(microseconds / 1000).\(padded)"
-        return text + (isWhole ? "}" : ",\"whole\":false}")
+        var bytes: [UInt8] = []
+        write(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func quoted(_ text: String) -> String {
-        var out = "\""
-        for c in text.unicodeScalars {
+    /// Appends ``json``.
+    public func write(to out: inout [UInt8]) {
+        out += "{\"time\":\"".utf8
+        out += time.description.utf8
+        out += "\",\"id\":".utf8
+        Self.append(id, to: &out)
+        out += ",\"peer\":".utf8
+        Self.append(peer.description, to: &out)
+        out += ",\"method\":".utf8
+        Self.append(method, to: &out)
+        out += ",\"path\":".utf8
+        Self.append(path, to: &out)
+        out += ",\"route\":".utf8
+        if let route { Self.append(route, to: &out) } else { out += "null".utf8 }
+        out += ",\"status\":".utf8
+        Self.append(status.rawValue, digits: 1, to: &out)
+        out += ",\"bytes\":".utf8
+        Self.append(bytes, digits: 1, to: &out)
+        out += ",\"ms\":".utf8
+        let (seconds, attoseconds) = duration.components
+        let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
+        Self.append(microseconds / 1000, digits: 1, to: &out)
+        out.append(UInt8(ascii: "."))
+        Self.append(microseconds % 1000, digits: 3, to: &out)
+        if !isWhole { out += ",\"whole\":false".utf8 }
+        out.append(UInt8(ascii: "}"))
+    }
+
+    private static func append(_ text: String, to out: inout [UInt8]) {
+        out.append(UInt8(ascii: "\""))
+        for c in text.utf8 {
             switch c {
-            case "\"", "\\": out += "\\\(c)"
-            case "\u{0}"..."\u{1f}", "\u{7f}": out += "?"
-            default: out.unicodeScalars.append(c)
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                out.append(UInt8(ascii: "\\"))
+                out.append(c)
+            case 0..<0x20, 0x7f: out.append(UInt8(ascii: "?"))
+            default: out.append(c)
             }
         }
-        return out + "\""
+        out.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a number from 0 on, with zeros before it up to that many digits.
+    private static func append(_ number: Int, digits: Int, to out: inout [UInt8]) {
+        var (rest, divisor, count) = (max(0, number), 1, 1)
+        while rest / divisor >= 10 || count < digits { (divisor, count) = (divisor * 10, count + 1) }
+        while divisor > 0 {
+            out.append(UInt8(ascii: "0") + UInt8(rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
     }
 }

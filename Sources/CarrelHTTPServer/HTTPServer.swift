@@ -1,3 +1,4 @@
+import CLinux
 public import CarrelHTTP
 internal import CarrelThreads
 import Glibc
@@ -45,8 +46,15 @@ public final class HTTPServer: Sendable {
         var sockets: [ListeningSocket] = []
         for listener in configuration.listeners { sockets.append(try ListeningSocket(listener)) }
         let bound = sockets.map(\.address)
-        let core = try ServerCore(configuration, router: router, bound: bound, log: log, metrics: metrics)
         let count = max(1, configuration.workers ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        let core = try ServerCore(
+            configuration,
+            workers: count,
+            router: router,
+            bound: bound,
+            log: log,
+            metrics: metrics
+        )
         var plain: [Worker] = []
         var secure: [Worker] = []
         do throws(HTTPServerError) {
@@ -71,12 +79,13 @@ public final class HTTPServer: Sendable {
             core.watch.start(
                 interval: interval,
                 stalledWriter: configuration.stalledWriter.milliseconds,
-                header: core.limits.header
+                header: core.limits.header,
+                readRate: Int64(configuration.minimumReadRate)
             ) {
                 cut.add(UInt64($0))
             }
             core.closing.start()
-            acceptor.start(Dealer(core, plain, secure, limit: configuration.maximumConnections).take)
+            acceptor.start(Dealer(core, plain, secure).take)
             running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: plain + secure) }
         } catch {
             for worker in plain + secure { worker.stop() }
@@ -116,28 +125,33 @@ private final class Dealer: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]
-    private let limit: Int
     private let turn = Atomic(0)
 
-    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker], limit: Int) {
+    init(_ core: ServerCore, _ plain: [Worker], _ secure: [Worker]) {
         self.core = core
         self.plain = plain
         self.secure = secure
-        self.limit = limit
     }
 
     func take(_ descriptor: Int32, from socket: ListeningSocket) {
-        guard core.connections.wrappingAdd(1, ordering: .relaxed).newValue <= limit else {
+        guard admits(descriptor, from: socket) else {
             close(descriptor)
-            return refused()
+            core.metrics.refused.add(1)
+            return
         }
         let workers = socket.isTLS ? secure : plain
         let worker = workers[turn.wrappingAdd(1, ordering: .relaxed).oldValue % workers.count]
-        if !worker.add(descriptor) { refused() }
+        guard worker.add(descriptor) else {
+            core.connections.remove(descriptor)
+            core.metrics.refused.add(1)
+            return
+        }
     }
 
-    private func refused() {
-        core.connections.wrappingSubtract(1, ordering: .relaxed)
-        core.metrics.refused.add(1)
+    private func admits(_ descriptor: Int32, from socket: ListeningSocket) -> Bool {
+        guard socket.users == nil else { return core.connections.admitUnix(descriptor) }
+        var address = clinux_address()
+        let isKnown = unsafe clinux_socket_address(descriptor, 0, &address) == 0
+        return core.connections.admit(descriptor, from: isKnown ? IPAddress(address) : nil)
     }
 }

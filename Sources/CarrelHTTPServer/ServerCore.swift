@@ -38,12 +38,15 @@ final class ServerCore: Sendable {
     let isStopping = Atomic(false)
     /// Requests between their line and their last byte.
     let inFlight = Atomic(0)
-    let connections = Atomic(0)
+    let connections: ConnectionCounts
+    let bodies: BodyBudget
+    let gathering: Gathering
     private let connectionIDs = Atomic<UInt64>(1)
     private let log: (@Sendable (AccessRecord) -> Void)?
 
     init(
         _ configuration: ServerConfiguration,
+        workers: Int,
         router: Router,
         bound: [BoundAddress],
         log: (@Sendable (AccessRecord) -> Void)?,
@@ -54,12 +57,15 @@ final class ServerCore: Sendable {
         limits = Limits(configuration)
         hosts = HostPolicy(allowed: configuration.allowedHosts, bound: bound)
         forwarding = Forwarding(trusted: configuration.trustedProxies)
+        connections = ConnectionCounts(configuration, forwarding)
         registry = ConnectionRegistry()
+        gathering = Gathering(isShared: workers > 1)
         watch = try ConnectionWatch(registry)
         closing = try ClosingConnections()
         let remembered = configuration.strictTransport.components.seconds
         transportSecurity = remembered > 0 ? "max-age=\(remembered)" : nil
         self.metrics = ServerMetrics(metrics)
+        bodies = BodyBudget(limit: configuration.bodyMemory, refused: self.metrics.refusedBodies)
     }
 
     func nextConnectionID() -> UInt64 {

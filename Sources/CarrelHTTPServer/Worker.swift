@@ -9,7 +9,6 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     let core: ServerCore
     let isTLS: Bool
     let buffers = WriteBuffers()
-    let gathering = Gathering()
     var ids = RequestIDs()
     /// The host that was last found to be served here, which is mostly the next one too.
     var knownAuthority: String?
@@ -43,7 +42,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
                 target: targetCallback,
                 refused: refusedCallback,
                 connection_memory: ServerConfiguration.headerBytes,
-                connection_limit: UInt32(clamping: configuration.maximumConnections + 64),
+                connection_limit: UInt32(clamping: configuration.maximumConnections + ServerConfiguration.unixConnections + 64),
                 tls_key: nil,
                 tls_certificate: nil,
                 tls_priorities: nil
@@ -190,7 +189,7 @@ private func connectionCallback(
         unsafe stored?.pointee = nil
         let known = unsafe Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
         core.registry.remove(known)
-        core.connections.wrappingSubtract(1, ordering: .relaxed)
+        core.connections.remove(known.descriptor)
     @unknown default: break
     }
 }

@@ -76,7 +76,7 @@ struct HomeOptions: ParameterGroup, Sendable {
         _ missing: Home.Missing
     ) async throws -> CarrelService {
         var settings = settings
-        settings.onFailure = FailureLog.write
+        if settings.onFailure == nil { settings.onFailure = FailureLog.writeNow }
         settings.version = Version.text
         let note = DatabaseNote(home)
         guard let database else {

@@ -56,6 +56,8 @@ struct ServeCommand: Command {
         try home.make()
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
+        let failures = FailureLog()
+        chosen.onFailure = failures.write
         let service = try await options.openService(chosen, creating: console)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
@@ -80,6 +82,7 @@ struct ServeCommand: Command {
         }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
+        Self.count(log, failures, in: service.metrics)
         let configuration = try ServerConfiguration(settings, home, descriptors: Int(clinux_raise_descriptors()))
         let server = HTTPServer(
             configuration: configuration,
@@ -102,6 +105,7 @@ struct ServeCommand: Command {
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
+        await failures.flush()
         await Self.settle(service.audit, console)
         sweeping.cancel()
         tidying.cancel()
@@ -111,6 +115,13 @@ struct ServeCommand: Command {
         sealing.cancel()
         await sealing.value
         await service.database.close()
+    }
+
+    /// Lets the metrics tell how many lines of the logs were lost.
+    private static func count(_ log: AccessLog?, _ failures: FailureLog, in metrics: MetricsRegistry) {
+        let (name, help) = ("carrel_log_lines_lost_total", "Lines of a log left out because their reader was too slow.")
+        metrics.counter(name, help, [("log", "access")]) { log?.lost ?? 0 }
+        metrics.counter(name, help, [("log", "failure")]) { failures.lost }
     }
 
     /// Waits until the audit log has what was recorded; what it has not got within some seconds is told instead.
@@ -185,7 +196,7 @@ struct ServeCommand: Command {
 
     private func announce(_ settings: ServeSettings, _ home: Home, connections: Int, _ console: Console) {
         console.note("home \(home.directory), environment \(home.environment.rawValue)")
-        if connections < ServerConfiguration().maximumConnections {
+        if connections < settings.connections {
             console.note(
                 "at most \(connections) connections at once: more need more open files (ulimit -Hn, or LimitNOFILE of systemd)"
             )

@@ -16,6 +16,10 @@ struct ServeSettings: SettingsTable {
     var certificateKey: String?
     var strictTransport = Duration.zero
     var publicURL: String?
+    var connections = ServerConfiguration().maximumConnections
+    var connectionsPerAddress: Int?
+    var bodyMemory = ServerConfiguration().bodyMemory >> 20
+    var minimumReadRate = ServerConfiguration().minimumReadRate
     var accessLog = true
     var access = AccessMode.orderURL
     var concurrency = 3
@@ -80,6 +84,33 @@ struct ServeSettings: SettingsTable {
             "http.public-url",
             value: "url",
             help: "Where clients reach the server, for the addresses in playlists; what they called when unset."
+        ),
+        Setting(
+            \.connections,
+            "http.connections",
+            allowed: .range(64...1_000_000),
+            help: "Connections over the network at a time; fewer where the system allows fewer open files."
+        ),
+        Setting(
+            \.connectionsPerAddress,
+            "http.connections-per-address",
+            allowed: .range(0...1_000_000),
+            help:
+                "Connections at a time from one IPv4 address or IPv6 /64; a quarter of all when unset, 0 for any number. This machine and "
+                + "trusted proxies have no such limit."
+        ),
+        Setting(
+            \.bodyMemory,
+            "http.body-memory",
+            allowed: .range(8...65_536),
+            help:
+                "Mebibytes that request bodies may take in memory, an eighth of them from one IPv4 address or IPv6 /64; beyond that 503."
+        ),
+        Setting(
+            \.minimumReadRate,
+            "http.minimum-read-rate",
+            allowed: .range(0...1_000_000),
+            help: "Bytes in a second that a client takes of a response at least, on average over two minutes; 0 for any number."
         ),
         Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
         Setting(

@@ -21,9 +21,12 @@ extension ServerConfiguration {
             .unix(path: home.socketPath, users: [getuid()]),
         ]
         workers = settings.workers
+        connectionsPerNetwork = settings.connectionsPerAddress
+        bodyMemory = settings.bodyMemory << 20
+        minimumReadRate = settings.minimumReadRate
         strictTransport = settings.strictTransport
         // What is not a connection needs descriptors too: media, the database, blobs being written, commands.
-        maximumConnections = max(64, min(maximumConnections, descriptors - Self.otherDescriptors))
+        maximumConnections = max(64, min(settings.connections, descriptors - Self.otherDescriptors))
         allowedHosts = settings.allowedHosts
         trustedProxies = try settings.trustedProxies.map {
             guard let range = AddressRange($0) else {

@@ -150,12 +150,46 @@ import Testing
         }
     }
 
+    @Test func `of several workers are made together, and each goes to the one that asked`() async throws {
+        let group = Turning()
+        try await withServer(routes(group), workers: 3) { server in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for i in 1...24 {
+                    tasks.addTask {
+                        let client = try server.client()
+                        for round in 0..<40 {
+                            let number = i * 100 + round
+                            try await client.send("GET /of/\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                            let body = try await client.response().body
+                            #expect(body == [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number))
+                        }
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            #expect(group.sizes.withLock { $0.reduce(0, +) } == 24 * 40)
+        }
+    }
+
+    @Test func `reach the others when a client of another worker has gone`() async throws {
+        let group = Turning()
+        try await withServer(routes(group), workers: 2) { server in
+            for round in 0..<30 {
+                let clients = try await ask(server, (1...8).map { "/of/\($0 * 1000)" })
+                clients[round % 8].reset()
+                for (i, client) in clients.enumerated() where i != round % 8 {
+                    #expect(try await client.response().body.count == (i + 1) * 1000)
+                }
+            }
+        }
+    }
+
     @Test func `end with a server that is stopped without patience`() async throws {
         for round in 0..<20 {
             let group = Turning()
             var router = Router()
             routes(group)(&router)
-            let server = try TestServer(router: router)
+            let server = try TestServer(workers: 1 + round % 3, router: router)
             let clients = try await ask(server, (1...12).map { "/of/\($0)" })
             if round % 2 == 1 { try await Task.sleep(for: .milliseconds(round / 4)) }
             await server.server.shutdown(grace: .zero)

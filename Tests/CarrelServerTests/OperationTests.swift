@@ -77,6 +77,33 @@ struct `Metrics` {
         #expect(value("carrel_store_waiting_writes") == 0)
     }
 
+    @Test func `say that reports on unknown orders alone take nothing of the writer's time`() async throws {
+        let test = try await TestService()
+        func writes() -> String? {
+            test.service.metrics.text().split(separator: "\n").first { $0.hasPrefix("carrel_store_writes_total ") }.map(
+                String.init
+            )
+        }
+        let unknown: JSON = [
+            "id": "00000000-0000-4000-8000-000000000000", "startUtc": "2027-01-15T08:00:00Z", "endUtc": "2027-01-15T08:00:10Z",
+            "startPosition": 0, "endPosition": 10,
+        ]
+        let before = writes()
+        let answer = try await test.call(.post, "/v2/states", body: [unknown, 7, unknown])
+        #expect(answer.status == 200 && answer.json["accepted"] == 0)
+        #expect(answer.json["rejected"]?.array?.map { $0["code"]?.string } == ["unknown-order", "malformed", "unknown-order"])
+        #expect(writes() == before)
+    }
+
+    @Test func `are not kept from anybody by reports with too many values, which are refused`() async throws {
+        let test = try await TestService()
+        let many = JSON.array([JSON](repeating: .array([]), count: 200_000))
+        let refused = try await test.call(.post, "/v2/states", body: many)
+        #expect(refused.status == 400 && refused.json["detail"]?.string?.contains("too many values") == true)
+        let long = JSON.array([.string(String(repeating: "a", count: 2 << 20))])
+        #expect(try await test.call(.post, "/v2/states", body: long).status == 413)
+    }
+
     @Test(arguments: [true, false]) func `are not for loopback addresses where a proxy is in front`(isPublic: Bool) async throws {
         let test = try await TestService { settings in
             if isPublic { settings.stream.publicURL = "https://books.example.org" } else { settings.trustsLoopback = false }

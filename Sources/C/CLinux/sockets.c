@@ -180,6 +180,11 @@ uint64_t clinux_send_progress(int descriptor) {
     return (uint64_t)waiting;
 }
 
+int clinux_send_waiting(int descriptor) {
+    int waiting = 0;
+    return ioctl(descriptor, SIOCOUTQ, &waiting) ? 0 : waiting;
+}
+
 uint64_t clinux_received(int descriptor) {
     struct tcp_info info;
     socklen_t length = sizeof info;

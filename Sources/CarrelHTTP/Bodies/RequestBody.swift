@@ -4,6 +4,13 @@ internal import CarrelThreads
 public protocol RequestBodySource: AnyObject, Sendable {
     /// The next chunk, nil at the end. Throws when the client hung up, was too slow or sent something that is not HTTP.
     func next() async throws(HTTPError) -> [UInt8]?
+
+    /// Told that the reader keeps bytes of the chunk that it was given last beyond the next one, so that they go on to be counted.
+    func keep(_ byteCount: Int)
+}
+
+extension RequestBodySource {
+    public func keep(_ byteCount: Int) {}
 }
 
 /// A request's body, read as it arrives: a consumer that waits makes the client wait.
@@ -40,9 +47,12 @@ public struct RequestBody: Sendable {
         if let length, length > limit { throw Self.tooLarge(limit) }
         guard var all = try await next() else { return [] }
         guard all.count <= limit else { throw Self.tooLarge(limit) }
+        source?.keep(all.count)
+        if let length { all.reserveCapacity(length) }
         while let chunk = try await next() {
             guard chunk.count <= limit - all.count else { throw Self.tooLarge(limit) }
             all += chunk
+            source?.keep(chunk.count)
         }
         return all
     }

@@ -46,18 +46,28 @@ public final class Route: Sendable {
     /// The path for logs: every secret parameter is `*`.
     public func redacted(_ path: RequestPath) -> String {
         guard !secret.isEmpty else { return path.raw }
-        var out = ""
-        for (i, segment) in path.raw.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .enumerated()
-        {
-            let part = i < parts.count ? parts[i] : parts.last
-            out += "/"
-            switch part {
-            case .parameter(let name, let prefix, let suffix) where secret.contains(name): out += prefix + "*" + suffix
-            case .rest(let name) where secret.contains(name): return out + "*"
-            default: out += String(Substring(segment))
+        var raw = path.raw
+        var out: [UInt8] = []
+        out.reserveCapacity(raw.utf8.count + 16)
+        raw.withUTF8 { bytes in
+            var (start, i) = (1, 0)
+            while start <= bytes.count {
+                var end = start
+                while end < bytes.count, unsafe bytes[end] != UInt8(ascii: "/") { end += 1 }
+                out.append(UInt8(ascii: "/"))
+                switch i < parts.count ? parts[i] : parts.last {
+                case .parameter(let name, let prefix, let suffix) where secret.contains(name):
+                    out += prefix.utf8
+                    out.append(UInt8(ascii: "*"))
+                    out += suffix.utf8
+                case .rest(let name) where secret.contains(name):
+                    out.append(UInt8(ascii: "*"))
+                    return
+                default: unsafe out += UnsafeBufferPointer(rebasing: bytes[start..<end])
+                }
+                (start, i) = (end + 1, i + 1)
             }
         }
-        return out
+        return String(decoding: out, as: UTF8.self)
     }
 }

@@ -37,7 +37,8 @@ struct Forwarding: Sendable {
         headers["X-Forwarded-Host"]
     }
 
-    private func trusts(_ address: IPAddress) -> Bool {
+    /// Whether the word of a proxy at that address counts.
+    func trusts(_ address: IPAddress) -> Bool {
         trusted.contains { $0.contains(address) }
     }
 }

@@ -39,8 +39,17 @@ public struct ServerConfiguration: Sendable {
     package var keepAlive: Duration = .seconds(75)
     /// The longest exchange, from the first byte of the request to the last of the response.
     package var exchangeDeadline: Duration = .seconds(4 * 3600)
-    /// More connections than this are closed as they come.
+    /// More connections over the network than this are closed as they come.
     public var maximumConnections = 20000
+    /// The same for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
+    /// ``maximumConnections``, 0 for any number.
+    public var connectionsPerNetwork: Int?
+    /// Connections of Unix sockets, which the other limits leave alone.
+    static let unixConnections = 64
+    /// Bytes that all bodies of requests together may take in memory, and an eighth of them those of one network.
+    public var bodyMemory = 64 << 20
+    /// Bytes in a second that a client takes of a response on average over ``stalledWriter``; 0 for any number.
+    public var minimumReadRate = 1024
     /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
     /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
     /// the command has pieces of just this size; the next ones take 20 KiB.

@@ -14,7 +14,7 @@ final class ClosingConnections: Sendable {
     }
 
     /// Connections at a time; more are closed as they are.
-    private static let most = 256
+    private static let most = 128
     /// Milliseconds for each.
     private static let patience: Int64 = 5000
     /// Bytes for each.

@@ -1,4 +1,5 @@
 import CLinux
+import CarrelHTTP
 internal import CarrelThreads
 import Glibc
 import Synchronization
@@ -7,13 +8,34 @@ import Synchronization
 final class ConnectionRegistry: Sendable {
     private struct Entry {
         let connection: Connection
-        /// What the kernel said last about bytes taken, and when that changed.
+        /// What the kernel said last about bytes taken, when it was asked, and how many milliseconds the client has left to take more.
         var progress: UInt64 = 0
         var progressAt: Int64 = 0
+        var patience: Int64 = 0
         /// The requests before the one that is awaited, what had come when that was first seen, and when more came.
         var awaited: UInt32?
         var received: UInt64 = 0
         var receivedAt: Int64 = 0
+
+        /// Whether the client of a response takes too little of it: it has `limit` milliseconds, and gains them back with each byte that it
+        /// takes, a second with each `rate` of them. So a paused player lives that long, and one that takes a byte now and then no longer.
+        mutating func isStalled(now: Int64, limit: Int64, rate: Int64) -> Bool {
+            guard connection.phase.load(ordering: .relaxed) == .writing else {
+                progressAt = 0
+                return false
+            }
+            let taken = clinux_send_progress(connection.descriptor)
+            defer { (progress, progressAt) = (taken, now) }
+            guard progressAt > 0, clinux_send_waiting(connection.descriptor) > 0 else {
+                patience = limit
+                return false
+            }
+            let isMeasured = if case .network(_, _) = connection.peer { rate > 0 } else { false }
+            var gained = taken == progress ? 0 : limit
+            if isMeasured, taken >= progress { gained = Int64(clamping: min(taken - progress, 1 << 40)) * 1000 / rate }
+            patience = min(limit, patience - (now - progressAt) + gained)
+            return patience <= 0
+        }
 
         /// Whether the next request has been coming for `limit` milliseconds without its line being whole.
         mutating func isDripping(now: Int64, limit: Int64) -> Bool {
@@ -59,29 +81,21 @@ final class ConnectionRegistry: Sendable {
 
     var all: [Connection] { entries.withLock { $0.values.map(\.connection) } }
 
-    /// Cuts what is past its deadline, and writers whose client has taken nothing for `stalledWriter` milliseconds.
+    /// Cuts what is past its deadline, and writers whose client takes too little.
     ///
     /// - Parameters:
     ///   - now: milliseconds of ``Monotonic``.
-    ///   - stalledWriter: milliseconds.
+    ///   - stalledWriter: milliseconds for which a client may take nothing.
     ///   - header: milliseconds from the first bytes of a request to its last header field.
+    ///   - readRate: bytes in a second that a client takes on average over `stalledWriter`; 0 for any number.
     /// - Returns: how many were cut.
-    func sweep(now: Int64, stalledWriter: Int64, header: Int64) -> Int {
+    func sweep(now: Int64, stalledWriter: Int64, header: Int64, readRate: Int64) -> Int {
         entries.withLock { entries in
             var cut = 0
             for i in entries.values.indices {
                 let connection = entries.values[i].connection
                 var isOver = connection.deadline.load(ordering: .relaxed) <= now
-                if connection.phase.load(ordering: .relaxed) == .writing {
-                    let progress = clinux_send_progress(connection.descriptor)
-                    if entries.values[i].progressAt == 0 || progress != entries.values[i].progress {
-                        entries.values[i].progress = progress
-                        entries.values[i].progressAt = now
-                    }
-                    if now - entries.values[i].progressAt >= stalledWriter { isOver = true }
-                } else {
-                    entries.values[i].progressAt = 0
-                }
+                if entries.values[i].isStalled(now: now, limit: stalledWriter, rate: readRate) { isOver = true }
                 if entries.values[i].isDripping(now: now, limit: header) { isOver = true }
                 if connection.hasHungUp.load(ordering: .relaxed) { Self.nudge(connection) }
                 if isOver {

@@ -27,7 +27,7 @@ final class ConnectionWatch: Sendable {
     }
 
     /// Starts the thread; `cut` is told how many connections a sweep has cut.
-    func start(interval: Int64, stalledWriter: Int64, header: Int64, cut: @escaping @Sendable (Int) -> Void) {
+    func start(interval: Int64, stalledWriter: Int64, header: Int64, readRate: Int64, cut: @escaping @Sendable (Int) -> Void) {
         startThread(name: "http-watch") { [self] in
             var tags = [UInt64](repeating: 0, count: 64)
             var next = Monotonic.milliseconds() + interval
@@ -37,7 +37,12 @@ final class ConnectionWatch: Sendable {
                 for tag in tags.prefix(Int(found)) where tag != 0 { registry.hangUp(tag) }
                 let now = Monotonic.milliseconds()
                 if now >= next {
-                    let count = registry.sweep(now: now, stalledWriter: stalledWriter, header: header)
+                    let count = registry.sweep(
+                        now: now,
+                        stalledWriter: stalledWriter,
+                        header: header,
+                        readRate: readRate
+                    )
                     if count > 0 { cut(count) }
                     next = now + interval
                 }

@@ -85,9 +85,12 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         case .waiting: return answer()
         case .gathered:
             if isAbandoned.load(ordering: .sequentiallyConsistent) { return .NO }
-            guard reply?.isMade == true || worker.gathering.comeBack() else {
-                suspend { true }
-                return .YES
+            if let reply, let member = reply.member, !member.isMade {
+                let again = worker.core.gathering.comeBack(member)
+                guard member.isMade else {
+                    suspend { again || member.isMade }
+                    return .YES
+                }
             }
             return queueReply()
         case .answered: return .NO
@@ -177,7 +180,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private func uploadBody(_ length: Int?) -> RequestBody {
         hasOpenBody = true
         announced = length
-        let upload = UploadBody { [self] in wake() }
+        let upload = UploadBody(worker.core.bodies, ClientNetwork(peer, worker.core.forwarding)) { [self] in wake() }
         self.upload = upload
         return RequestBody(length: length, source: upload)
     }
@@ -192,8 +195,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             bodyStarted = started / 1_000_000
             connection.enter(.body, until: bodyStarted + limits.body)
         }
-        let core = worker.core
+        let (core, upload) = (worker.core, upload)
         let task = Task.immediate {
+            defer { upload?.release() }
             finish(Compression.apply(to: await core.router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
@@ -263,9 +267,9 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         self.reply = reply
         guard let member = reply.draft() else { return queueReply() }
         stage = .gathered
-        let isFirst = worker.gathering.add(member)
+        let isFirst = worker.core.gathering.add(member)
         if member.isMade { return queueReply() }
-        suspend { isFirst }
+        suspend { isFirst || member.isMade }
         return .YES
     }
 
@@ -295,7 +299,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         let wasSent = code == .REQUEST_TERMINATED_COMPLETED_OK || wasSentWhole
         if hasOpenBody, wasSent { worker.core.closing.take(connection.descriptor) }
         if code != .REQUEST_TERMINATED_COMPLETED_OK { abandon() }
-        if stage == .gathered { worker.gathering.make() }  // others may wait for this one to come back
+        if stage == .gathered, let member = reply?.member { worker.core.gathering.leave(member) }
         upload?.fail(HTTPError(.badRequest, "http.bodyCutOff", "the body ended before its end"))
         connection.enter(.idle, until: Monotonic.milliseconds() + worker.core.limits.keepAlive)
         worker.core.record(self, wasSent: wasSent)

@@ -7,6 +7,8 @@ final class ServerMetrics: Sendable {
     let refused: Counter
     /// Connections cut at a deadline.
     let cut: Counter
+    /// Bodies of requests refused for want of memory.
+    let refusedBodies: Counter
     /// Bytes of bodies.
     let sent: Counter
 
@@ -14,13 +16,20 @@ final class ServerMetrics: Sendable {
         self.registry = registry
         refused = registry.counter("carrel_http_connections_refused_total", "Connections closed because there were too many.")
         cut = registry.counter("carrel_http_connections_cut_total", "Connections cut at a deadline.")
+        refusedBodies = registry.counter(
+            "carrel_http_bodies_refused_total",
+            "Bodies of requests refused because bodies took too much memory."
+        )
         sent = registry.counter("carrel_http_response_body_bytes_total", "Bytes of response bodies.")
     }
 
     /// Adds what is read from the server itself.
     func gauges(for core: ServerCore) {
         registry.gauge("carrel_http_connections", "Open connections.") { [weak core] in
-            Double(core?.connections.load(ordering: .relaxed) ?? 0)
+            Double(core?.connections.total ?? 0)
+        }
+        registry.gauge("carrel_http_request_body_bytes", "Bytes of request bodies held in memory.") { [weak core] in
+            Double(core?.bodies.held ?? 0)
         }
         registry.gauge("carrel_http_requests_in_flight", "Requests whose response is not sent yet.") { [weak core] in
             Double(core?.inFlight.load(ordering: .relaxed) ?? 0)

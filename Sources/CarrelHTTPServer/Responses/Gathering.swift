@@ -1,19 +1,23 @@
 import CarrelHTTP
+internal import CarrelThreads
+import Glibc
+import Synchronization
 
-/// Bodies that were asked for in one round of a worker's daemon, to be made side by side.
+/// Bodies that were asked for in one round of the workers' daemons, to be made side by side. All workers share one: half the bodies would
+/// take as long to encrypt.
 ///
-/// The first exchange of a gathering suspends its connection and resumes it at once, so that the daemon comes back to it in its
-/// next round, when all that was ready in this one has been heard; the others wait. Who comes back and finds few waits for one
-/// more round: the clients answered in the last one may be about to ask again.
-final class Gathering {  // the worker's thread's
+/// The first exchange of a gathering suspends its connection and resumes it immediately, so that the daemon comes back to it in its
+/// next round, when all that was ready in this one has been heard; the others wait, on whichever worker they are. If it comes back and
+/// finds few, it waits for one more round: the clients answered in the last one may be about to ask again.
+final class Gathering: Sendable {
     /// One body on its way: a draft, then made or failed.
     @safe
-    final class Member {
+    final class Member: @unchecked Sendable {  // one thread makes it, and the exchange's looks at it once `isMade` says so
         fileprivate let exchange: Exchange
         let source: any GroupedBodySource
         let buffer: WriteBuffers.Buffer
         let length: Int
-        private(set) var isMade = false
+        private let hasEnded = Atomic(false)
         private(set) var error: (any Error)?
 
         init(_ exchange: Exchange, _ source: any GroupedBodySource, _ buffer: WriteBuffers.Buffer, length: Int) {
@@ -28,9 +32,12 @@ final class Gathering {  // the worker's thread's
             unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[..<length])
         }
 
+        /// Whether the body is there, or failed.
+        var isMade: Bool { hasEnded.load(ordering: .acquiring) }
+
         fileprivate func end(_ error: (any Error)?) {
             self.error = error
-            isMade = true
+            hasEnded.store(true, ordering: .releasing)
         }
     }
 
@@ -40,31 +47,60 @@ final class Gathering {  // the worker's thread's
     /// As few as are worth another round.
     private static let few = 4
 
-    private var members: [Member] = []
-    private var hasWaitedAgain = false
+    private struct State {
+        var members: [Member] = []
+        var hasWaitedAgain = false
+
+        mutating func take() -> [Member] {
+            defer { (members, hasWaitedAgain) = ([], false) }
+            return members
+        }
+    }
+
+    private let state = Locked(State())
+    /// Whether others add, too.
+    private let isShared: Bool
+
+    init(isShared: Bool) {
+        self.isShared = isShared
+    }
 
     /// Takes a draft in. Returns whether its exchange is the one to come back first.
     func add(_ member: Member) -> Bool {
-        members.append(member)
-        if members.count == Self.enough { make() }
-        return members.count == 1
-    }
-
-    /// The first is back. Returns false when it shall wait once more; otherwise all is made.
-    func comeBack() -> Bool {
-        if members.count < Self.few, !members.isEmpty, !hasWaitedAgain {
-            hasWaitedAgain = true
-            return false
+        let (isFirst, full) = state.withLock { state in
+            state.members.append(member)
+            return (state.members.count == 1, state.members.count >= Self.enough ? state.take() : [])
         }
-        make()
-        return true
+        Self.make(full)
+        return isFirst
     }
 
-    /// Makes all that was gathered and wakes those who wait for it.
-    func make() {
+    /// An exchange is back. Returns whether it shall come back once more; else all is made, unless the exchange is not the first one.
+    func comeBack(_ member: Member) -> Bool {
+        if isShared, state.withLock({ $0.members.first === member && $0.members.count < Self.enough }) {
+            // Where workers share a processor, the others have something to add and want it.
+            sched_yield()
+        }
+        let (again, members) = state.withLock { state -> (Bool, [Member]) in
+            guard state.members.first === member else { return (false, []) }
+            if state.members.count < Self.few, !state.hasWaitedAgain {
+                state.hasWaitedAgain = true
+                return (true, [])
+            }
+            return (false, state.take())
+        }
+        Self.make(members)
+        return again
+    }
+
+    /// An exchange has gone. Others may wait for it to come back.
+    func leave(_ member: Member) {
+        Self.make(state.withLock { $0.members.first === member ? $0.take() : [] })
+    }
+
+    /// Makes bodies, and wakes the exchanges that wait for them.
+    private static func make(_ members: [Member]) {
         var rest = members
-        members = []
-        hasWaitedAgain = false
         while let first = rest.first {
             let group = first.source.group
             let isAlike = { (member: Member) in member.source.group === group }

@@ -15,7 +15,7 @@ final class Reply {
     /// Where the body comes from, when a task makes it.
     private(set) var stream: StreamedBody?
     /// The body in the making, when it is made together with others.
-    private var member: Gathering.Member?
+    private(set) var member: Gathering.Member?
 
     init(_ response: HTTPResponse, exchange: Exchange, closing: Bool) {
         self.response = response

@@ -32,7 +32,7 @@ struct EditionRoutes {
         }
         router.on(.patch, "admin/v1/editions/{product}") { request, parameters in
             let actor = try await callers.require(request, .changeCatalog)
-            let change = try Self.change(try await JSONBody.object(of: request, limit: 1 << 20))
+            let change = try Self.change(try await JSONBody.object(of: request, limit: 1 << 20, values: 4000))
             let edition = try await editions.change(parameters["product"], change, by: actor)
             return .json(.object(edition.json))
         }

@@ -46,6 +46,19 @@ package struct Listening: Sendable {
         of account: String? = nil
     ) async throws -> Outcome {
         let now = clock.now
+        let unknown = try await unknownOrders(in: elements, of: account)
+        // What would change nothing does not take the writer's time.
+        guard
+            elements.contains(where: {
+                if case .success(let interval) = $0 { !unknown.contains(interval.orderID) } else { false }
+            })
+        else {
+            return Outcome(
+                rejected: elements.enumerated().map { index, element in
+                    Outcome.Rejection(index: index, code: Self.refusal(of: element))
+                }
+            )
+        }
         return try await database.write { transaction in
             var outcome = Outcome()
             var known: [String: (Order, Int64)?] = [:]
@@ -76,6 +89,31 @@ package struct Listening: Sendable {
                 try ListeningStore.trim(order: order, to: kept, in: transaction)
             }
             return outcome
+        }
+    }
+
+    /// The orders that a report names and that are not there, or not the account's.
+    private func unknownOrders(
+        in elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
+        of account: String?
+    ) async throws -> Set<String> {
+        let named = Set(elements.compactMap { try? $0.get().orderID })
+        guard !named.isEmpty else { return [] }
+        return try await database.read { transaction in
+            try named.filter { id in
+                guard let (order, _) = try ListeningStore.order(id, in: transaction) else { return true }
+                return account != nil && account != order.accountID
+            }
+        }
+    }
+
+    /// Why an element of a report on unknown orders alone is refused: in the order in which the writer would find it.
+    private static func refusal(of element: Result<ListeningInterval, ListeningInterval.Refusal>) -> ListeningInterval.Refusal {
+        do throws(ListeningInterval.Refusal) {
+            try element.get().validate()
+            return .unknownOrder
+        } catch {
+            return error
         }
     }
 

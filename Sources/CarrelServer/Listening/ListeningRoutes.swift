@@ -10,9 +10,11 @@ struct ListeningRoutes {
     let activity: Activity
 
     /// Bytes of one report; an interval is about 200.
-    static let bodyLimit = 4 << 20
+    static let bodyLimit = 2 << 20
     /// Intervals in one report.
     static let elementLimit = 10_000
+    /// Values in one report: an interval has up to ten.
+    private static let valueLimit = 12 * elementLimit
 
     func add(to router: inout Router) {
         router.on(.post, "v2/states{/}", acceptsChunks: true) { request, _ in try await record(request) }
@@ -40,7 +42,7 @@ struct ListeningRoutes {
     }
 
     private func record(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard let report = try await JSONBody.value(of: request, limit: Self.bodyLimit).array else {
+        guard let report = try await JSONBody.value(of: request, limit: Self.bodyLimit, values: Self.valueLimit).array else {
             throw ServerError(.invalid, "the body should be an array of intervals")
         }
         guard report.count <= Self.elementLimit else {

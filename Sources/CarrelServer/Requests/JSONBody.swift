@@ -6,22 +6,30 @@ import CarrelJSON
 enum JSONBody {
     /// The object that the body holds.
     ///
-    /// - Throws: 400 for what is not a JSON object, 413 for more than `limit` bytes, 415 for another content type.
-    static func object(of request: HTTPRequest, limit: Int) async throws -> JSONObject {
-        guard let object = try await value(of: request, limit: limit).object else {
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - limit: bytes of the body at most.
+    ///   - values: values in it at most, arrays and objects among them: each takes many times its bytes in memory.
+    /// - Returns: the object.
+    /// - Throws: 400 for what is not a JSON object or has more values, 413 for more than `limit` bytes, 415 for another content type.
+    static func object(of request: HTTPRequest, limit: Int, values: Int = usualValues) async throws -> JSONObject {
+        guard let object = try await value(of: request, limit: limit, values: values).object else {
             throw ServerError(.invalid, "the body should be a JSON object")
         }
         return object
     }
 
+    /// Values in a body that holds no long list.
+    private static let usualValues = 2000
+
     /// The value that the body holds.
-    static func value(of request: HTTPRequest, limit: Int) async throws -> JSON {
+    static func value(of request: HTTPRequest, limit: Int, values: Int = usualValues) async throws -> JSON {
         if let type = request.headers["Content-Type"], !type.lowercased().hasPrefix("application/json") {
             throw HTTPError(.unsupportedMediaType, "request.media-type", "the body should be application/json")
         }
         let bytes = try await request.body.collect(upTo: limit)
         do {
-            return try JSON.parse(bytes.rawSpan)
+            return try JSON.parse(bytes.rawSpan, limits: JSONLimits(values: values))
         } catch {
             throw ServerError(.invalid, "the body is not JSON: \(error)")
         }

@@ -52,7 +52,7 @@ struct PlanRoutes {
 
     private func createPlan(_ request: HTTPRequest) async throws -> HTTPResponse {
         let actor = try await callers.require(request, .changePlans)
-        let object = try await JSONBody.object(of: request, limit: 4 << 20)
+        let object = try await JSONBody.object(of: request, limit: 4 << 20, values: 100_000)
         try object.allowOnly(["name", "scope", "graceIssues", "deviceLimit", "products"])
         let word = try object.string("scope") ?? Plan.Scope.everything.rawValue
         guard let scope = Plan.Scope(rawValue: word) else {

@@ -39,6 +39,9 @@ int64_t clinux_loopback_user(const struct clinux_address *_Nonnull theirs, const
 /// A number that changes whenever the peer takes bytes: what it has acknowledged (TCP) or what waits for it (Unix).
 uint64_t clinux_send_progress(int descriptor);
 
+/// Bytes that were sent and not acknowledged, or wait to be sent.
+int clinux_send_waiting(int descriptor);
+
 /// Bytes that the peer has sent so far (TCP), or 0.
 uint64_t clinux_received(int descriptor);
 
