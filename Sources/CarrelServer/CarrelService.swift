@@ -200,6 +200,7 @@ package final class CarrelService: Sendable {
         ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
         OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        BlobRoutes(database: database, callers: callers).add(to: &router)
         AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
         AdminRoutes(
             home: home,

@@ -29,6 +29,8 @@ public struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         public static let foreignKey = Code("store.constraint.foreign")
         /// A CHECK or NOT NULL rule refused the row.
         public static let check = Code("store.constraint.check")
+        /// A blob is shorter than it was, or holds other bytes than its name says.
+        public static let damaged = Code("store.damaged")
         /// There is no such blob or file.
         public static let notFound = Code("store.notFound")
         /// The database was closed.

@@ -20,7 +20,7 @@ struct Carrel: Command {
         ExplainCommand.self, UpstreamCommand.self, AdminCommand.self,
         SessionCommand.self, StatusCommand.self, CannedCheckCommand.self, AuditCommand.self, KeyCommand.self, KeysCommand.self,
         CredentialsCommand.self, ThrottleCommand.self,
-        BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
+        BlobsCommand.self, BackupCommand.self, RestoreCommand.self, ConfigCommand.self,
     ]
 
     nonisolated static func main() async {

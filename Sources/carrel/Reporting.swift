@@ -51,7 +51,7 @@ extension StoreError: ReportableError {
         switch code {
         case .full: .cannotCreate
         case .busy: .tryAgain
-        case .corrupt, .newer, .migration: .badInput
+        case .corrupt, .damaged, .newer, .migration: .badInput
         case .notFound: .noInput
         case .unavailable: .unavailable
         default: .failure

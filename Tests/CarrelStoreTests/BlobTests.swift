@@ -19,7 +19,7 @@ struct `A blob store` {
         #expect(blob.byteCount == Int64(count))
         #expect(try blob.bytes(at: 0, count: count) == content)
         if count > 10 { #expect(try blob.bytes(at: 7, count: 3) == Array(content[7..<10])) }
-        #expect(throws: StoreError(.corrupt, "")) { try blob.bytes(at: 0, count: count + 1) }
+        #expect(throws: StoreError(.damaged, "")) { try blob.bytes(at: 0, count: count + 1) }
         var found: [BlobID] = []
         try store.each { found.append($0) }
         #expect(found == [id])

@@ -40,6 +40,12 @@ public final class OpenFile: Sendable {
         modified = Instant(milliseconds: Int64(info.st_mtim.tv_sec) * 1000 + Int64(info.st_mtim.tv_nsec) / 1_000_000)
     }
 
+    /// Bytes that the file has now; it may have become shorter.
+    public var sizeNow: Int64 {
+        var info = stat()
+        return unsafe fstat(fd, &info) == 0 ? Int64(info.st_size) : 0
+    }
+
     deinit {
         close(fd)
     }

@@ -49,8 +49,16 @@ package enum TitleStore {
 
     static let blobs = SQL("SELECT id, media_blob, cover_blob, sample_blob FROM titles WHERE id > $1 ORDER BY id LIMIT $2")
 
+    static let blobUses = SQL(
+        """
+        SELECT t.id, t.title, t.kind, e.product_id, t.media_blob, t.cover_blob, t.sample_blob
+        FROM titles t LEFT JOIN editions e ON e.title_id = t.id WHERE t.id > $1 ORDER BY t.id, e.product_id LIMIT $2
+        """
+    )
+
     package static let statements = [
         insert, byID, bySource, byISBN, list, updateMetadata, setCover, kind, idsByISBN, media, longest, blobUsers, blobs,
+        blobUses,
     ]
 
     /// Whether the title was inserted; false when its source is already in the catalog.

@@ -104,14 +104,14 @@ package struct Titles: Sendable {
         )
     }
 
-    /// A whole blob as a response, with ranges and conditions.
+    /// A whole small blob as a response, with ranges and conditions.
     func blobResponse(
         _ id: String,
         mediaType: String,
         request: HTTPRequest,
         cacheControl: String
     ) async throws -> HTTPResponse {
-        let file = try await coldBlobs.file(id)
+        let file = try await coldBlobs.soundFile(id)
         return HTTPResponse.serving(
             Representation(length: file.size, contentType: mediaType, etag: "\"\(id.prefix(32))\"") { .file(file, $0) },
             for: request,

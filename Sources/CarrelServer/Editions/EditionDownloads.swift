@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelIngest
+import CarrelStore
 import CarrelSubscription
 
 /// What is served of editions: their resources, the package of all, what an app reads before it downloads it, the cover.
@@ -84,6 +85,7 @@ struct EditionDownloads: Sendable {
         let caching = found.access == .open ? "public, max-age=300" : "private, no-cache"
         switch found.item {
         case .resource(let resource):
+            try requireWhole(found.opened, upTo: resource.offset + resource.byteCount)
             return HTTPResponse.serving(
                 Representation(
                     length: resource.byteCount,
@@ -95,9 +97,10 @@ struct EditionDownloads: Sendable {
                 headers: Self.headers(resource, of: edition, caching)
             )
         case .package:
+            try requireWhole(found.opened, upTo: edition.byteCount)
             return HTTPResponse.serving(
                 Representation(
-                    length: file.size,
+                    length: edition.byteCount,
                     contentType: "application/zip",
                     etag: "\"\(edition.mediaBlob.prefix(32))\"",
                     lastModified: edition.contentAt
@@ -128,6 +131,13 @@ struct EditionDownloads: Sendable {
             response.headers["Cache-Control"] = caching
             return response
         }
+    }
+
+    /// Refuses to begin an answer that a file which was cut off cannot end. The file is opened again for the next request.
+    private func requireWhole(_ opened: OpenEditions.Opened, upTo end: Int64) throws(StoreError) {
+        guard opened.file.sizeNow < end else { return }
+        open.forget(opened.edition.productID)
+        throw StoreError(.damaged, "the blob \(opened.edition.mediaBlob) of \(opened.edition.productID) ends before byte \(end)")
     }
 
     /// Files of a publisher run nothing here, whatever type they have: they are not ours, and would be on our own origin.

@@ -11,11 +11,13 @@ final class OpenEditions: Sendable {
         let edition: Edition
         let file: OpenFile
         fileprivate let readAt: Instant
+        fileprivate let fileOpenedAt: Instant
 
-        fileprivate init(edition: Edition, file: OpenFile, readAt: Instant) {
+        fileprivate init(edition: Edition, file: OpenFile, readAt: Instant, fileOpenedAt: Instant) {
             self.edition = edition
             self.file = file
             self.readAt = readAt
+            self.fileOpenedAt = fileOpenedAt
         }
     }
 
@@ -34,6 +36,8 @@ final class OpenEditions: Sendable {
     }
 
     private static let life = Duration.seconds(1)
+    /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
+    static let fileLife = Duration.seconds(60)
     /// Each has a file open.
     private static let editionLimit = 256
     private static let resourceLimit = 20_000
@@ -54,13 +58,13 @@ final class OpenEditions: Sendable {
         guard let edition = try await database.readBriefly({ try EditionStore.edition(product: productID, in: $0) }) else {
             return nil
         }
-        let file: OpenFile
-        if let known, known.edition.mediaBlob == edition.mediaBlob {
-            file = known.file
+        let opened: Opened
+        if let known, known.edition.mediaBlob == edition.mediaBlob, now - known.fileOpenedAt < Self.fileLife {
+            opened = Opened(edition: edition, file: known.file, readAt: now, fileOpenedAt: known.fileOpenedAt)
         } else {
-            file = try await blobs.file(edition.mediaBlob)
+            let file = try await blobs.file(edition.mediaBlob)
+            opened = Opened(edition: edition, file: file, readAt: now, fileOpenedAt: now)
         }
-        let opened = Opened(edition: edition, file: file, readAt: now)
         state.withLock { if $0.changes == changes { $0.editions.insert(opened, for: productID, cost: 1) } }
         return opened
     }

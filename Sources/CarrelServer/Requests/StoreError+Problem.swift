@@ -23,6 +23,12 @@ extension StoreError: HTTPProblemConvertible {
                 "the database or the disk does not answer: try again later",
                 headers: Self.later
             )
+        case .damaged:
+            HTTPError(
+                .internalServerError,
+                code.identifier,
+                "the file of this title is damaged on the server: its operator finds out more with 'carrel blobs check'"
+            )
         default:
             HTTPError(.internalServerError, "http.internal", "something failed here; the log says what under this request id")
         }

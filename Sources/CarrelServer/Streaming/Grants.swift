@@ -9,11 +9,32 @@ final class StreamMedia: SegmentInput {
     let titleID: String
     let index: SegmentIndex
     let blob: OpenBlob
+    private let id: BlobID
+    fileprivate let openedAt: Instant
 
-    init(titleID: String, index: SegmentIndex, blob: OpenBlob) {
+    /// Opens the media of a title.
+    ///
+    /// - Throws: `store.damaged` when the file is shorter than the index says: no playlist may name what is not there.
+    init(
+        titleID: String,
+        index: SegmentIndex,
+        _ id: BlobID,
+        in blobs: any BlobStore,
+        at now: Instant
+    ) throws(StoreError) {
         self.titleID = titleID
         self.index = index
-        self.blob = blob
+        self.id = id
+        blob = try blobs.open(id)
+        openedAt = now
+        guard blob.byteCount >= index.byteCount else {
+            throw StoreError(.damaged, "the blob \(id) of the title \(titleID) ends before byte \(index.byteCount)")
+        }
+    }
+
+    /// The same media, opened again.
+    fileprivate func again(in blobs: any BlobStore, at now: Instant) throws(StoreError) -> StreamMedia {
+        try StreamMedia(titleID: titleID, index: index, id, in: blobs, at: now)
     }
 
     func read(at offset: Int64, into out: inout OutputRawSpan) throws {
@@ -54,6 +75,8 @@ package final class Grants: Sendable {
 
     /// How long an order is believed without asking the database.
     static let life = Duration.seconds(1)
+    /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
+    static let mediaLife = Duration.seconds(60)
     /// Orders remembered.
     private static let orderLimit = 20_000
     /// Bytes of segment indexes remembered.
@@ -85,27 +108,30 @@ package final class Grants: Sendable {
         let (known, changes) = state.withLock { ($0.grants[id], $0.changes) }
         if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
         guard let (order, isSuspended, key) = try await orders.grant(id) else { return nil }
-        let media = if let known { known.media } else { try await media(of: order.titleID) }
+        let media = try await media(of: order.titleID, at: now)
         let grant = Grant(order: order, isSuspended: isSuspended, key: key, media: media, readAt: now)
         state.withLock { if $0.changes == changes { $0.grants.insert(grant, for: id, cost: 1) } }
         return grant
     }
 
-    private func media(of titleID: String) async throws -> StreamMedia {
-        if let known = state.withLock({ $0.media[titleID] }) { return known }
+    private func media(of titleID: String, at now: Instant) async throws -> StreamMedia {
+        if let known = state.withLock({ $0.media[titleID] }) {
+            if now - known.openedAt < Self.mediaLife { return known }
+            return keep(try await blobs.run { try known.again(in: $0, at: now) })
+        }
         guard let found = try await database.read({ try TitleStore.media(id: titleID, in: $0) }) else {
             throw ServerError(.home, "the title of an order is missing")
         }
         let media = try await blobs.run { blobs in
-            StreamMedia(
-                titleID: titleID,
-                index: try SegmentIndex(serialized: found.index.rawSpan),
-                blob: try blobs.open(try BlobID(stored: found.blob))
-            )
+            let index = try SegmentIndex(serialized: found.index.rawSpan)
+            return try StreamMedia(titleID: titleID, index: index, try BlobID(stored: found.blob), in: blobs, at: now)
         }
-        state.withLock {
-            $0.media.insert(media, for: titleID, cost: max(Self.mediaLimit / Self.openMedia, 4096 + media.index.segmentCount * 8))
-        }
+        return keep(media)
+    }
+
+    private func keep(_ media: StreamMedia) -> StreamMedia {
+        let cost = max(Self.mediaLimit / Self.openMedia, 4096 + media.index.segmentCount * 8)
+        state.withLock { $0.media.insert(media, for: media.titleID, cost: cost) }
         return media
     }
 

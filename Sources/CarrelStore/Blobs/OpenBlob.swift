@@ -25,7 +25,7 @@ public final class OpenBlob: Sendable {
         close(descriptor)
     }
 
-    /// Fills what is free of `output` with the bytes from `offset` on; throws `store.corrupt` when the blob ends before.
+    /// Fills what is free of `output` with the bytes from `offset` on; throws `store.damaged` when the blob ends before.
     public func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
         let isWhole = try unsafe output.fill { (buffer, filled) throws(StoreError) in
             while filled < buffer.count {
@@ -37,7 +37,7 @@ public final class OpenBlob: Sendable {
             }
             return true
         }
-        guard isWhole else { throw StoreError(.corrupt, "the blob ends before byte \(offset + Int64(output.byteCount))") }
+        guard isWhole else { throw StoreError(.damaged, "the blob ends before byte \(offset + Int64(output.byteCount))") }
     }
 
     /// Does what `read` does if all these bytes are in memory; otherwise returns false at once and leaves `output` as it was.
