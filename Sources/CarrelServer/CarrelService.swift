@@ -31,6 +31,7 @@ package final class CarrelService: Sendable {
     package let audit: Audit
     package let erasure: Erasure
     package let housekeeping: Housekeeping
+    package let nodes: Nodes
     package let credentials: CredentialKeyring
     package let feedPasswords: FeedPasswords
     package let metrics: MetricsRegistry
@@ -73,7 +74,9 @@ package final class CarrelService: Sendable {
         self.blobs = blobs
         self.metrics = metrics
         let activity = Activity(clock: clock)
-        let master = try MasterKeyring.Shared(of: home)
+        let keyring = try await MasterKeys.settle(try MasterKeyring(of: home), in: database, at: clock.now)
+        let master = MasterKeyring.Shared(of: home, keyring)
+        nodes = Nodes(home: home, database: database, clock: clock, master: master)
         tickets = try await TicketKeyring(database: database, master: master, clock: clock)
         let secrets = try await SecretStore.ownSecrets(master, in: database)
         func secret(_ purpose: SecretStore.Purpose) throws -> Secret {
@@ -207,6 +210,7 @@ package final class CarrelService: Sendable {
             database: database,
             accounts: accounts,
             master: master,
+            nodes: nodes,
             tickets: tickets,
             callers: callers
         ).add(to: &router)

@@ -87,15 +87,29 @@ struct HomeOptions: ParameterGroup, Sendable {
                 throw DiskFull(home: home)
             }
         }
-        guard database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") else {
-            throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
-        }
-        let state = try await BlockingThreads(name: "postgres-open", count: 1).run {
-            try PostgresDatabase(database, migrations: Schema.migrations)
-        }
+        let state = try await Self.openPostgres(database)
         let service = try await CarrelService.open(home, database: state, missing: missing, settings: settings)
         try note.write(database)
         return service
+    }
+}
+
+extension HomeOptions {
+    /// Opens the database of the home alone, without its keys.
+    func openDatabase() async throws -> any Database {
+        let home = try find()
+        if let database { return try await Self.openPostgres(database) }
+        try DatabaseNote(home).requireEmbedded()
+        return try CarrelService.openDatabase(home)
+    }
+
+    private static func openPostgres(_ address: String) async throws -> PostgresDatabase {
+        guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") else {
+            throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
+        }
+        return try await BlockingThreads(name: "postgres-open", count: 1).run {
+            try PostgresDatabase(address, migrations: Schema.migrations)
+        }
     }
 }
 

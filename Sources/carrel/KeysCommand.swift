@@ -1,12 +1,15 @@
+import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
+import CarrelServer
+import CarrelStore
 
 struct KeysCommand: Command {
     static let name = "keys"
     static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets and credentials."
     static let subcommands: [any Command.Type] = [
-        KeysShow.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self,
+        KeysShow.self, KeysAdd.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self,
     ]
 }
 
@@ -23,7 +26,63 @@ struct KeysShow: Command {
         let answer = try await HomeClient(options).call(.get, "/admin/v1/master-key")
         if options.json { return console.print(answer) }
         console.print("master key \(answer["version"]?.int ?? 0)")
+        if let added = answer["added"]?.int { console.print("added for the next rotation: \(added)") }
+        for node in answer["nodes"]?.array ?? [] {
+            let versions = (node["masterVersions"]?.array ?? []).compactMap { $0.int.map { String($0) } }.joined(separator: ", ")
+            console.print("node \(node["name"]?.string ?? ""): \(versions)")
+        }
     }
+}
+
+struct KeysAdd: Command {
+    var options = HomeOptions()
+    var file: String?
+
+    static let name = "add"
+    static let abstract = "Add a master key for the next rotation, or bring it to another home of the same database."
+    static let discussion = """
+        Homes that share a PostgreSQL database all need its master keys. Add a key in one home, bring a copy of its file \
+        'master.key' to the other machines, add it there with --from, and rotate when every node has it. Running servers take it \
+        up by themselves. Of the copy, only keys that this database is used with are taken.
+        """
+    static let examples = [
+        Example("carrel keys add", "Adds a key in this home."),
+        Example(
+            "carrel keys add --from /run/user/0/master.key",
+            "Takes the keys that this home lacks from a copy of another home's."
+        ),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.option(\.file, "--from", value: "file", help: "A copy of the file master.key of another home; it must have mode 0600.")]
+        + Parameter.group(\.options)
+
+    var output: OutputOptions { options.output }
+
+    func run(_ console: Console) async throws {
+        let added = try await add()
+        if options.json { return console.print(["added": .array(added.map { .integer($0) })]) }
+        if added.isEmpty { console.print("no master key is missing") }
+        for version in added { console.print("master key \(version) added") }
+        if file == nil, !added.isEmpty { console.note("'carrel keys rotate' takes it into use when every node has it") }
+    }
+
+    private func add() async throws -> [Int] {
+        let target = "/admin/v1/master-key/add"
+        guard let file else { return Self.versions(try await HomeClient(options).call(.post, target, [:])) }
+        let home = try options.find()
+        let copy = try MasterKeyring(file: file)
+        if HomeClient.accepts(home.socketPath) {
+            let body: JSON = ["keys": .string(copy.text), "file": .string(file)]
+            return Self.versions(try await HomeClient(options).call(.post, target, body))
+        }
+        // A home that lacks a key does not open.
+        let database = try await options.openDatabase()
+        let added = try await KeyRotation(home: home, database: database, clock: SystemClock()).take(from: copy)
+        await database.close()
+        return added.map { Int($0) }
+    }
+
+    private static func versions(_ answer: JSON) -> [Int] { (answer["added"]?.array ?? []).compactMap(\.int) }
 }
 
 struct KeysRotate: Command {
@@ -33,7 +92,8 @@ struct KeysRotate: Command {
     static let abstract = "Make a new master key and wrap everything under it again."
     static let discussion = """
         The key before it is kept until the next rotation, because an order placed meanwhile may still be under it. \
-        After a leak, rotate twice. An interrupted rotation is finished by the next.
+        After a leak, rotate twice. An interrupted rotation is finished by the next. On PostgreSQL the new key is the one that \
+        'carrel keys add' added, and nothing changes while a node seen in the last minute lacks it.
         """
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 

@@ -80,6 +80,10 @@ struct ServeCommand: Command {
             let trouble = "what has expired cannot be removed"
             await Self.every(Housekeeping.interval, saying: trouble, console) { try await service.housekeeping.run() }
         }
+        let beating = Task {
+            let trouble = "this node cannot keep up with the others on its database"
+            await Self.every(Nodes.interval, saying: trouble, console) { try await service.nodes.beat() }
+        }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         Self.count(log, failures, in: service.metrics)
@@ -110,6 +114,9 @@ struct ServeCommand: Command {
         sweeping.cancel()
         tidying.cancel()
         await tidying.value
+        beating.cancel()
+        await beating.value
+        try? await service.nodes.leave()
         reading.cancel()
         await reading.value
         sealing.cancel()

@@ -170,6 +170,7 @@ struct `The audit log` {
             Act("POST /admin/v1/throttle/clear", nil, ["account": "alice"], as: "throttle.clear", on: alice.id),
             Act("POST /admin/v1/credential-key/rotate", as: "credentials.rotate", on: ""),
             Act("POST /admin/v1/ticket-key/rotate", as: "ticket-key.rotate", on: ""),
+            Act("POST /admin/v1/master-key/add", nil, [:], as: "master-key.add", on: ""),
             Act("POST /admin/v1/master-key/rotate", as: "master-key.rotate", on: ""),
             Act("POST /admin/v1/orders", nil, other, as: "order.create"),
             Act("POST /admin/v1/orders/{order}/cancel", "/admin/v1/orders/\(orders[0])/cancel", as: "order.cancelled"),

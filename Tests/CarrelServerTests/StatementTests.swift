@@ -12,6 +12,7 @@ struct `Every statement of the server` {
         + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
         + StaffStore.statements + UpstreamStore.statements
         + ReceiptStore.statements + ShelfStore.statements + InstallationStore.statements
+        + MasterKeyStore.statements + NodeStore.statements
 
     @Test func `is in the list above`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")

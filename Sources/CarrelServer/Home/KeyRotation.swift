@@ -2,11 +2,17 @@ package import CarrelBytes
 import CarrelCrypto
 package import CarrelStore
 
-/// Moves everything that is wrapped from the old master keys to a new one.
+/// Changes the master key: adds one, and moves everything that is wrapped to it.
 ///
-/// Interrupted at any point, it can be run again: a row is always under a key that the keyring has. The key just before the
-/// new one is kept until the next rotation, because an order that is being placed meanwhile may still be under it.
-package struct KeyRotation {
+/// On SQLite one step does both. On PostgreSQL, which several homes share, a key is added first, brought to the other homes, and
+/// taken into use when all nodes have it. Interrupted at any point, each can be run again: a row is always under a key that the
+/// keyring has. The key just before the new one is kept until the next rotation, because an order that is being placed meanwhile
+/// may still be under it.
+package struct KeyRotation: Sendable {
+    let home: Home
+    let database: any Database
+    let clock: any WallClock
+
     /// Rows rewrapped in one transaction.
     private static let batch = 500
 
@@ -17,54 +23,165 @@ package struct KeyRotation {
         package let rewrapped: Int
     }
 
-    /// Adds a master key to the home, rewraps every content key and secret under it, and forgets the keys before the
-    /// last two.
+    package init(home: Home, database: any Database, clock: any WallClock) {
+        self.home = home
+        self.database = database
+        self.clock = clock
+    }
+
+    private func lock() throws -> FileLock {
+        try FileLock(home.masterKeyPath + ".lock", taken: "another rotation of the master key is at work: wait for its end")
+    }
+
+    private func known() async throws -> MasterKeys {
+        try await database.read { try MasterKeyStore.known(in: $0) }
+    }
+
+    /// Adds a key to the home for the next rotation.
+    ///
+    /// - Parameter actor: for the audit log.
+    /// - Returns: its version.
+    /// - Throws: ``ServerError`` `conflict` when one was added already, here or in another home; `masterKey`.
+    package func add(by actor: Actor) async throws -> Int64 {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        let keys = try await known()
+        var keyring = try MasterKeyring(of: home)
+        try keys.require(keyring)
+        if let added = keys.added { throw Self.isAdded(added) }
+        try keyring.addKey(after: keys.known.last?.version ?? 0, savingTo: home)
+        let version = keyring.current
+        guard let fingerprint = keyring.fingerprint(of: version) else { return version }
+        do {
+            let (now, key) = (clock.now, MasterKeys.Known(version: version, fingerprint: fingerprint, isActive: false))
+            let entry = actor.entry("master-key.add", on: "", at: now, reason: String(version))
+            try await database.write { transaction in
+                if let added = try MasterKeyStore.known(in: transaction).added { throw Self.isAdded(added) }
+                try MasterKeyStore.insert(key, at: now, in: transaction)
+                try AuditStore.append(entry, in: transaction)
+            }
+        } catch {
+            // A write of unknown outcome keeps the key: the next start tells.
+            let isKept = (error as? StoreError)?.code == .unavailable
+            if !isKept { try keyring.forget(version, savingTo: home) }
+            throw error
+        }
+        return version
+    }
+
+    private static func isAdded(_ version: Int64) -> ServerError {
+        ServerError(
+            .conflict,
+            "version \(version) of the master key was added already: bring it to the other homes with "
+                + "'carrel keys add --from FILE', then 'carrel keys rotate'"
+        )
+    }
+
+    /// Takes the keys that the home lacks from a copy of another home's.
+    ///
+    /// - Parameter copy: the other home's keyring.
+    /// - Returns: the versions that were taken; none when the home had them all.
+    /// - Throws: ``ServerError`` `masterKey` when a key of the copy is not the database's, or the home still lacks one.
+    package func take(from copy: MasterKeyring) async throws -> [Int64] {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        let keys = try await known()
+        guard !keys.known.isEmpty else {
+            throw ServerError(.conflict, "the database knows no master key yet: start the home that has it first")
+        }
+        for key in keys.known {
+            guard let fingerprint = copy.fingerprint(of: key.version), fingerprint != key.fingerprint else { continue }
+            throw ServerError(
+                .masterKey,
+                "version \(key.version) of the master key in \(copy.path) is not the one of this database"
+            )
+        }
+        var keyring = try MasterKeyring.ofFile(of: home)
+        let missing = keys.known.map(\.version).filter { !keyring.has($0) && copy.has($0) }
+        if !missing.isEmpty { try keyring.take(missing, from: copy, savingTo: home) }
+        try keys.require(keyring)
+        return missing
+    }
+
+    /// Takes a new key into use: rewraps every content key and secret under it, and forgets the keys before the last two.
     ///
     /// - Parameters:
-    ///   - home: where the keyring is.
-    ///   - database: what is wrapped.
-    ///   - actor: who asked for it; the entry of the audit log is written with the first of what is rewrapped.
-    ///   - now: the time.
-    ///   - use: given the new keyring as soon as it is on disk, so that new orders use it.
+    ///   - actor: for the audit log, whose entry is written with the first of what is rewrapped.
+    ///   - node: the id of this node, which is not asked whether it has the key.
+    ///   - use: given the new keyring as soon as it may be used, so that new orders use it.
     /// - Returns: how much was rewrapped.
-    /// - Throws: ``ServerError`` `masterKey`, or what the database throws; run it again then.
-    package static func run(
-        home: Home,
-        database: any Database,
+    /// - Throws: ``ServerError`` `conflict` when no key was added or a node lacks it, `masterKey`, or what the database throws; run
+    ///   it again then.
+    package func run(
         by actor: Actor,
-        at now: Instant,
+        node: String? = nil,
         use: (MasterKeyring) -> Void
     ) async throws -> Outcome {
-        let lock = try FileLock(
-            home.masterKeyPath + ".lock",
-            taken: "another rotation of the master key is at work: wait for its end"
-        )
+        let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
+        let (keys, now) = (try await known(), clock.now)
         var keyring = try MasterKeyring(of: home)
-        try keyring.addKey(savingTo: home)
-        use(keyring)
-        let current = keyring
-        let entry = actor.entry("master-key.rotate", on: "", at: now, reason: String(current.current))
+        try keys.require(keyring)
+        guard let version = try await versionForUse(keys, &keyring) else {
+            // The rotation before was interrupted.
+            let current = keyring.wrapping(under: keys.current)
+            return Outcome(version: current.current, rewrapped: try await rewrapOrders(under: current))
+        }
+        let current = keyring.wrapping(under: version)
+        guard let fingerprint = current.fingerprint(of: version) else {
+            throw ServerError(.masterKey, "version \(version) of the master key is missing in \(current.path)")
+        }
+        let entry = actor.entry("master-key.rotate", on: "", at: now, reason: String(version))
+        let asksNodes = database.engine == .postgresql
         var count = try await database.write { transaction -> Int in
+            if asksNodes { try NodeStore.requireAll(toHold: version, but: node, at: now, in: transaction) }
+            let key = MasterKeys.Known(version: version, fingerprint: fingerprint, isActive: true)
+            try MasterKeyStore.insert(key, at: now, in: transaction)
+            try MasterKeyStore.activate(version, at: now, in: transaction)
+            try MasterKeyStore.known(in: transaction).require(current)
             try AuditStore.append(entry, in: transaction)
-            let old = try SecretStore.secrets(in: transaction).filter { $0.secret.masterVersion != current.current }
+            let old = try SecretStore.secrets(in: transaction).filter { $0.secret.masterVersion != version }
             for (name, secret) in old {
                 try SecretStore.rewrap(name, try current.wrap(try current.unwrap(secret)), in: transaction)
             }
             return old.count
         }
+        use(current)
+        count += try await rewrapOrders(under: current)
+        let kept = keys.current ?? version
+        try await database.write { try MasterKeyStore.forget(before: kept, in: $0) }
+        if keyring.isWritable(in: home) { try keyring.forgetKeys(before: kept, savingTo: home) }
+        return Outcome(version: version, rewrapped: count)
+    }
+
+    /// The version that is to be taken into use; nil where there is none and a rotation is to be finished.
+    private func versionForUse(_ keys: MasterKeys, _ keyring: inout MasterKeyring) async throws -> Int64? {
+        if let added = keys.added { return added }
+        guard database.engine == .postgresql else {
+            try keyring.addKey(after: keys.known.last?.version ?? 0, savingTo: home)
+            return keyring.current
+        }
+        let current = keys.current ?? 0
+        let isFinished = try await database.read { try OrderStore.keys(notUnder: current, limit: 1, in: $0).isEmpty }
+        guard isFinished else { return nil }
+        throw ServerError(
+            .conflict,
+            "no key was added: 'carrel keys add' adds one here, 'carrel keys add --from FILE' brings it to the other homes"
+        )
+    }
+
+    private func rewrapOrders(under current: MasterKeyring) async throws -> Int {
+        var count = 0
         while true {
             let moved = try await database.write { transaction -> Int in
-                let old = try OrderStore.keys(notUnder: current.current, limit: batch, in: transaction)
+                let old = try OrderStore.keys(notUnder: current.current, limit: Self.batch, in: transaction)
                 for (id, key) in old {
                     try OrderStore.rewrap(id, key: try current.wrap(try current.unwrap(key)), in: transaction)
                 }
                 return old.count
             }
             count += moved
-            if moved < batch { break }
+            if moved < Self.batch { return count }
         }
-        try keyring.forgetKeys(before: keyring.current - 1, savingTo: home)
-        return Outcome(version: keyring.current, rewrapped: count)
     }
 }

@@ -7,9 +7,12 @@ extension MasterKeyring {
         private let home: Home
         private let keyring: Locked<MasterKeyring>
 
-        package init(of home: Home) throws {
+        /// - Parameters:
+        ///   - home: the home of the keys.
+        ///   - keyring: its keys, as the database knows them.
+        init(of home: Home, _ keyring: MasterKeyring) {
             self.home = home
-            keyring = Locked(try MasterKeyring(of: home))
+            self.keyring = Locked(keyring)
         }
 
         /// What new secrets are wrapped under.
@@ -23,7 +26,7 @@ extension MasterKeyring {
         package func unwrap(_ wrapped: Wrapped) throws -> Secret {
             let known = current
             if known.has(wrapped.masterVersion) { return try known.unwrap(wrapped) }
-            let fresh = try MasterKeyring(of: home)
+            let fresh = try MasterKeyring(of: home).wrapping(under: known.current)
             use(fresh)
             return try fresh.unwrap(wrapped)
         }

@@ -9,9 +9,9 @@ import Glibc
 /// is wrapped under them any more.
 package struct MasterKeyring: Sendable {
     private var keys: [Int64: Secret]
-    /// Where they were read from.
-    private let path: String
-    /// The version that new wraps use.
+    /// The file that they were read from.
+    package let path: String
+    /// The version that new wraps use: of those in the file the newest, unless the database says otherwise.
     package private(set) var current: Int64
 
     /// A secret wrapped under one of the keys.
@@ -27,6 +27,22 @@ package struct MasterKeyring: Sendable {
 
     package func has(_ version: Int64) -> Bool { keys[version] != nil }
 
+    /// The versions that it holds.
+    package var versions: [Int64] { keys.keys.sorted() }
+
+    /// The same keys, with new wraps under a version; nil means the newest.
+    func wrapping(under version: Int64?) -> MasterKeyring {
+        var keyring = self
+        keyring.current = version ?? versions.last ?? 0
+        return keyring
+    }
+
+    /// A mark by which keys of one version are told apart. It does not help to find the key: that has 256 random bits, and no
+    /// label in use for keys derives the same.
+    package func fingerprint(of version: Int64) -> [UInt8]? {
+        keys[version].map { HMACSHA256(key: $0).authenticate(Array("carrel master key fingerprint".utf8).rawSpan) }
+    }
+
     package func wrap(_ secret: Secret) throws -> Wrapped {
         guard let key = keys[current] else { throw ServerError(.masterKey, "there is no master key") }
         return Wrapped(masterVersion: current, bytes: try AESKeyWrap.wrap(secret, under: key))
@@ -34,12 +50,15 @@ package struct MasterKeyring: Sendable {
 
     package func unwrap(_ wrapped: Wrapped) throws -> Secret {
         guard let key = keys[wrapped.masterVersion] else {
-            throw ServerError(.masterKey, "the master key of version \(wrapped.masterVersion) is missing")
+            throw ServerError(.masterKey, "version \(wrapped.masterVersion) of the master key is missing in \(path)")
         }
         do {
             return try AESKeyWrap.unwrap(wrapped.bytes.rawSpan, under: key)
         } catch {
-            throw ServerError(.masterKey, "the master key of version \(wrapped.masterVersion) is not the one of this database")
+            throw ServerError(
+                .masterKey,
+                "version \(wrapped.masterVersion) of the master key in \(path) is not the one of this database"
+            )
         }
     }
 
@@ -73,8 +92,33 @@ package struct MasterKeyring: Sendable {
     ///
     /// - Throws: ``ServerError`` `masterKey` when the file is missing, can be read by others or is not a keyring.
     package init(of home: Home, credentials: String? = credentialsFolder) throws(ServerError) {
-        path = Self.path(of: home, credentials)
-        let text = try Self.readPrivateFile(path)
+        try self.init(file: Self.path(of: home, credentials))
+    }
+
+    /// The keyring of a home, or an empty one where there is none yet.
+    static func ofFile(of home: Home) throws(ServerError) -> MasterKeyring {
+        isMade(for: home) ? try MasterKeyring(of: home) : MasterKeyring(emptyAt: home.masterKeyPath)
+    }
+
+    private init(emptyAt path: String) {
+        keys = [:]
+        current = 0
+        self.path = path
+    }
+
+    /// Reads a keyring from a file that nobody else may read.
+    package init(file path: String) throws(ServerError) {
+        try self.init(text: try Self.readPrivateFile(path), path: path)
+    }
+
+    /// Reads a keyring.
+    ///
+    /// - Parameters:
+    ///   - text: a line for each key.
+    ///   - path: the name of the file for messages.
+    /// - Throws: ``ServerError`` `masterKey`.
+    package init(text: String, path: String) throws(ServerError) {
+        self.path = path
         keys = [:]
         current = 0
         for line in text.split(separator: "\n") {
@@ -88,14 +132,31 @@ package struct MasterKeyring: Sendable {
         guard current > 0 else { throw ServerError(.masterKey, "\(path) holds no key") }
     }
 
-    /// Adds a new key and makes it the current one.
-    package mutating func addKey(savingTo home: Home) throws(ServerError) {
+    /// Adds a new key of a version after all others, here and in the database, and makes it the current one.
+    package mutating func addKey(after newest: Int64 = 0, savingTo home: Home) throws(ServerError) {
         try requireWritable(home)
         removeLeftovers()
-        current += 1
+        current = max(newest, versions.last ?? 0) + 1
         keys[current] = Secret.random(count: 32)
         try save(to: path, replacing: true)
     }
+
+    /// Takes keys from another keyring.
+    mutating func take(_ versions: [Int64], from other: MasterKeyring, savingTo home: Home) throws(ServerError) {
+        try requireWritable(home)
+        for version in versions { keys[version] = other.keys[version] }
+        try save(to: path, replacing: true)
+    }
+
+    /// Forgets a key that came to nothing.
+    mutating func forget(_ version: Int64, savingTo home: Home) throws(ServerError) {
+        try requireWritable(home)
+        keys[version] = nil
+        try save(to: path, replacing: true)
+    }
+
+    /// Whether rotations may write it: not where it is a credential.
+    func isWritable(in home: Home) -> Bool { path == home.masterKeyPath }
 
     /// Forgets the keys of earlier versions. Call it only when nothing is wrapped under them.
     package mutating func forgetKeys(before version: Int64, savingTo home: Home) throws(ServerError) {
@@ -105,8 +166,11 @@ package struct MasterKeyring: Sendable {
     }
 
     private func requireWritable(_ home: Home) throws(ServerError) {
-        guard path == home.masterKeyPath else {
-            throw ServerError(.masterKey, "the master key comes from a systemd credential: rotate it there")
+        guard isWritable(in: home) else {
+            throw ServerError(
+                .masterKey,
+                "the master key comes from a systemd credential: add a line with a new key there, restart, and rotate then"
+            )
         }
     }
 
@@ -123,13 +187,21 @@ package struct MasterKeyring: Sendable {
         }
     }
 
-    private func save(to path: String, replacing: Bool) throws(ServerError) {
+    /// The lines of its file. They hold the keys: for a file that nobody else may read, or the home's own socket.
+    package var text: String { String(decoding: lines, as: UTF8.self) }
+
+    private var lines: [UInt8] {
         var text: [UInt8] = []
         for (version, key) in keys.sorted(by: { $0.key < $1.key }) {
             text += Array("\(version) ".utf8)
             key.withBytes { text += Array(Hex.encode([UInt8](copying: $0)).utf8) }
             text.append(UInt8(ascii: "\n"))
         }
+        return text
+    }
+
+    private func save(to path: String, replacing: Bool) throws(ServerError) {
+        let text = lines
         let temporary = "\(path).\(UInt64.random(in: 0 ... .max)).new"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))") }
