@@ -49,6 +49,10 @@ package final class CarrelService: Sendable {
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
         /// What hashing a password costs.
         package var passwordCost = Argon2id.Parameters.standard
+        /// The other origins whose pages may stream, report, sign in and read feeds and editions.
+        package var otherOrigins = OtherOrigins()
+        /// For how many days after an order's end reports of what was heard before it are taken.
+        package var lateDays = Listening.usualLateDays
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
         /// Whether a loopback address proves that a client is on this machine. A public address in ``stream`` says that it does not.
@@ -98,7 +102,7 @@ package final class CarrelService: Sendable {
             replacedDatabase: home.replacedDatabasePath
         )
         orders = Orders(database: database, clock: clock, master: master)
-        listening = Listening(database: database, clock: clock)
+        listening = Listening(database: database, clock: clock, lateDays: settings.lateDays)
         let bookmarks = Bookmarks(database: database, clock: clock)
         let grants = Grants(orders: orders, database: database, blobs: coldBlobs)
         let streaming = Streaming(
@@ -177,6 +181,7 @@ package final class CarrelService: Sendable {
         )
         var router = Router()
         router.unexpectedError = settings.onFailure
+        router.otherOrigins = settings.otherOrigins
         let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
         let signIn = SignInRoutes(
             accounts: accounts,

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCommandLine
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings
@@ -20,11 +21,13 @@ struct ServeSettings: SettingsTable {
     var connectionsPerAddress: Int?
     var bodyMemory = ServerConfiguration().bodyMemory >> 20
     var minimumReadRate = ServerConfiguration().minimumReadRate
+    var corsOrigins: [String] = []
     var accessLog = true
     var access = AccessMode.orderURL
     var concurrency = 3
     var keyRotation = 0
     var ticketLife = Duration.seconds(24 * 3600)
+    var lateDays = Listening.usualLateDays
     var guestAccount: String?
     var sources = ["accounts"]
     var cannedUsers = false
@@ -112,6 +115,13 @@ struct ServeSettings: SettingsTable {
             allowed: .range(0...1_000_000),
             help: "Bytes in a second that a client takes of a response at least, on average over two minutes; 0 for any number."
         ),
+        Setting(
+            \.corsOrigins,
+            "http.cors-origins",
+            value: "origin",
+            help:
+                "Other origins whose pages may stream, report, call as apps do and read feeds, such as https://play.example.org, capacitor://localhost or null; * for all. Cookies never count from them."
+        ),
         Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
         Setting(
             \.certificate,
@@ -134,7 +144,8 @@ struct ServeSettings: SettingsTable {
             \.concurrency,
             "stream.concurrency",
             allowed: .range(0...1_000_000),
-            help: "Listeners at once for each account, or for each order with order-url; 0 for any number."
+            help:
+                "Listeners at once for each account, or for each order with order-url; 0 for any number. A listener is the device of a session, else the network address (IPv6: its /64), whatever the player; people behind one address count once. The place is free two minutes after the last request."
         ),
         Setting(
             \.keyRotation,
@@ -146,6 +157,12 @@ struct ServeSettings: SettingsTable {
             \.ticketLife,
             "stream.ticket-life",
             help: "How long a playlist's addresses live at least; never less than twice the title."
+        ),
+        Setting(
+            \.lateDays,
+            "listening.late-days",
+            allowed: .range(0...36_500),
+            help: "Days after an order's end in which reports of what was heard before it are still taken."
         ),
         Setting(
             \.guestAccount,
@@ -235,6 +252,14 @@ struct ServeSettings: SettingsTable {
         if let publicURL, !Self.isAddress(publicURL) {
             found.append(("http.public-url", "'\(publicURL)' is not an address such as https://audio.example.org"))
         }
+        for origin in corsOrigins where !OtherOrigins.isOrigin(origin) {
+            found.append(
+                (
+                    "http.cors-origins",
+                    "'\(origin)' is no origin: write scheme and host such as https://play.example.org, with nothing after, null or *"
+                )
+            )
+        }
         return found + signOn.contradictions + receipts.contradictions
     }
 
@@ -263,6 +288,8 @@ struct ServeSettings: SettingsTable {
         made.stream.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         made.guestAccount = guestAccount
         made.trustsLoopback = trustedProxies.isEmpty
+        made.otherOrigins = OtherOrigins(corsOrigins)
+        made.lateDays = lateDays
         made.signInNetworkLimit = signInNetworkLimit
         made.subscription.hasCannedUsers = cannedUsers
         // What contradicts itself is said to be so before this is used.

@@ -129,13 +129,16 @@ struct `Streaming of orders` {
         let test = try await TestService { $0.stream.concurrency = 1 }
         let playlist = try await test.playlist(try await test.order())
         let path = test.path(of: playlist.key)
-        #expect(try await test.send(.get, path, headers: ["User-Agent": "phone"]).status == 200)
-        let refused = try await test.send(.get, path, headers: ["User-Agent": "tablet"])
+        let (home, away) = (Peer.network(address: "192.0.2.1", port: 1), Peer.network(address: "198.51.100.1", port: 1))
+        for player in ["mpv", "ffplay", "vlc", "chromium"] {
+            #expect(try await test.send(.get, path, headers: ["User-Agent": player], peer: home).status == 200)
+        }
+        let refused = try await test.send(.get, path, headers: ["User-Agent": "mpv"], peer: away)
         #expect(refused.status == 403)
-        #expect(refused.headers["Retry-After"] == "360")
+        #expect(refused.headers["Retry-After"] == "120")
         let problem = try JSON.parse(refused.body.rawSpan)
-        #expect(problem["reason"] == "concurrency" && problem["limit"] == 1 && problem["retryAfter"] == 360)
-        #expect(try await test.send(.get, playlist.segments[0], headers: ["User-Agent": "phone"]).status == 200)
+        #expect(problem["reason"] == "concurrency" && problem["limit"] == 1 && problem["retryAfter"] == 120)
+        #expect(try await test.send(.get, playlist.segments[0], peer: home).status == 200)
     }
 
     @Test func `asking what is there is not listening`() async throws {
@@ -144,20 +147,29 @@ struct `Streaming of orders` {
         let playlist = try await test.playlist(order)
         let key = test.path(of: playlist.key)
         for path in [key, playlist.segments[0]] {
-            #expect(try await test.send(.head, path, headers: ["User-Agent": "phone"]).status == 200)
+            #expect(try await test.send(.head, path, peer: .network(address: "198.51.100.1", port: 1)).status == 200)
         }
         #expect(try await test.call(.get, "/v1/orders/\(order.id)", peer: .local(userID: 0)).json["state"] == "ready")
-        #expect(try await test.send(.get, key, headers: ["User-Agent": "tablet"]).status == 200, "the phone took no place")
+        #expect(try await test.send(.get, key).status == 200, "the other took no place")
         #expect(try await test.call(.get, "/v1/orders/\(order.id)", peer: .local(userID: 0)).json["state"] == "active")
     }
 
     @Test func `an order id that never was looks like one that is not yours`() async throws {
         let test = try await TestService { $0.stream.access = .session }
         let order = try await test.order()
-        let unknown = try await test.call(.get, "/v1/stream/hls/106d9ba0-125c-4b44-a410-2889d53f42bd/playlist.m3u8")
-        let foreign = try await test.call(.get, "/v1/stream/hls/\(order.id)/playlist.m3u8")
-        #expect(unknown.status == 404)
-        #expect(foreign.json == unknown.json)
+        let never = "106d9ba0-125c-4b44-a410-2889d53f42bd"
+        for file in [
+            "playlist.m3u8", "chapters.json", "cover", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA/0.key", "AAAAAAAAAAAAAAAAAAAAAAAAAAAA/0.ts",
+        ] {
+            let unknown = try await test.call(.get, "/v1/stream/hls/\(never)/\(file)")
+            #expect(unknown.status == 401 && unknown.json["code"] == "request.unauthenticated", "\(file)")
+            #expect(try await test.call(.get, "/v1/stream/hls/\(order.id)/\(file)") == unknown)
+        }
+        for list in ["latest", "history"] {
+            let unknown = try await test.call(.get, "/v2/states/\(list)/\(never)")
+            #expect(unknown.status == 401)
+            #expect(try await test.call(.get, "/v2/states/\(list)/\(order.id)") == unknown)
+        }
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         let token = try await test.service.accounts.issueSession(for: account)
         let bearer = try await test.send(
@@ -180,6 +192,44 @@ struct `Streaming of orders` {
             headers: ["Authorization": "Bearer \(other)"]
         )
         #expect(stolen.status == 404)
+        let made = try await test.send(
+            .get,
+            "/v1/stream/hls/\(never)/playlist.m3u8",
+            headers: ["Authorization": "Bearer \(other)"]
+        )
+        #expect(made.status == 404 && made.body == stolen.body)
+    }
+
+    @Test func `apps write parameters in their own way`() async throws {
+        let test = try await TestService()
+        let order = try await test.order()
+        let expected = try await test.playlist(order, query: "?offline=true").text
+        #expect(expected.contains("offline://"))
+        for query in ["offline=1", "offline", "Offline=true", "OFFLINE=True", "offline=yes", "offline=&format=ts"] {
+            #expect(try await test.playlist(order, query: "?\(query)").text == expected, "\(query)")
+        }
+        let wrapped = try await test.playlist(order, query: "?offline=true&mediaPlaylist=true").text
+        #expect(try await test.playlist(order, query: "?Offline=1&MEDIAPLAYLIST").text == wrapped)
+        for query in ["offline=false", "offline=0", "offline=no"] {
+            #expect(try await !test.playlist(order, query: "?\(query)").text.contains("offline://"), "\(query)")
+        }
+    }
+
+    @Test func `a revoked order shows neither chapters nor cover, one that has ended by itself still does`() async throws {
+        let test = try await TestService()
+        let end = test.clock.now + .seconds(60)
+        let loan = try await test.order(.init(account: "alice", titleID: test.title.id, kind: .loan, end: end))
+        let (revoked, cancelled) = (try await test.order(), try await test.order())
+        _ = try await test.service.orders.revoke(revoked.id)
+        #expect(try await test.send(.post, "/v1/orders/\(cancelled.id)/cancel", peer: .local(userID: 0)).status == 200)
+        test.clock.set(end)
+        for file in ["chapters.json", "cover"] {
+            for (order, reason) in [(revoked, "revoked"), (cancelled, "cancelled")] {
+                let answer = try await test.call(.get, "/v1/stream/hls/\(order.id)/\(file)")
+                #expect(answer.status == 403 && answer.json["reason"]?.string == reason)
+            }
+        }
+        #expect(try await test.send(.get, "/v1/stream/hls/\(loan.id)/chapters.json").status == 200)
     }
 
     @Test func `keys rotate every so many segments where that is configured`() async throws {

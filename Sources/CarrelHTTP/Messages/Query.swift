@@ -74,9 +74,22 @@ public struct Query: Sendable, Hashable {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
+    /// The first value of a name in whatever case, or nil when the name is not there.
+    ///
+    /// - Parameter name: in ASCII.
+    /// - Returns: the decoded value.
+    public func value(ignoringCaseOf name: String) -> String? {
+        for pair in pairs where HTTPFields.same(pair.name, name) { return pair.value }
+        return nil
+    }
+
+    /// Whether a name, in whatever case, is there without a value or with one that means yes.
+    public func hasFlag(ignoringCaseOf name: String) -> Bool { value(ignoringCaseOf: name).map(Self.meansYes) ?? false }
+
+    private static func meansYes(_ value: String) -> Bool { ["", "true", "1", "yes"].contains(value.lowercased()) }
+
     /// Whether the name is there without a value or with one that means yes (`true`, `1`, `yes`, in any case).
     public func flag(_ name: String) -> Bool {
-        guard let value = self[name] else { return false }
-        return ["", "true", "1", "yes"].contains(value.lowercased())
+        self[name].map(Self.meansYes) ?? false
     }
 }

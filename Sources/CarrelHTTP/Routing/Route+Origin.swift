@@ -3,8 +3,13 @@ extension Route {
     ///
     /// `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) and `Origin` (RFC 6454 §7) are set by browsers and out of a page's reach;
     /// programs that are not browsers send neither.
-    func refusal(of request: HTTPRequest) -> HTTPError? {
-        if !acceptsOtherOrigins {
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - others: the other origins that the route is open to, if it is open at all.
+    /// - Returns: 403 or 415; nil where it is not refused.
+    func refusal(of request: HTTPRequest, openTo others: OtherOrigins) -> HTTPError? {
+        if !acceptsOtherOrigins, !(isOpenToOtherOrigins && others.allows(request)) {
             if let site = request.headers["Sec-Fetch-Site"], site != "same-origin", site != "none" {
                 return HTTPError(.forbidden, "http.otherOrigin", "a page of another origin cannot do this")
             }

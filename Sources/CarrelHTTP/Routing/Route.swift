@@ -16,6 +16,8 @@ public final class Route: Sendable {
     public let acceptsOtherOrigins: Bool
     /// Whether a body may come in chunks, without a length.
     public let acceptsChunks: Bool
+    /// Whether pages of ``Router/otherOrigins`` may use it and read its responses.
+    public let isOpenToOtherOrigins: Bool
     /// Whether GET answers HEAD too.
     public let answersHead: Bool
     let parts: [RoutePattern.Part]
@@ -29,6 +31,7 @@ public final class Route: Sendable {
         acceptsForms: Bool,
         acceptsOtherOrigins: Bool,
         acceptsChunks: Bool,
+        isOpenToOtherOrigins: Bool,
         answersHead: Bool,
         action: @escaping Action
     ) {
@@ -39,6 +42,7 @@ public final class Route: Sendable {
         self.acceptsForms = acceptsForms
         self.acceptsOtherOrigins = acceptsOtherOrigins
         self.acceptsChunks = acceptsChunks
+        self.isOpenToOtherOrigins = isOpenToOtherOrigins
         self.answersHead = answersHead
         self.action = action
     }

@@ -5,11 +5,19 @@ public struct RouteMatch: Sendable {
     /// Why the request is refused before its handler; nil when it is not.
     public let problem: HTTPError?
     let parameters: PathParameters
+    /// Of a preflight of another origin: the methods of the open routes at its path, of which `route` is one.
+    let preflight: [HTTPMethod]?
 
-    init(route: Route? = nil, parameters: PathParameters = PathParameters(), problem: HTTPError?) {
+    init(
+        route: Route? = nil,
+        parameters: PathParameters = PathParameters(),
+        problem: HTTPError?,
+        preflight: [HTTPMethod]? = nil
+    ) {
         self.route = route
         self.parameters = parameters
         self.problem = problem
+        self.preflight = preflight
     }
 
     /// The path for logs: the route's secret parameters are `*`, and a path that no route knows is not shown.

@@ -9,6 +9,9 @@ public struct Router: Sendable {
     /// What those get who may not know which paths there are: asked for every request that no route takes, whatever the reason, before
     /// any other answer. Nil admits them to that answer.
     public var refusal: (@Sendable (HTTPRequest) -> HTTPResponse?)?
+    /// The other origins that the routes of ``openToOtherOrigins(_:)`` are open to; none by default.
+    public var otherOrigins = OtherOrigins()
+    private var isOpening = false
     private var tree = RouteTree()
     /// By the first segment of paths.
     private var problemFields: [String: HTTPFields] = [:]
@@ -49,10 +52,21 @@ public struct Router: Sendable {
                 acceptsForms: acceptsForms,
                 acceptsOtherOrigins: acceptsOtherOrigins,
                 acceptsChunks: acceptsChunks,
+                isOpenToOtherOrigins: isOpening,
                 answersHead: answersHead,
                 action: handler
             )
         )
+    }
+
+    /// Adds routes that pages of ``otherOrigins`` may use. All other routes are for pages of our own origin.
+    ///
+    /// - Parameter add: adds the routes.
+    public mutating func openToOtherOrigins(_ add: (inout Router) -> Void) {
+        let wasOpening = isOpening
+        isOpening = true
+        defer { isOpening = wasOpening }
+        add(&self)
     }
 
     /// Gives every problem that the router itself answers with, at paths of one first segment, fields of its own: where a route
@@ -105,6 +119,7 @@ public struct Router: Sendable {
         let ofHead = ends.first { $0.method == .get && routes[$0.route].answersHead }
         let end = ends.first { $0.method == wanted } ?? (wanted == .head ? ofHead : nil)
         guard let end else {
+            if let preflight = preflight(request, ends, values) { return preflight }
             guard HTTPMethod.known.contains(wanted) else {
                 return RouteMatch(problem: HTTPError(.notImplemented, "http.method", "the method is not known"))
             }
@@ -123,7 +138,25 @@ public struct Router: Sendable {
         return RouteMatch(
             route: route,
             parameters: tree.parameters(of: end.route, values),
-            problem: wanted.isSafe ? nil : route.refusal(of: request)
+            problem: wanted.isSafe ? nil : route.refusal(of: request, openTo: otherOrigins)
+        )
+    }
+
+    /// The match of a preflight to an open route; nil for every other request.
+    private func preflight(
+        _ request: HTTPRequest,
+        _ ends: [(method: HTTPMethod, route: Int)],
+        _ values: [String]
+    ) -> RouteMatch? {
+        guard !otherOrigins.isEmpty, let method = OtherOrigins.methodOfPreflight(request) else { return nil }
+        let open = ends.filter { routes[$0.route].isOpenToOtherOrigins }
+        guard let end = open.first(where: { $0.method == method }) ?? (method == .head ? open.first { $0.method == .get } : nil)
+        else { return nil }
+        return RouteMatch(
+            route: routes[end.route],
+            parameters: tree.parameters(of: end.route, values),
+            problem: nil,
+            preflight: open.map(\.method)
         )
     }
 
@@ -134,6 +167,14 @@ public struct Router: Sendable {
 
     /// The response of a route that was found by ``match(_:)``.
     public func respond(to request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
+        guard match.route?.isOpenToOtherOrigins == true, !otherOrigins.isEmpty else { return await perform(request, match) }
+        if let methods = match.preflight { return otherOrigins.response(toPreflight: request, methods: methods) }
+        var response = await perform(otherOrigins.withoutForeignCookies(request), match)
+        otherOrigins.admit(&response, to: request)
+        return response
+    }
+
+    private func perform(_ request: HTTPRequest, _ match: RouteMatch) async -> HTTPResponse {
         guard let route = match.route, match.problem == nil else {
             let problem = match.problem ?? HTTPError(.notFound, "http.notFound")
             if let refused = refusal?(request) { return refused }

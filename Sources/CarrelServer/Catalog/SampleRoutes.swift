@@ -8,17 +8,12 @@ struct SampleRoutes {
     let titles: Titles
 
     func add(to router: inout Router) {
-        router.on(.get, "Sample.ashx") { request, _ in
-            guard let isbn = request.query["isbn"] else { throw ServerError(.invalid, "isbn is missing") }
-            let title = try await titles.find(isbn: isbn)
-            guard let sample = title.sample else { throw Self.none }
-            return try await titles.blobResponse(
-                sample.blob,
-                mediaType: "audio/mpeg",
-                request: request,
-                cacheControl: "public, max-age=3600"
-            )
-        }
+        router.openToOtherOrigins(addSamples)
+    }
+
+    private func addSamples(to router: inout Router) {
+        // Apps write the path and the parameter in either case.
+        for path in ["Sample.ashx", "sample.ashx"] { router.on(.get, path) { request, _ in try await sample(request) } }
         router.on(.get, "v1/samples/{isbn}") { request, parameters in
             let title = try await titles.find(isbn: parameters["isbn"])
             guard let sample = title.sample, let isbn = title.metadata.isbn else { throw Self.none }
@@ -27,6 +22,18 @@ struct SampleRoutes {
                 "duration": .seconds(milliseconds: sample.durationMS), "url": .string("/Sample.ashx?isbn=\(isbn)"),
             ])
         }
+    }
+
+    private func sample(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let isbn = request.query.value(ignoringCaseOf: "isbn") else { throw ServerError(.invalid, "isbn is missing") }
+        let title = try await titles.find(isbn: isbn)
+        guard let sample = title.sample else { throw Self.none }
+        return try await titles.blobResponse(
+            sample.blob,
+            mediaType: "audio/mpeg",
+            request: request,
+            cacheControl: "public, max-age=3600"
+        )
     }
 
     private static let none = ServerError(.notFound, "this title has no sample")

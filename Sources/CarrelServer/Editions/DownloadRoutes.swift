@@ -11,8 +11,10 @@ struct DownloadRoutes {
     let document: AuthenticationDocument
 
     func add(to router: inout Router) {
-        add("editions", settings.refusal, to: &router)
-        add("opds/v2/editions", settings.opdsRefusal, to: &router)
+        router.openToOtherOrigins { router in
+            add("editions", settings.refusal, to: &router)
+            add("opds/v2/editions", settings.opdsRefusal, to: &router)
+        }
     }
 
     private func add(_ family: String, _ style: RefusalStyle, to router: inout Router) {

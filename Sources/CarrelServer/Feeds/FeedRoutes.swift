@@ -25,6 +25,10 @@ struct FeedRoutes {
     static let pageLimit = 10_000
 
     func add(to router: inout Router) {
+        router.openToOtherOrigins(addFeeds)
+    }
+
+    private func addFeeds(to router: inout Router) {
         router.on(.get, "opds/v1{/}") { request, _ in
             try await gate.answer(request) { try await catalog(request, withDrafts: false) }
         }

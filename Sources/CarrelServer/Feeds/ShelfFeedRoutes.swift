@@ -14,9 +14,11 @@ struct ShelfFeedRoutes {
     static let relation = "http://opds-spec.org/shelf"
 
     func add(to router: inout Router) {
-        router.on(.get, "opds/v1/shelf") { request, _ in try await respond(request, AtomFeed.mediaType, atom) }
-        router.on(.get, "opds/v2/shelf") { request, _ in
-            try await respond(request, PublicationFeed.mediaType) { json($0, base: $1).write() }
+        router.openToOtherOrigins { router in
+            router.on(.get, "opds/v1/shelf") { request, _ in try await respond(request, AtomFeed.mediaType, atom) }
+            router.on(.get, "opds/v2/shelf") { request, _ in
+                try await respond(request, PublicationFeed.mediaType) { json($0, base: $1).write() }
+            }
         }
     }
 

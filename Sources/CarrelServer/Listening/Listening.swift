@@ -13,11 +13,22 @@ package struct Listening: Sendable {
     let clock: any WallClock
     /// How many intervals of an order are kept: the newest. 100,000 are 138 hours in pieces of five seconds.
     private let kept: Int
+    /// For how long after an order's end its intervals are taken.
+    private let lateness: Duration
 
-    package init(database: any Database, clock: any WallClock, kept: Int = 100_000) {
+    /// Apps report late: after a journey, or when they are opened again.
+    package static let usualLateDays = 90
+
+    package init(
+        database: any Database,
+        clock: any WallClock,
+        kept: Int = 100_000,
+        lateDays: Int = Listening.usualLateDays
+    ) {
         self.database = database
         self.clock = clock
         self.kept = kept
+        lateness = .seconds(lateDays * 86_400)
     }
 
     /// What became of a report.
@@ -65,14 +76,15 @@ package struct Listening: Sendable {
             var fresh: [String: Int] = [:]
             for (index, element) in elements.enumerated() {
                 do {
-                    let interval = try element.get()
+                    var interval = try element.get()
                     try interval.validate()
                     if known[interval.orderID] == nil {
                         known[interval.orderID] = try ListeningStore.order(interval.orderID, in: transaction)
                     }
                     guard case (let order, let duration)?? = known[interval.orderID], account == nil || account == order.accountID
                     else { throw ListeningInterval.Refusal.unknownOrder }
-                    try interval.validate(against: order, durationMS: duration, at: now)
+                    try interval.validate(against: order, lateness: lateness, at: now)
+                    interval.clamp(to: duration)
                     if try ListeningStore.record(interval, receivedAt: now, in: transaction) {
                         outcome.accepted += 1
                         fresh[order.id, default: 0] += 1

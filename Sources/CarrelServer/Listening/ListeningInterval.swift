@@ -28,59 +28,57 @@ package struct ListeningInterval: Sendable, Hashable {
     }
 
     /// Why an element of a report is not taken.
-    package enum Refusal: String, Error, Sendable {
-        case malformed
-        case unknownOrder = "unknown-order"
-        case timeReversed = "time-reversed"
-        case tooLong = "too-long"
-        case positionOutOfRange = "position-out-of-range"
-        case orderEnded = "order-ended"
+    package enum Refusal: Error, Sendable, Hashable {
+        /// The member, in its usual case, is missing or is not what it should be; nil where the element is no object.
+        case malformed(String?)
+        case unknownOrder
+        case timeReversed
+        case tooLong
+        case positionOutOfRange
+        case orderNotStarted
+        case orderEnded
+
+        /// The stable name that clients see.
+        package var code: String {
+            switch self {
+            case .malformed: "malformed"
+            case .unknownOrder: "unknown-order"
+            case .timeReversed: "time-reversed"
+            case .tooLong: "too-long"
+            case .positionOutOfRange: "position-out-of-range"
+            case .orderNotStarted: "order-not-started"
+            case .orderEnded: "order-ended"
+            }
+        }
+
+        /// The member that is malformed.
+        package var member: String? {
+            if case .malformed(let member) = self { member } else { nil }
+        }
     }
 
     /// How long one interval may last.
     static let longest = Duration.seconds(24 * 3600)
-    /// Seconds by which a position may pass the end of the title: players round, and files differ by a little.
-    static let positionSlack: Int64 = 60
-    /// For how long after an order's end its intervals are taken.
-    static let lateness = Duration.seconds(90 * 24 * 3600)
     /// By how much a device's clock may be ahead: later ends count as this much after the report's arrival.
     package static let clockSkew = Duration.seconds(120)
 
-    /// Reads one element of a report.
+    /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.
     package init(json: JSON) throws(Refusal) {
-        guard let object = json.object, let id = object["id"]?.string, id.utf8.count == 36, !id.utf8.contains(0),
-            let start = object["startUtc"]?.string.flatMap({ Instant.parse($0) }),
-            let end = object["endUtc"]?.string.flatMap({ Instant.parse($0) }),
-            let startPosition = Self.seconds(object["startPosition"]), let endPosition = Self.seconds(object["endPosition"])
-        else { throw .malformed }
+        guard let element = ReportElement(json) else { throw .malformed(nil) }
         self.init(
-            orderID: id.lowercased(),
-            startUTC: start,
-            endUTC: end,
-            startPosition: startPosition,
-            endPosition: endPosition
+            orderID: try element.orderID("id"),
+            startUTC: try element.instant("startUtc"),
+            endUTC: try element.instant("endUtc"),
+            startPosition: try element.seconds("startPosition"),
+            endPosition: try element.seconds("endPosition")
         )
-        endPositionMS = object["positionMs"]?.int.map(Int64.init)
-        deviceID = try Self.label(object["deviceId"])
-        deviceName = try Self.label(object["deviceName"])
-        if let told = object["speed"]?.double, told > 0 { speed = told }
+        endPositionMS = element.whole("positionMs")
+        deviceID = try element.label("deviceId")
+        deviceName = try element.label("deviceName")
+        if let told = element.number("speed"), told > 0 { speed = told }
         if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
             endPositionMS = nil
         }
-    }
-
-    /// Whole seconds, far from the ends of their type; fractions that some clients send are cut.
-    private static func seconds(_ value: JSON?) -> Int64? {
-        guard let number = value?.double, number.magnitude < 1e12 else { return nil }
-        return Int64(number)
-    }
-
-    private static func label(_ value: JSON?) throws(Refusal) -> String? {
-        guard let value, value != .null else { return nil }
-        guard let text = value.string, text.utf8.count <= 128, !text.unicodeScalars.contains(where: { $0.value == 0 }) else {
-            throw .malformed
-        }
-        return text.isEmpty ? nil : text
     }
 
     /// Checks what can be checked without the order.
@@ -90,13 +88,30 @@ package struct ListeningInterval: Sendable, Hashable {
         guard startPosition >= 0, endPosition >= 0 else { throw .positionOutOfRange }
     }
 
-    /// Checks against the order and its title.
+    /// Checks against the order.
     ///
-    /// An order that has ended still takes what began before its end, for a while: apps report late.
-    func validate(against order: Order, durationMS: Int64, at now: Instant) throws(Refusal) {
-        let last = (durationMS + 999) / 1000 + Self.positionSlack
-        guard startPosition <= last, endPosition <= last else { throw .positionOutOfRange }
-        if let end = order.end, startUTC >= end || now - end > Self.lateness { throw .orderEnded }
+    /// An order that has ended still takes what began before its end, for a while: apps report late. Before its start it takes nothing,
+    /// but for what a device's slow clock places there.
+    ///
+    /// - Parameters:
+    ///   - order: the order.
+    ///   - lateness: how long after the order's end reports are taken.
+    ///   - now: the time.
+    /// - Throws: ``Refusal`` `orderNotStarted` or `orderEnded`.
+    func validate(against order: Order, lateness: Duration, at now: Instant) throws(Refusal) {
+        if let start = order.startsAt, now < start || startUTC < start - Self.clockSkew { throw .orderNotStarted }
+        if let end = order.end, startUTC >= end || now - end > lateness { throw .orderEnded }
+    }
+
+    /// Moves positions beyond the end of the title to its end: players round, and files differ by a little.
+    mutating func clamp(to durationMS: Int64) {
+        let last = durationMS / 1000
+        startPosition = min(startPosition, last)
+        if endPosition > last {
+            endPosition = last
+            endPositionMS = durationMS
+        }
+        endPositionMS = endPositionMS.map { min($0, durationMS) }
     }
 
     /// When the interval ended for the purpose of ordering: a device's clock cannot pin the position in the future.

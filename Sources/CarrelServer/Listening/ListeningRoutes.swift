@@ -17,6 +17,10 @@ struct ListeningRoutes {
     private static let valueLimit = 12 * elementLimit
 
     func add(to router: inout Router) {
+        router.openToOtherOrigins(addStates)
+    }
+
+    private func addStates(to router: inout Router) {
         router.on(.post, "v2/states{/}", acceptsChunks: true) { request, _ in try await record(request) }
         router.on(.get, "v2/states/latest/{order}{/}", secret: ["order"]) { request, parameters in
             try await latest(request, parameters)
@@ -34,15 +38,20 @@ struct ListeningRoutes {
     private func admitted(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> String {
         let id = try parameters.orderID()
         guard streaming.settings.access == .session else { return id }
-        let order = try await streaming.orders.find(id)
-        guard let account = try await callers.readerIfAny(request, scope: .sync), account.id == order.accountID else {
-            throw Orders.unknown
-        }
+        let account = try await callers.reader(request, scope: .sync)
+        guard try await streaming.orders.find(id).accountID == account.id else { throw Orders.unknown }
         return id
     }
 
     private func record(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard let report = try await JSONBody.value(of: request, limit: Self.bodyLimit, values: Self.valueLimit).array else {
+        guard
+            let report = try await JSONBody.value(
+                of: request,
+                limit: Self.bodyLimit,
+                values: Self.valueLimit,
+                isFromApps: true
+            ).array
+        else {
             throw ServerError(.invalid, "the body should be an array of intervals")
         }
         guard report.count <= Self.elementLimit else {
@@ -51,24 +60,40 @@ struct ListeningRoutes {
         let elements = report.map { element in
             Result { () throws(ListeningInterval.Refusal) in try ListeningInterval(json: element) }
         }
-        let account = streaming.settings.access == .session ? try await callers.reader(request, scope: .sync).id : nil
-        let outcome = try await listening.record(elements, of: account)
+        var reader: (account: Account, device: String?)?
+        if streaming.settings.access == .session {
+            reader = try await callers.readerAndDevice(request, scope: .sync)
+            if reader == nil { throw Callers.unauthenticated(request) }
+        }
+        let outcome = try await listening.record(elements, of: reader?.account.id)
         if outcome.accepted > 0 { activity.count(.positions, outcome.accepted) }
         let now = streaming.clock.now
-        if let account {
-            streaming.leases.touch(account, request.sessionDigest ?? request.listener, at: now)
+        if let (account, device) = reader {
+            streaming.leases.touch(account.id, Listener.name(of: request, device: device), at: now)
         } else {
-            for order in outcome.orders { streaming.leases.touch(order, request.listener, at: now) }
+            try await touchLeases(of: outcome.orders, request, at: now)
         }
         return .json([
             "accepted": .integer(outcome.accepted),
             "duplicates": .integer(outcome.duplicates),
             "rejected": .array(
-                outcome.rejected.map {
-                    ["index": .integer($0.index), "code": .string($0.code.rawValue)]
+                outcome.rejected.map { rejection in
+                    var told: JSONObject = ["index": .integer(rejection.index), "code": .string(rejection.code.code)]
+                    if let member = rejection.code.member { told["member"] = .string(member) }
+                    return .object(told)
                 }
             ),
         ])
+    }
+
+    /// Renews the leases of a listener to orders whose ids are enough.
+    private func touchLeases(of orders: Set<String>, _ request: HTTPRequest, at now: Instant) async throws {
+        let session = request.bearerToken == nil ? nil : try await callers.session(request)
+        for id in orders {
+            streaming.leases.touch(id, Listener.name(of: request, device: nil), at: now)
+            guard let device = session?.deviceID else { continue }
+            streaming.leases.touch(id, Listener.name(of: request, device: device), at: now)
+        }
     }
 
     private func latest(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {

@@ -59,6 +59,9 @@ package struct Order: Sendable, Equatable {
         return .live
     }
 
+    /// Whether it was taken back by the shop or library.
+    package var isWithdrawn: Bool { state == .revoked || state == .cancelled }
+
     /// When the order stopped or will stop to be live, if ever: intervals that began before it still count.
     package var end: Instant? {
         switch (endedAt, endsAt) {

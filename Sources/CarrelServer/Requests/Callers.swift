@@ -13,6 +13,8 @@ struct Callers: Sendable {
     static let sessionCookie = "carrel_session"
     /// Sent to `/admin` only, and by our own pages only.
     static let staffCookie = "carrel_admin"
+    /// Cookies of one name that are looked at.
+    static let cookieLimit = 16
     /// What the administrator's page sends with whatever changes something. A page of another origin cannot send a field of its
     /// own without asking first (WHATWG Fetch §3.2), and we never say yes.
     static let staffField = "X-Carrel-Admin"
@@ -50,7 +52,7 @@ struct Callers: Sendable {
         if case .local = request.peer { return .operator }
         if let token = request.bearerToken { return try await accounts.serviceKey(ofToken: token).map { .key($0) } }
         // A neighbour on the same host can plant a cookie before ours.
-        for token in request.cookies(Self.staffCookie).prefix(4) {
+        for token in request.cookies(Self.staffCookie).prefix(Self.cookieLimit) {
             guard let session = try await staff.session(token) else { continue }
             try requirePage(request)
             return .member(session)
@@ -109,11 +111,13 @@ struct Callers: Sendable {
     /// A request that changes something is believed for its cookie only where one of our own pages sent it.
     func session(_ request: HTTPRequest) async throws -> Session? {
         if let token = request.bearerToken { return try await accounts.session(of: token, requestID: request.id) }
-        guard let token = request.cookie(Self.sessionCookie),
-            let session = try await accounts.session(of: token, requestID: request.id)
-        else { return nil }
-        try SameOrigin.require(request)
-        return session
+        // A neighbour on the same host can plant a cookie before ours.
+        for token in request.cookies(Self.sessionCookie).prefix(Self.cookieLimit) {
+            guard let session = try await accounts.session(of: token, requestID: request.id) else { continue }
+            try SameOrigin.require(request)
+            return session
+        }
+        return nil
     }
 
     /// The account that the request's session cookie or bearer token signs in.
@@ -135,26 +139,36 @@ struct Callers: Sendable {
     /// - Returns: the account; nil for nobody.
     /// - Throws: when the database does not answer, or another site sent a cookie along.
     func readerIfAny(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account? {
-        if let scope, request.basicCredentials != nil { return try await account(ofBasic: request, scope: scope) }
-        if let account = try await signedIn(request) { return account }
+        try await readerAndDevice(request, scope: scope)?.account
+    }
+
+    /// The same, with the id of the device that the reader's session is on: nil in a browser, and where there is no session.
+    func readerAndDevice(
+        _ request: HTTPRequest,
+        scope: AppPassword.Scope? = nil
+    ) async throws -> (account: Account, device: String?)? {
+        if let scope, request.basicCredentials != nil {
+            return try await account(ofBasic: request, scope: scope).map { ($0, nil) }
+        }
+        if let session = try await session(request) { return (session.account, session.deviceID) }
         guard let guestAccount, let guest = try await accounts.find(named: guestAccount), !guest.isSuspended else { return nil }
-        return guest
+        return (guest, nil)
     }
 
     /// The same, refusing a request that comes from nobody.
     func reader(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account {
         if let account = try await readerIfAny(request, scope: scope) { return account }
-        throw Self.unknown(request)
+        throw Self.unauthenticated(request)
     }
 
     /// The session of an account's owner: not a guest, and not an app that knows only an app password.
     func owner(_ request: HTTPRequest) async throws -> Session {
-        guard let session = try await session(request) else { throw Self.unknown(request) }
+        guard let session = try await session(request) else { throw Self.unauthenticated(request) }
         return session
     }
 
     /// Basic is asked for only where it was tried: a browser would ask its user for a password that is not meant.
-    private static func unknown(_ request: HTTPRequest) -> HTTPError {
+    static func unauthenticated(_ request: HTTPRequest) -> HTTPError {
         let isBasic = request.headers["Authorization"]?.prefix(6).lowercased() == "basic "
         return HTTPError(
             .unauthorized,

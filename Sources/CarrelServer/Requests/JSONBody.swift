@@ -23,13 +23,27 @@ enum JSONBody {
     private static let usualValues = 2000
 
     /// The value that the body holds.
-    static func value(of request: HTTPRequest, limit: Int, values: Int = usualValues) async throws -> JSON {
-        if let type = request.headers["Content-Type"], !type.lowercased().hasPrefix("application/json") {
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - limit: how many bytes the body may have.
+    ///   - values: how many values it may hold.
+    ///   - isFromApps: whether existing apps send it: `text/json` and a byte order mark are taken too.
+    /// - Returns: the value.
+    /// - Throws: 400 for what is not JSON, 413 for more than `limit` bytes, 415 for another content type.
+    static func value(of request: HTTPRequest, limit: Int, values: Int = usualValues, isFromApps: Bool = false)
+        async throws -> JSON
+    {
+        if let type = request.headers["Content-Type"]?.lowercased(),
+            !type.hasPrefix("application/json"), !(isFromApps && request.contentType == "text/json")
+        {
             throw HTTPError(.unsupportedMediaType, "request.media-type", "the body should be application/json")
         }
         let bytes = try await request.body.collect(upTo: limit)
+        let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+        let start = isFromApps && bytes.starts(with: mark) ? mark.count : 0
         do {
-            return try JSON.parse(bytes.rawSpan, limits: JSONLimits(values: values))
+            return try JSON.parse(bytes.rawSpan.extracting(droppingFirst: start), limits: JSONLimits(values: values))
         } catch {
             throw ServerError(.invalid, "the body is not JSON: \(error)")
         }
@@ -148,6 +162,4 @@ extension Query {
         return value
     }
 
-    /// `true` or `false` in any case; absent means false, as do other words.
-    func flag(_ name: String) -> Bool { self[name]?.lowercased() == "true" }
 }

@@ -1,14 +1,14 @@
 package import CarrelBytes
 import CarrelThreads
 
-/// Who is listening now: bounds how many listeners one subject (an account, or an order where orders are capabilities) has at
-/// once.
+/// Leases on listening: bound how many listeners one subject (an account, or an order where orders are capabilities) has at the
+/// same time.
 ///
-/// A lease is renewed by every request of a key or a segment and every report of positions. It lasts 300 s, and for 60 s more
-/// it is kept for a listener that was slow. Kept in memory: after a restart every listener simply takes a new one.
+/// A lease is taken and renewed by requests of keys and segments, and renewed by reports of positions. It ends two minutes after the
+/// last of them. Leases are kept in memory: after a restart every listener takes a new one.
 package final class Leases: Sendable {
     /// How long a lease is held after its last renewal.
-    package static let life = Duration.seconds(360)
+    package static let life = Duration.seconds(120)
 
     private struct State {
         var listeners: [String: [String: Instant]] = [:]
@@ -38,7 +38,8 @@ package final class Leases: Sendable {
     package func renew(_ subject: String, _ listener: String, at now: Instant) -> Outcome {
         state.withLock { state -> Outcome in
             Self.sweep(&state, at: now)
-            if state.listeners[subject]?[listener] == nil, let others = state.listeners[subject] {
+            let own = state.listeners[subject]?[listener]
+            if own.map({ now - $0 >= Self.life }) ?? true, let others = state.listeners[subject] {
                 let live = others.filter { now - $0.value < Self.life }
                 state.listeners[subject] = live
                 if live.count >= (limit > 0 ? limit : Self.noted), let oldest = live.values.min() {
@@ -51,10 +52,10 @@ package final class Leases: Sendable {
         }
     }
 
-    /// Renews the lease of a listener that already has one; takes none.
+    /// Renews the lease of a listener that holds one; takes none.
     package func touch(_ subject: String, _ listener: String, at now: Instant) {
         state.withLock { state in
-            guard state.listeners[subject]?[listener] != nil else { return }
+            guard let last = state.listeners[subject]?[listener], now - last < Self.life else { return }
             state.listeners[subject]?[listener] = now
         }
     }

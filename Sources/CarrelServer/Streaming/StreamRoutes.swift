@@ -14,6 +14,10 @@ struct StreamRoutes {
     let activity: Activity
 
     func add(to router: inout Router) {
+        router.openToOtherOrigins(addStreams)
+    }
+
+    private func addStreams(to router: inout Router) {
         let order = "v1/stream/hls/{order}"
         router.on(.get, "\(order)/playlist.m3u8", secret: ["order"]) { try await playlist($0, $1) }
         router.on(.get, "\(order)/chapters.json", secret: ["order"]) { try await chapters($0, $1) }
@@ -34,16 +38,21 @@ struct StreamRoutes {
         _ parameters: PathParameters,
         at now: Instant
     ) async throws -> (grant: Grants.Grant, subject: String, listener: String) {
-        let id = try parameters.orderID()
-        guard let grant = try await streaming.grants.grant(id, at: now) else { throw Orders.unknown }
         switch streaming.settings.access {
         case .orderURL:
-            return (grant, id, request.listener)
+            let id = try parameters.orderID()
+            guard let grant = try await streaming.grants.grant(id, at: now) else { throw Orders.unknown }
+            return (grant, id, try await Listener.name(of: request, ownedBy: grant.order.accountID, callers))
         case .session:
-            guard let account = try await callers.readerIfAny(request), account.id == grant.order.accountID else {
+            // The order is looked at afterwards, so that a made-up id looks like one of another account.
+            guard let (account, device) = try await callers.readerAndDevice(request) else {
+                throw Callers.unauthenticated(request)
+            }
+            let id = try parameters.orderID()
+            guard let grant = try await streaming.grants.grant(id, at: now), account.id == grant.order.accountID else {
                 throw Orders.unknown
             }
-            return (grant, account.id, request.sessionDigest ?? request.listener)
+            return (grant, account.id, Listener.name(of: request, device: device))
         }
     }
 
@@ -51,16 +60,19 @@ struct StreamRoutes {
         let now = streaming.clock.now
         let (grant, _, _) = try await admitted(request, parameters, at: now)
         try Streaming.requireLive(grant, at: now)
-        guard let form = SegmentForm(rawValue: request.query["format"] ?? SegmentForm.transportStream.rawValue) else {
+        // Apps write the names of parameters in either case.
+        let query = request.query
+        guard let form = SegmentForm(rawValue: query.value(ignoringCaseOf: "format") ?? SegmentForm.transportStream.rawValue)
+        else {
             throw ServerError(.invalid, "format is \"ts\" or \"packed\"")
         }
         let asked = Streaming.PlaylistRequest(
             form: form,
-            offline: request.query.flag("offline"),
+            offline: query.hasFlag(ignoringCaseOf: "offline"),
             origin: streaming.settings.publicURL ?? "\(request.scheme)://\(request.authority)"
         )
         let bytes =
-            request.query.flag("mediaPlaylist")
+            query.hasFlag(ignoringCaseOf: "mediaPlaylist")
             ? try streaming.multivariantPlaylist(grant, asked, cover: try await titles.find(grant.order.titleID).cover != nil)
             : try await streaming.mediaPlaylist(grant, asked, at: now)
         var response = HTTPResponse(
@@ -134,7 +146,7 @@ struct StreamRoutes {
     }
 
     private func chapters(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
-        let (grant, _, _) = try await admitted(request, parameters, at: streaming.clock.now)
+        let grant = try await described(request, parameters)
         let title = try await titles.find(grant.order.titleID)
         let offset = Double(grant.media.index.encoderDelay) / Double(grant.media.index.format.sampleRate)
         let chapters = title.metadata.chapters
@@ -154,26 +166,18 @@ struct StreamRoutes {
     }
 
     private func cover(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {
-        let (grant, _, _) = try await admitted(request, parameters, at: streaming.clock.now)
+        let grant = try await described(request, parameters)
         return try await titles.coverResponse(of: grant.order.titleID, for: request)
     }
 
+    /// The grant of an order whose title may be shown: not one that was revoked or cancelled. Those that have ended by themselves, or
+    /// have not started, are still on their reader's shelf.
+    private func described(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> Grants.Grant {
+        let now = streaming.clock.now
+        let (grant, _, _) = try await admitted(request, parameters, at: now)
+        if grant.order.isWithdrawn { try Streaming.requireLive(grant, at: now) }
+        return grant
+    }
+
     private static let noSuchFile = ServerError(.notFound, "there is no such segment or key")
-}
-
-extension HTTPRequest {
-    /// What tells one listener from another where nobody signs in: the network address and the player's name.
-    var listener: String {
-        let address =
-            switch peer {
-            case .network(let address, _): address
-            case .local(let user): "user \(user)"
-            }
-        return "\(address) \(headers["User-Agent"] ?? "")"
-    }
-
-    /// A digest of the session's token, to tell one session of an account from another.
-    var sessionDigest: String? {
-        (bearerToken ?? cookie(Callers.sessionCookie)).map { Hex.encode(SHA256.hash(Array($0.utf8).rawSpan).prefix(8)) }
-    }
 }

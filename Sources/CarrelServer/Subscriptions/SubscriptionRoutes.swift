@@ -26,6 +26,10 @@ struct SubscriptionRoutes {
     private static let pieceSize = 32_768
 
     func add(to router: inout Router) {
+        router.openToOtherOrigins(addCalls)
+    }
+
+    private func addCalls(to router: inout Router) {
         on("sign_in", of: &router) { try await signIn($0, $1) }
         on("renew_token", of: &router) { request, parameters in
             let token = parameters[names.token] ?? ""

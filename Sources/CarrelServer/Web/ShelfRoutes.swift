@@ -127,7 +127,7 @@ struct ShelfRoutes {
                 "duration": .seconds(milliseconds: title.durationMS),
                 "language": .init(metadata.language),
                 "description": .init(metadata.description),
-                "cover": title.cover == nil ? .null : .string("/v1/stream/hls/\(order.id)/cover"),
+                "cover": title.cover == nil || order.isWithdrawn ? .null : .string("/v1/stream/hls/\(order.id)/cover"),
             ],
             "position": place.map { .object(json($0)) } ?? .null,
         ]

@@ -135,10 +135,11 @@ struct SignInRoutes {
         return Self.open(session, "/", request)
     }
 
-    /// Ends the session that the browser has.
+    /// Ends the sessions that the browser has: a neighbour on the same host may have planted one before ours.
     private func endSession(_ request: HTTPRequest) async throws {
-        guard let token = request.cookie(Callers.sessionCookie) else { return }
-        try await accounts.endSession(token, requestID: request.id)
+        for token in request.cookies(Callers.sessionCookie).prefix(Callers.cookieLimit) {
+            try await accounts.endSession(token, requestID: request.id)
+        }
     }
 
     private func reset(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {

@@ -113,7 +113,7 @@ function noticeFor(reason, item, problem, retryAfter) {
     case 'concurrency': {
       const limit = Number(problem.limit ?? 0);
       const devices = limit > 1 ? `${limit} other devices` : 'another device';
-      const minutes = Math.max(1, Math.ceil((retryAfter ?? 360) / 60));
+      const minutes = Math.max(1, Math.ceil((retryAfter ?? 120) / 60));
       return {
         icon: 'devices',
         heading: `Already playing on ${devices}`,
