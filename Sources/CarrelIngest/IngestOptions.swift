@@ -10,6 +10,8 @@ package struct IngestOptions: Sendable {
     package var sampleSeconds: Double = 60
     /// Whether a file whose end is missing is taken as far as it goes.
     package var allowTruncated = false
+    /// Whether a title with an ISBN that another has is refused.
+    package var isStrict = false
     /// What becomes of a source that does not say its title.
     package var untitled = Untitled.fileName
     /// Bytes that an archive may unpack to.

@@ -8,17 +8,24 @@ struct HomeRegister<Made: Sendable>: CatalogRegister {
     private let catalog: HomeCatalog
     private let target: String
     private let contentType: String
+    /// The product that an edition is entered as.
+    private let product: String?
     private let question: @Sendable (_ sourceHash: [UInt8], _ cover: (blob: BlobID, mediaType: String)?) -> [UInt8]
     private let entry: @Sendable (Made) -> [UInt8]
 
-    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> JSON? {
-        try await call(question(sourceHash, cover))["titles"]?.array?.first
+    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<JSON>? {
+        let answer = try await call(question(sourceHash, cover))
+        return answer["titles"]?.array?.first.map { Entered($0, .none, warnings: Self.warnings(answer)) }
     }
 
-    func enter(_ made: Made) async throws -> (entry: JSON, created: Bool) {
+    func enter(_ made: Made) async throws -> Entered<JSON> {
         let answer = try await call(entry(made))
-        return (answer["titles"]?.array?.first ?? .null, answer["created"]?.bool ?? false)
+        let change: CatalogChange =
+            answer["created"]?.bool == true ? .created : answer["replaced"]?.bool == true ? .replaced : .none
+        return Entered(answer["titles"]?.array?.first ?? .null, change, warnings: Self.warnings(answer))
     }
+
+    private static func warnings(_ answer: JSON) -> [String] { answer["warnings"]?.array?.compactMap(\.string) ?? [] }
 
     func takeBack(_ blobs: Set<BlobID>) async {
         let body: JSON = ["blobs": .array(blobs.map { .string($0.text) })]
@@ -39,8 +46,18 @@ extension HomeRegister<IngestedTitle> {
         self.catalog = catalog
         target = "/admin/v1/accessions/titles"
         contentType = "application/json"
-        question = { TitleAccession(sourceHash: $0, overrides: options.overrides, cover: $1).write() }
-        entry = { TitleAccession(sourceHash: $0.sourceHash, overrides: options.overrides, made: $0).write() }
+        product = nil
+        question = {
+            TitleAccession(sourceHash: $0, overrides: options.overrides, isStrict: options.isStrict, cover: $1).write()
+        }
+        entry = {
+            TitleAccession(
+                sourceHash: $0.sourceHash,
+                overrides: options.overrides,
+                isStrict: options.isStrict,
+                made: $0
+            ).write()
+        }
     }
 }
 
@@ -49,7 +66,15 @@ extension HomeRegister<IngestedEdition> {
         self.catalog = catalog
         target = "/admin/v1/accessions/editions"
         contentType = "application/x-ndjson"
+        product = terms.productID
         question = { EditionAccession(sourceHash: $0, terms: terms, options: options, cover: $1).write() }
         entry = { EditionAccession(sourceHash: $0.sourceHash, terms: terms, options: options, made: $0).write() }
+    }
+}
+
+extension HomeRegister: EditionCatalogRegister where Made == IngestedEdition {
+    func pageHistory() async throws -> PageHistory {
+        let body: JSON = ["productId": .string(product ?? "")]
+        return try PageHistoryDocument.read(try await catalog.call("/admin/v1/accessions/pages", body.write()))
     }
 }

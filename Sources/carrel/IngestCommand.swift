@@ -22,6 +22,7 @@ struct IngestCommand: Command {
     var segmentSeconds = 10.0
     var sampleSeconds = 60.0
     var allowTruncated = false
+    var strict = false
     var edition = EditionParameters()
 
     static let name = "ingest"
@@ -31,7 +32,7 @@ struct IngestCommand: Command {
         becomes AAC. The formats are \(SoundFormat.names). Titles, \
         authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
         the title that is there. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML pages; other \
-        contents under a product id that is there take the place of what it has.
+        contents under a product id that is there take the place of what it has. One content may be several products.
         """
     static let examples = [
         Example("carrel ingest book.m4b", "Takes one file with its chapters."),
@@ -53,6 +54,7 @@ struct IngestCommand: Command {
             .option(\.segmentSeconds, "--segment-seconds", help: "How long a segment should be, in seconds: 1 to 60."),
             .option(\.sampleSeconds, "--sample-seconds", help: "The longest sample, in seconds: up to 600; 0 makes none."),
             .flag(\.allowTruncated, "--allow-truncated", help: "Take what is usable of a file whose end is missing."),
+            .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of a warning."),
         ] + Parameter.group(\.edition) + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -107,7 +109,12 @@ struct IngestCommand: Command {
     private func tell(_ outcome: IngestWork.Outcome<JSON>, as id: JSON?, _ console: Console) {
         for warning in outcome.warnings { console.warning(warning) }
         guard !options.json else { return }
-        let state = outcome.created ? "" : " (in the catalog already)"
+        let state =
+            switch outcome.change {
+            case .created: ""
+            case .replaced: " (replaced)"
+            case .none: " (in the catalog already)"
+            }
         console.print("\(id?.string ?? "")  \(outcome.entry["title"]?.string ?? "")\(state)")
     }
 
@@ -146,7 +153,7 @@ struct IngestCommand: Command {
         let outcome = try await work.take(path, taken, into: HomeRegister(catalog, taken, terms)) { bar.show($0) }
         bar.finish()
         tell(outcome, as: .string(terms.productID), console)
-        if options.json { console.print(["titles": [outcome.entry]]) }
+        if options.json { console.print(["titles": [outcome.entry], "replaced": .bool(outcome.change == .replaced)]) }
     }
 
     private var overrides: IngestOptions.Overrides {
@@ -169,6 +176,7 @@ struct IngestCommand: Command {
         made.segmentSeconds = segmentSeconds
         made.sampleSeconds = sampleSeconds
         made.allowTruncated = allowTruncated
+        made.isStrict = strict
         return made
     }
 }

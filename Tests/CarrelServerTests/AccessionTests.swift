@@ -40,9 +40,10 @@ struct `An accession` {
         var options = EditionOptions(productID: "issue")
         options.samples = ["pages/2.html"]
         let scratch = Scratch(test.directory.file("scratch"))
-        let ingest = EditionIngest(blobs: test.service.blobs, scratch: scratch, options: options) { _ in }
+        let history = PageHistory(now: test.clock.now)
+        let ingest = EditionIngest(blobs: test.service.blobs, scratch: scratch, options: options, history: history) { _ in }
         let path = EditionFiles.folder(test.directory)
-        return try ingest.run(path, sourceHash: try ingest.sourceHash(path))
+        return try ingest.run(path, sourceHash: try EditionIngest.sourceHash(path) { _ in })
     }
 
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {
@@ -104,7 +105,8 @@ struct `An accession` {
             terms: .init(productID: "two"),
             options: .init(productID: "two")
         )
-        #expect(try await post(test, "editions", other.write()).status == 409)
+        let asked = try await post(test, "editions", other.write())
+        #expect(asked.status == 200 && asked.json["titles"] == [], "one content may be several products")
     }
 
     @Test func `is for the home's own user: a key that may do everything else gets 403`() async throws {

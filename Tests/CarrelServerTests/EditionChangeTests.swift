@@ -74,19 +74,4 @@ struct `An edition that changes` {
         #expect(try await test.send(.get, "/editions/\(product)/pages/2.html").status == 200)
     }
 
-    @Test func `is refused content that another product has just got`() async throws {
-        let test = try await service()
-        try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "com.example.8")
-        let folder = "\(test.directory.path)/issue"
-        let ingest = EditionIngest(
-            blobs: test.service.blobs,
-            scratch: Scratch(test.directory.file("scratch")),
-            options: EditionOptions(productID: "com.example.8"),
-            progress: { _ in }
-        )
-        let made = try ingest.run(folder, sourceHash: try ingest.sourceHash(folder))
-        await #expect(throws: ServerError(.conflict, "")) {
-            _ = try await test.service.editions.add(made, Edition.Terms(productID: "com.example.8"), by: Actor("operator"))
-        }
-    }
 }

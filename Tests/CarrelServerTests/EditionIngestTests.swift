@@ -134,17 +134,71 @@ struct `An ingest of an edition` {
         #expect(!again.created)
         #expect(again.edition.price == .free)
         #expect(again.edition.contentAt == first.edition.contentAt)
-        await #expect(throws: ServerError(.conflict, "")) { try await test.ingest(folder, "other") }
 
         test.clock.advance(by: .seconds(60))
         test.directory.write("issue/pages/2.html", Array("<title>Corrected</title>".utf8))
         let corrected = try await test.ingest(folder, "issue")
-        #expect(!corrected.created)
+        #expect(corrected.change == .replaced && again.change == .none)
         #expect(corrected.edition.title.id == first.edition.title.id)
         #expect(corrected.edition.price == .free, "what is not said stays")
         #expect(corrected.edition.contentAt > first.edition.contentAt)
         #expect(try await test.service.blobSweep.run() == 1, "the old content goes, some time later")
         #expect(try test.blobCount() == before + 1)
+    }
+
+    @Test func `may give one content to several products, which share a file's blob and part with it one by one`() async throws {
+        let test = try await TestService()
+        let (book, pages) = (test.directory.write("x.epub", EditionFiles.epub()), EditionFiles.folder(test.directory))
+        let before = try test.blobCount()
+        let first = try await test.ingest(book, "one")
+        let second = try await test.ingest(book, "two") { $0.price = .free }
+        #expect(first.created && second.created && first.edition.title.id != second.edition.title.id)
+        #expect(first.edition.mediaBlob == second.edition.mediaBlob)
+        #expect(try test.blobCount() == before + 2, "the book and its cover, once")
+        for product in ["one", "two"] { #expect(try await test.ingest(book, product).change == .none) }
+        test.clock.advance(by: .seconds(2 * 86_400))
+        #expect(try await test.ingest(pages, "one").change == .replaced)
+        _ = try await test.service.blobSweep.run()
+        #expect(try test.blob(of: second.edition) == EditionFiles.epub(), "the other still has it")
+        #expect(try await test.ingest(pages, "two").change == .replaced)
+        #expect(try await test.ingest(book, "one").change == .replaced, "and it may come back")
+        #expect(try test.blob(of: try await test.service.editions.find("one")) == EditionFiles.epub())
+    }
+
+    @Test func `says in the feed of its pages when each changed`() async throws {
+        let test = try await TestService()
+        let folder = EditionFiles.folder(test.directory)
+        func times(_ product: String) async throws -> [String: String] {
+            _ = try await test.ingest(folder, product) { $0.price = .free }
+            let answer = try await test.send(.get, "/editions/\(product)/content.xml")
+            let feed = String(decoding: answer.body, as: UTF8.self)
+            var found: [String: String] = [:]
+            for entry in feed.split(separator: "<entry>").dropFirst() {
+                let path = entry.split(separator: "href=\"").dropFirst().first?.prefix { $0 != "\"" }
+                found[String(path ?? "")] = entry.split(separator: "<updated>").last.map { String($0.prefix { $0 != "<" }) }
+            }
+            found["feed"] = feed.split(separator: "<updated>").dropFirst().first.map { String($0.prefix { $0 != "<" }) }
+            return found
+        }
+        let made = test.clock.now.description
+        let first = try await times("issue")
+        #expect(first == ["index.html": made, "pages/2.html": made, "pages/10.html": made, "feed": made])
+        test.clock.advance(by: .seconds(86_400))
+        test.directory.write("issue/pages/2.html", Array("<title>Corrected</title>".utf8))
+        let corrected = test.clock.now.description
+        var expected = first
+        (expected["pages/2.html"], expected["feed"]) = (corrected, corrected)
+        #expect(try await times("issue") == expected)
+        test.clock.advance(by: .seconds(86_400))
+        #expect(try await times("issue") == expected, "the same again changes nothing")
+        let now = test.clock.now.description
+        #expect(Set(try await times("other").values) == [now], "another product is as new as its pages are to its readers")
+        // Of what was taken before times were kept, the edition's is known.
+        try await test.service.database.write { _ = try $0.run(SQL("UPDATE edition_resources SET changed_at = 0"), []) }
+        test.clock.advance(by: .seconds(86_400))
+        test.directory.write("issue/pages/10.html", Array("<title>Last</title>".utf8))
+        let last = try await times("other")
+        #expect(last["index.html"] == now && last["pages/10.html"] == test.clock.now.description)
     }
 
     @Test func `takes samples by pattern, and refuses one that fits nothing`() async throws {

@@ -7,6 +7,8 @@ struct EditionFeed {
         let path: String
         let title: String
         let mediaType: String
+        /// When its bytes came to be at its path.
+        let changedAt: Instant
     }
 
     static let path = "content.xml"
@@ -14,17 +16,17 @@ struct EditionFeed {
 
     let productID: String
     let metadata: TitleMetadata
+    /// When the edition got these contents.
+    let changedAt: Instant
     let pages: [Page]
 
-    /// The document. Its addresses are relative to itself. It has no time of day of its own: `updated` is the date of publication
-    /// where that is one, so that the same pages give the same bytes.
+    /// The document. Its addresses are relative to itself.
     func write() -> [UInt8] {
-        let updated = metadata.published.flatMap { Self.instant($0) } ?? "1970-01-01T00:00:00Z"
         var writer = XMLWriter()
         writer.start("feed", ["xmlns": "http://www.w3.org/2005/Atom"])
         writer.element("id", text: productID)
         writer.element("title", text: metadata.title)
-        writer.element("updated", text: updated)
+        writer.element("updated", text: changedAt.description)
         for author in metadata.authors.isEmpty ? [metadata.publisher ?? metadata.title] : metadata.authors {
             writer.start("author")
             writer.element("name", text: author)
@@ -36,22 +38,12 @@ struct EditionFeed {
             writer.start("entry")
             writer.element("id", text: "urn:carrel:page:\(Self.address(productID)):\(Self.address(page.path))")
             writer.element("title", text: page.title)
-            writer.element("updated", text: updated)
+            writer.element("updated", text: page.changedAt.description)
             writer.element("link", ["rel": "alternate", "type": page.mediaType, "href": Self.address(page.path)])
             writer.element("summary", ["type": "text"], text: page.title)
             writer.end()
         }
         return writer.finish()
-    }
-
-    /// Midnight of a date such as 2026-01-31; nil for anything else.
-    private static func instant(_ text: String) -> String? {
-        let bytes = Array(text.utf8.prefix(11))
-        guard bytes.count >= 10, bytes.count == 10 || bytes[10] == UInt8(ascii: "T"), bytes[4] == 0x2d, bytes[7] == 0x2d,
-            [0, 1, 2, 3, 5, 6, 8, 9].allSatisfy({ (0x30...0x39).contains(bytes[$0]) })
-        else { return nil }
-        let date = String(decoding: bytes.prefix(10), as: UTF8.self) + "T00:00:00Z"
-        return Instant.parse(date) == nil ? nil : date
     }
 
     /// A path as it stands in an address: everything but unreserved characters and slashes is escaped (RFC 3986 §2).

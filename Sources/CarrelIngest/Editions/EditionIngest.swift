@@ -12,22 +12,26 @@ package struct EditionIngest {
     let blobs: any BlobStore
     let scratch: Scratch
     let options: EditionOptions
+    let history: PageHistory
     let progress: (IngestProgress) throws -> Void
 
     /// - Parameters:
     ///   - blobs: where the edition and its cover go.
     ///   - scratch: for temporary files.
     ///   - options: what the operator decided.
+    ///   - history: when the product's pages changed, and the time now.
     ///   - progress: called every megabyte or so; throwing stops the ingest.
     package init(
         blobs: any BlobStore,
         scratch: Scratch,
         options: EditionOptions,
+        history: PageHistory,
         progress: @escaping (IngestProgress) throws -> Void
     ) {
         self.blobs = blobs
         self.scratch = scratch
         self.options = options
+        self.history = history
         self.progress = progress
     }
 
@@ -47,7 +51,10 @@ package struct EditionIngest {
     }
 
     /// SHA-256 over a file, or over the names and contents of a folder's files in order.
-    package func sourceHash(_ path: String) throws -> [UInt8] {
+    package static func sourceHash(
+        _ path: String,
+        progress: @escaping (IngestProgress) throws -> Void
+    ) throws -> [UInt8] {
         guard SourceFile.isFolder(path) else {
             return try SourceHash.of(try SourceFile(path: path, name: path), progress: progress)
         }
@@ -103,6 +110,7 @@ package struct EditionIngest {
             offset: 0,
             byteCount: writer.byteCount,
             digest: String(Hex.encode(hash.finish()).prefix(32)),
+            changedAt: history.now,
             isSample: false
         )
         return (try writer.finish(), resource)

@@ -1,3 +1,5 @@
+package import CarrelBytes
+
 /// One file of an edition: a range of the edition's blob.
 package struct EditionResource: Sendable, Equatable {
     /// Below the edition's address, with `/` between its parts.
@@ -9,6 +11,8 @@ package struct EditionResource: Sendable, Equatable {
     package let byteCount: Int64
     /// The first 32 digits of the SHA-256 of its bytes, in hexadecimal.
     package let digest: String
+    /// When these bytes came to be at this path.
+    package let changedAt: Instant
     /// Whether it is open to everybody.
     package var isSample: Bool
 
@@ -18,6 +22,7 @@ package struct EditionResource: Sendable, Equatable {
         offset: Int64,
         byteCount: Int64,
         digest: String,
+        changedAt: Instant,
         isSample: Bool
     ) {
         self.path = path
@@ -25,6 +30,7 @@ package struct EditionResource: Sendable, Equatable {
         self.offset = offset
         self.byteCount = byteCount
         self.digest = digest
+        self.changedAt = changedAt
         self.isSample = isSample
     }
 

@@ -78,6 +78,7 @@ struct PageEdition {
         let samples = ingest.options.samples.map { PathPattern($0) }
         var writer = PackageWriter(try ingest.blobs.writer())
         var resources: [EditionResource] = []
+        var times: [String: Instant] = [:]
         for (number, file) in files.enumerated() {
             let source = try SourceFile(path: file.location, name: file.path, followsLinks: false)
             var (crc, size) = (CRC32(), Int64(0))
@@ -95,13 +96,17 @@ struct PageEdition {
                 }
             }
             guard copied.value == crc.value else { throw IngestError(.unreadable, file.path, "changed while it was read") }
+            let digest = String(Hex.encode(hash.finish()).prefix(32))
+            let changedAt = ingest.history.changedAt(file.path, digest: digest)
+            times[file.path] = changedAt
             resources.append(
                 EditionResource(
                     path: file.path,
                     mediaType: ResourceType.of(file.path),
                     offset: offset,
                     byteCount: size,
-                    digest: String(Hex.encode(hash.finish()).prefix(32)),
+                    digest: digest,
+                    changedAt: changedAt,
                     isSample: samples.contains { $0.matches(file.path) }
                 )
             )
@@ -109,9 +114,19 @@ struct PageEdition {
         }
         if !files.contains(where: { $0.path.lowercased() == EditionFeed.path }) {
             let pages = ([entry] + files.map(\.path).filter { ResourceType.isPage($0) && $0 != entry }).map {
-                EditionFeed.Page(path: $0, title: heads[$0]?.title ?? SourceParts.stem($0), mediaType: ResourceType.of($0))
+                EditionFeed.Page(
+                    path: $0,
+                    title: heads[$0]?.title ?? SourceParts.stem($0),
+                    mediaType: ResourceType.of($0),
+                    changedAt: times[$0] ?? ingest.history.now
+                )
             }
-            let feed = EditionFeed(productID: ingest.options.productID, metadata: metadata, pages: pages).write()
+            let feed = EditionFeed(
+                productID: ingest.options.productID,
+                metadata: metadata,
+                changedAt: ingest.history.now,
+                pages: pages
+            ).write()
             var crc = CRC32()
             crc.update(feed.rawSpan)
             let offset = try writer.add(EditionFeed.path, crc: crc.value, size: Int64(feed.count)) { try $0(feed.rawSpan) }
@@ -122,6 +137,7 @@ struct PageEdition {
                     offset: offset,
                     byteCount: Int64(feed.count),
                     digest: String(Hex.encode(SHA256.hash(feed.rawSpan)).prefix(32)),
+                    changedAt: ingest.history.now,
                     // An edition with samples shows what it holds; its pages stay closed.
                     isSample: resources.contains(where: \.isSample)
                 )

@@ -19,6 +19,7 @@ struct AccessionRoutes {
             let register = TitleRegister(
                 titles: titles,
                 overrides: accession.overrides,
+                isStrict: accession.isStrict,
                 actor: actor,
                 thread: Ingesting.uploads
             )
@@ -44,6 +45,13 @@ struct AccessionRoutes {
             }
             try await check([(accession.cover?.blob, nil)])
             return try await answer(accession.sourceHash, accession.cover, accession.made, register) { $0.json }
+        }
+        router.on(.post, "admin/v1/accessions/pages") { request, _ in
+            _ = try await actor(request)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["productId"])
+            let product = try object.requiredString("productId")
+            return .json(.object(PageHistoryDocument.write(try await editions.pageHistory(of: product)))).unstored
         }
         router.on(.post, "admin/v1/accessions/take-back") { request, _ in
             _ = try await actor(request)
@@ -76,12 +84,18 @@ struct AccessionRoutes {
     ) async throws -> HTTPResponse {
         guard let made else {
             let known = try await register.again(sourceHash, cover: cover)
-            return .json(["titles": .array(known.map { [.object(json($0))] } ?? []), "created": false, "warnings": []])
+            return .json([
+                "titles": .array(known.map { [.object(json($0.entry))] } ?? []), "created": false,
+                "warnings": .array((known?.warnings ?? []).map { .string($0) }),
+            ])
         }
-        let (entry, created) = try await register.enter(made)
+        let entered = try await register.enter(made)
         return .json(
-            ["titles": [.object(json(entry))], "created": .bool(created), "warnings": []],
-            status: created ? .created : .ok
+            [
+                "titles": [.object(json(entered.entry))], "created": .bool(entered.change == .created),
+                "replaced": .bool(entered.change == .replaced), "warnings": .array(entered.warnings.map { .string($0) }),
+            ],
+            status: entered.change == .created ? .created : .ok
         )
     }
 

@@ -21,9 +21,11 @@ package final class IngestWork: Sendable {
     /// What became of one source.
     package struct Outcome<Entry: Sendable>: Sendable {
         package let entry: Entry
-        /// False when the source, or the product, was in the catalog already.
-        package let created: Bool
+        package let change: CatalogChange
         package let warnings: [String]
+
+        /// False when the source, or the product, was in the catalog already.
+        package var created: Bool { change == .created }
     }
 
     /// Takes one audio file, folder or archive. A source that is in the catalog already is recognised by its contents.
@@ -43,8 +45,9 @@ package final class IngestWork: Sendable {
             into: register,
             warningsAgain: options.cutsOtherwise ? [Self.cutStays] : [],
             hash: { try ingest($0).sourceHash(path) },
-            make: {
-                let made = try ingest($0).run(path, sourceHash: $1)
+            prepare: {},
+            make: { blobs, sourceHash, _ in
+                let made = try ingest(blobs).run(path, sourceHash: sourceHash)
                 return (made, made.warnings)
             }
         )
@@ -53,47 +56,54 @@ package final class IngestWork: Sendable {
     private static let cutStays = "the title is in the catalog already: its segments and its sample stay as they are"
 
     /// Takes an edition: an EPUB or PDF file, a folder or an archive of pages.
-    package func take<Register: CatalogRegister>(
+    package func take<Register: EditionCatalogRegister>(
         _ path: String,
         _ options: EditionOptions,
         into register: Register,
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
-    ) async throws -> Outcome<Register.Entry> where Register.Made == IngestedEdition {
+    ) async throws -> Outcome<Register.Entry> {
         let scratch = scratch
-        @Sendable func ingest(_ blobs: any BlobStore) -> EditionIngest {
-            EditionIngest(blobs: blobs, scratch: scratch, options: options, progress: progress)
-        }
         return try await take(
             path,
             options.overrides.coverPath,
             into: register,
             warningsAgain: [],
-            hash: { try ingest($0).sourceHash(path) },
-            make: {
-                let made = try ingest($0).run(path, sourceHash: $1)
+            hash: { _ in try EditionIngest.sourceHash(path, progress: progress) },
+            prepare: { try await register.pageHistory() },
+            make: { blobs, sourceHash, history in
+                let ingest = EditionIngest(
+                    blobs: blobs,
+                    scratch: scratch,
+                    options: options,
+                    history: history,
+                    progress: progress
+                )
+                let made = try ingest.run(path, sourceHash: sourceHash)
                 return (made, made.warnings)
             }
         )
     }
 
-    private func take<Register: CatalogRegister>(
+    private func take<Register: CatalogRegister, Preparation: Sendable>(
         _ path: String,
         _ coverPath: String?,
         into register: Register,
         warningsAgain: [String],
         hash: @escaping @Sendable (any BlobStore) throws -> [UInt8],
-        make: @escaping @Sendable (any BlobStore, [UInt8]) throws -> (Register.Made, warnings: [String])
+        prepare: () async throws -> Preparation,
+        make: @escaping @Sendable (any BlobStore, [UInt8], Preparation) throws -> (Register.Made, warnings: [String])
     ) async throws -> Outcome<Register.Entry> {
         try await takingBack(path, from: register) { trail in
             let sourceHash = try await thread.run { try hash(trail) }
             var cover: (blob: BlobID, mediaType: String)?
             if let coverPath { cover = try await disk.run { try Ingest.keepCover(coverPath, in: trail) } }
             if let known = try await register.again(sourceHash, cover: cover) {
-                return Outcome(entry: known, created: false, warnings: warningsAgain)
+                return Outcome(entry: known.entry, change: .none, warnings: warningsAgain + known.warnings)
             }
-            let (made, warnings) = try await thread.run { try make(trail, sourceHash) }
-            let (entry, created) = try await register.enter(made)
-            return Outcome(entry: entry, created: created, warnings: warnings)
+            let preparation = try await prepare()
+            let (made, warnings) = try await thread.run { try make(trail, sourceHash, preparation) }
+            let entered = try await register.enter(made)
+            return Outcome(entry: entered.entry, change: entered.change, warnings: warnings + entered.warnings)
         }
     }
 

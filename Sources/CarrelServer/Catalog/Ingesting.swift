@@ -15,7 +15,12 @@ package struct Ingesting: Sendable {
         by actor: Actor = .operator,
         progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
     ) async throws -> IngestWork.Outcome<Title> {
-        try await work.take(path, options, into: register(options.overrides, actor), progress: progress)
+        try await work.take(
+            path,
+            options,
+            into: register(options.overrides, isStrict: options.isStrict, actor),
+            progress: progress
+        )
     }
 
     /// Takes an edition. Content that the product has already is recognised, and what the options say is written to it; other
@@ -41,13 +46,13 @@ package struct Ingesting: Sendable {
     /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
     func replaceCover(of title: Title, by path: String, _ actor: Actor) async throws -> Title {
         let edition = try await editions.find(title: title.id)
-        return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), actor)) { cover in
+        return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), isStrict: false, actor)) { cover in
             guard let edition else { return try await titles.setCover(cover, of: title, by: actor) }
             return try await editions.setCover(cover, of: edition.productID, by: actor).title
         }
     }
 
-    private func register(_ overrides: IngestOptions.Overrides, _ actor: Actor) -> TitleRegister {
-        TitleRegister(titles: titles, overrides: overrides, actor: actor, thread: work.disk)
+    private func register(_ overrides: IngestOptions.Overrides, isStrict: Bool, _ actor: Actor) -> TitleRegister {
+        TitleRegister(titles: titles, overrides: overrides, isStrict: isStrict, actor: actor, thread: work.disk)
     }
 }

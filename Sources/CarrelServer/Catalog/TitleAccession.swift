@@ -11,6 +11,8 @@ package struct TitleAccession: Sendable {
     package let sourceHash: [UInt8]
     /// What is said of the title in place of what its source says.
     package let overrides: IngestOptions.Overrides
+    /// Whether a title with an ISBN that another has is refused.
+    package let isStrict: Bool
     /// A picture in place of the source's own.
     package let cover: (blob: BlobID, mediaType: String)?
     /// Nil asks whether the catalog knows the source.
@@ -22,37 +24,42 @@ package struct TitleAccession: Sendable {
     /// - Parameters:
     ///   - sourceHash: SHA-256 over the source.
     ///   - overrides: what is said of the title in place of what its source says.
+    ///   - isStrict: whether a title with an ISBN that another has is refused.
     ///   - cover: a picture in place of the source's own.
     ///   - made: nil asks whether the catalog knows the source.
     package init(
         sourceHash: [UInt8],
         overrides: IngestOptions.Overrides,
+        isStrict: Bool = false,
         cover: (blob: BlobID, mediaType: String)? = nil,
         made: IngestedTitle? = nil
     ) {
         self.sourceHash = sourceHash
         self.overrides = overrides
+        self.isStrict = isStrict
         self.cover = cover
         self.made = made
     }
 
     package func write() -> [UInt8] {
-        let head: JSON = [
+        var head: JSONObject = [
             "sourceHash": .string(Hex.encode(sourceHash)), "overrides": .init(overrides), "cover": .init(cover),
             "made": made.map(Self.json) ?? .null,
         ]
-        return head.write()
+        if isStrict { head["strict"] = true }
+        return JSON.object(head).write()
     }
 
     /// - Parameter bytes: what ``write()`` wrote.
     /// - Throws: ``ServerError`` `invalid` for anything else.
     package init(parsing bytes: [UInt8]) throws {
         let object = try Self.object(bytes)
-        try object.allowOnly(["sourceHash", "overrides", "cover", "made"])
+        try object.allowOnly(["sourceHash", "overrides", "strict", "cover", "made"])
         let hash = try object.digest("sourceHash")
         self.init(
             sourceHash: hash,
             overrides: try object.overrides("overrides"),
+            isStrict: try object.flag("strict") ?? false,
             cover: try object.cover("cover"),
             made: try object.part("made").map { try Self.made($0, of: hash) }
         )

@@ -45,6 +45,7 @@ struct TitleRoutes {
         var options = IngestOptions()
         options.overrides = try Self.overrides(request.query)
         options.allowTruncated = request.query.flag("allowTruncated")
+        options.isStrict = request.query.flag("strict")
         options.segmentSeconds = try request.query.number("segmentSeconds", in: 1...60) ?? options.segmentSeconds
         options.sampleSeconds = try request.query.number("sampleSeconds", in: 0...600) ?? options.sampleSeconds
         options.untitled = .refused
@@ -59,6 +60,7 @@ struct TitleRoutes {
         return .json(
             [
                 "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
+                "replaced": .bool(outcome.change == .replaced),
                 "warnings": .array(outcome.warnings.map { .string($0) }),
             ],
             status: outcome.created ? .created : .ok

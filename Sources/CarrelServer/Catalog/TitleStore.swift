@@ -9,8 +9,8 @@ package enum TitleStore {
     static let insert = SQL(
         """
         INSERT INTO titles (id, kind, isbn, source_hash, title, metadata, duration_ms, media_blob, segment_index, cover_blob,
-            cover_type, sample_blob, sample_ms, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (source_hash) DO NOTHING
+            cover_type, sample_blob, sample_ms, created_at, content_hash)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (source_hash) DO NOTHING
         """
     )
     static let byID = SQL(
@@ -22,7 +22,7 @@ package enum TitleStore {
     static let bySource = SQL(
         """
         SELECT id, kind, metadata, duration_ms, cover_blob, cover_type, sample_blob, sample_ms, created_at
-        FROM titles WHERE source_hash = $1
+        FROM titles WHERE content_hash = $1 AND kind = 'audiobook'
         """
     )
     static let byISBN = SQL(
@@ -70,14 +70,19 @@ package enum TitleStore {
         in transaction: any Transaction
     ) throws -> Bool {
         let values: [SQLValue] = [
-            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description), .blob(sourceHash),
-            .text(title.metadata.title), .text(metadataText(title.metadata)), .integer(title.durationMS), .text(mediaBlob),
+            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description),
+            .blob(title.kind == .audiobook ? sourceHash : uniqueKey(of: title)), .text(title.metadata.title),
+            .text(metadataText(title.metadata)), .integer(title.durationMS), .text(mediaBlob),
             .blob(segmentIndex), SQLValue(title.cover?.blob), SQLValue(title.cover?.mediaType),
             SQLValue(title.sample?.blob), title.sample.map { .integer($0.durationMS) } ?? .null,
-            .instant(title.createdAt),
+            .instant(title.createdAt), .blob(sourceHash),
         ]
         return try transaction.run(insert, values) == 1
     }
+
+    /// The `source_hash` of an edition's title. One content may be several products, so this column, which no engine but PostgreSQL
+    /// can relieve of its constraint, holds what is unique of itself; `content_hash` says what the content is.
+    static func uniqueKey(of title: Title) -> [UInt8] { Array(title.id.utf8) }
 
     static func updateMetadata(_ metadata: TitleMetadata, of id: String, in transaction: any Transaction) throws {
         let values: [SQLValue] = [

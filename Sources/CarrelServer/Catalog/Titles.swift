@@ -40,7 +40,18 @@ package struct Titles: Sendable {
     }
 
     /// Adds what an ingest made. A source that is there already gives the title that is there.
-    package func add(_ made: IngestedTitle, by actor: Actor) async throws -> (title: Title, created: Bool) {
+    ///
+    /// - Parameters:
+    ///   - made: what the ingest made.
+    ///   - isStrict: whether a new title may not have another's ISBN.
+    ///   - actor: who does it.
+    /// - Returns: the title, whether it is new, and the ids of other titles that have its ISBN.
+    /// - Throws: ``ServerError`` `conflict` where `isStrict`.
+    package func add(
+        _ made: IngestedTitle,
+        isStrict: Bool = false,
+        by actor: Actor
+    ) async throws -> (title: Title, created: Bool, twins: [String]) {
         let title = Title(
             id: Random.uuid(),
             kind: .audiobook,
@@ -53,6 +64,12 @@ package struct Titles: Sendable {
         let index = made.index.serialized()
         let entry = actor.entry("title.ingest", on: title.id, at: title.createdAt)
         return try await database.write { transaction in
+            var twins: [String] = []
+            if let isbn = made.metadata.isbn {
+                let known = try TitleStore.title(sourceHash: made.sourceHash, in: transaction)
+                twins = try TitleStore.ids(isbn: isbn, in: transaction).filter { $0 != known?.id }
+                if isStrict, known == nil { try Self.refuse(isbn, twins) }
+            }
             let created = try TitleStore.insert(
                 title,
                 sourceHash: made.sourceHash,
@@ -62,12 +79,12 @@ package struct Titles: Sendable {
             )
             if created {
                 try AuditStore.append(entry, in: transaction)
-                return (title, true)
+                return (title, true, twins)
             }
             guard let known = try TitleStore.title(sourceHash: made.sourceHash, in: transaction) else {
                 throw ServerError(.conflict, "the title could not be added")
             }
-            return (known, false)
+            return (known, false, twins)
         }
     }
 

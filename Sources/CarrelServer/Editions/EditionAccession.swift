@@ -101,6 +101,7 @@ package struct EditionAccession: Sendable {
         [
             "path": .string(resource.path), "mediaType": .string(resource.mediaType), "offset": .integer(resource.offset),
             "bytes": .integer(resource.byteCount), "digest": .string(resource.digest), "sample": .bool(resource.isSample),
+            "changedAt": .init(resource.changedAt),
         ]
     }
 
@@ -127,7 +128,7 @@ package struct EditionAccession: Sendable {
     }
 
     private static func resource(_ object: JSONObject) throws(ServerError) -> EditionResource {
-        try object.allowOnly(["path", "mediaType", "offset", "bytes", "digest", "sample"])
+        try object.allowOnly(["path", "mediaType", "offset", "bytes", "digest", "sample", "changedAt"])
         let path = try object.requiredString("path")
         if let fault = EditionResource.fault(inPath: path) { throw ServerError(.invalid, "the path of a resource \(fault)") }
         return EditionResource(
@@ -136,6 +137,7 @@ package struct EditionAccession: Sendable {
             offset: try object.length("offset"),
             byteCount: try object.length("bytes"),
             digest: try object.requiredString("digest"),
+            changedAt: try object.instant("changedAt") ?? Instant(milliseconds: 0),
             isSample: try object.flag("sample") ?? false
         )
     }

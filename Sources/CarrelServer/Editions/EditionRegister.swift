@@ -5,7 +5,7 @@ import CarrelThreads
 
 /// Enters editions into the database of this process. Content that the product has already is recognised, and what is said is
 /// written to it; other content takes the place of what the product has.
-struct EditionRegister: CatalogRegister {
+struct EditionRegister: EditionCatalogRegister {
     private let editions: Editions
     private let titles: Titles
     private let options: EditionOptions
@@ -39,8 +39,8 @@ struct EditionRegister: CatalogRegister {
         self.thread = thread
     }
 
-    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Edition? {
-        guard case .same(let edition) = try await editions.match(sourceHash: sourceHash, terms: terms) else { return nil }
+    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Edition>? {
+        guard let edition = try await editions.find(terms.productID, sourceHash: sourceHash) else { return nil }
         if terms.isDraft, edition.state != .draft {
             throw ServerError(.conflict, "\(edition.productID) is \(edition.state.rawValue): only a new product can be a draft")
         }
@@ -54,13 +54,15 @@ struct EditionRegister: CatalogRegister {
         var known = edition
         if says || change.samples != nil { known = try await editions.change(known.productID, change, by: actor) }
         if known.state == .draft, !terms.isDraft { known = try await editions.publish(known.productID, by: actor) }
-        guard let cover else { return known }
-        return try await editions.setCover(cover, of: known.productID, by: actor)
+        guard let cover else { return Entered(known, .none) }
+        return Entered(try await editions.setCover(cover, of: known.productID, by: actor), .none)
     }
 
-    func enter(_ made: IngestedEdition) async throws -> (entry: Edition, created: Bool) {
-        let (edition, created) = try await editions.add(made, terms, by: actor)
-        return (edition, created)
+    func pageHistory() async throws -> PageHistory { try await editions.pageHistory(of: terms.productID) }
+
+    func enter(_ made: IngestedEdition) async throws -> Entered<Edition> {
+        let (edition, change) = try await editions.add(made, terms, by: actor)
+        return Entered(edition, change)
     }
 
     func takeBack(_ blobs: Set<BlobID>) async {

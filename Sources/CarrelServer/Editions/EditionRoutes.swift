@@ -72,6 +72,7 @@ struct EditionRoutes {
         return .json(
             [
                 "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
+                "replaced": .bool(outcome.change == .replaced),
                 "warnings": .array(outcome.warnings.map { .string($0) }),
             ],
             status: outcome.created ? .created : .ok

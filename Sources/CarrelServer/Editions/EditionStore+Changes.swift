@@ -34,12 +34,20 @@ extension EditionStore {
         try EditionIndex.set(edition, search, in: transaction)
     }
 
+    /// Writes the title's row of a new product.
+    static func insertTitle(_ title: Title, sourceHash: [UInt8], mediaBlob: String, in transaction: any Transaction) throws {
+        guard
+            try TitleStore.insert(title, sourceHash: sourceHash, mediaBlob: mediaBlob, segmentIndex: [], in: transaction)
+        else { throw ServerError(.conflict, "a random id was drawn twice") }
+    }
+
     /// Puts other content into the title's row.
     static func setContent(_ title: Title, sourceHash: [UInt8], mediaBlob: String, in transaction: any Transaction) throws {
         let values: [SQLValue] = [
-            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description), .blob(sourceHash),
-            .text(title.metadata.title), .text(TitleStore.metadataText(title.metadata)), .text(mediaBlob),
-            SQLValue(title.cover?.blob), SQLValue(title.cover?.mediaType),
+            .text(title.id), .text(title.kind.rawValue), SQLValue(title.metadata.isbn?.description),
+            .blob(TitleStore.uniqueKey(of: title)), .text(title.metadata.title),
+            .text(TitleStore.metadataText(title.metadata)), .text(mediaBlob), SQLValue(title.cover?.blob),
+            SQLValue(title.cover?.mediaType), .blob(sourceHash),
         ]
         _ = try transaction.run(setContent, values)
     }
@@ -51,6 +59,7 @@ extension EditionStore {
             let values: [SQLValue] = [
                 .text(title), .text(resource.path), .integer(Int64(place)), .text(resource.mediaType), .integer(resource.offset),
                 .integer(resource.byteCount), .text(resource.digest), .integer(resource.isSample ? 1 : 0),
+                .instant(resource.changedAt),
             ]
             _ = try transaction.run(insertResource, values)
         }
@@ -76,6 +85,7 @@ extension EditionStore {
             offset: try row.integer(2),
             byteCount: try row.integer(3),
             digest: try row.text(4),
+            changedAt: try row.instant(6),
             isSample: try row.flag(5)
         )
     }

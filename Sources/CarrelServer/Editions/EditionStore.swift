@@ -24,7 +24,7 @@ package enum EditionStore {
     )
     static let setContent = SQL(
         """
-        UPDATE titles SET kind = $2, isbn = $3, source_hash = $4, title = $5, metadata = $6, media_blob = $7, cover_blob = $8,
+        UPDATE titles SET kind = $2, isbn = $3, source_hash = $4, content_hash = $10, title = $5, metadata = $6, media_blob = $7, cover_blob = $8,
             cover_type = $9
         WHERE id = $1
         """
@@ -35,6 +35,14 @@ package enum EditionStore {
             e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
             e.entry_path, e.resource_count, e.sample_count, t.media_blob
         FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.product_id = $1
+        """
+    )
+    static let byContent = SQL(
+        """
+        SELECT t.id, t.kind, t.metadata, t.duration_ms, t.cover_blob, t.cover_type, t.sample_blob, t.sample_ms, t.created_at,
+            e.product_id, e.price, e.state, e.issued_at, e.published_at, e.withdrawn_at, e.updated_at, e.content_at, e.byte_count,
+            e.entry_path, e.resource_count, e.sample_count, t.media_blob
+        FROM editions e JOIN titles t ON t.id = e.title_id WHERE e.product_id = $1 AND t.content_hash = $2
         """
     )
     static let byTitle = SQL(
@@ -115,28 +123,28 @@ package enum EditionStore {
     static let notIndexed = SQL("SELECT title_id, state, search_text FROM editions WHERE search_version <> $1 LIMIT $2")
     static let insertResource = SQL(
         """
-        INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample, changed_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """
     )
     static let deleteResources = SQL("DELETE FROM edition_resources WHERE title_id = $1")
     static let resource = SQL(
         """
-        SELECT path, media_type, byte_offset, byte_count, digest, is_sample
+        SELECT path, media_type, byte_offset, byte_count, digest, is_sample, changed_at
         FROM edition_resources WHERE title_id = $1 AND path = $2
         """
     )
     static let resources = SQL(
         """
-        SELECT path, media_type, byte_offset, byte_count, digest, is_sample
+        SELECT path, media_type, byte_offset, byte_count, digest, is_sample, changed_at
         FROM edition_resources WHERE title_id = $1 ORDER BY place
         """
     )
     static let setSample = SQL("UPDATE edition_resources SET is_sample = $3 WHERE title_id = $1 AND path = $2")
 
     package static let statements = [
-        products, mark, insert, update, setContent, byProduct, byTitle, list, browse, counts, found, markIndexed, setGrams,
-        removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
+        products, mark, insert, update, setContent, byProduct, byContent, byTitle, list, browse, counts, found, markIndexed,
+        setGrams, removeGrams, notIndexed, insertResource, deleteResources, resource, resources, setSample,
     ]
 
     /// All products and their mark; nil when it is the one that is known.
@@ -163,6 +171,11 @@ package enum EditionStore {
 
     static func edition(product: String, in transaction: any Transaction) throws -> Edition? {
         try transaction.row(byProduct, [.text(product)]).map(edition)
+    }
+
+    /// The product, where it has the content of a source.
+    static func edition(product: String, sourceHash: [UInt8], in transaction: any Transaction) throws -> Edition? {
+        try transaction.row(byContent, [.text(product), .blob(sourceHash)]).map(edition)
     }
 
     static func edition(title: String, in transaction: any Transaction) throws -> Edition? {

@@ -27,41 +27,43 @@ package struct Editions: Sendable {
         try await database.read { try EditionStore.resources(of: edition.title.id, in: $0) }
     }
 
-    /// What a source that is in the catalog already has to do with a product.
-    enum Match: Sendable {
-        /// The catalog has no such content.
-        case new
-        case same(Edition)
+    /// The product, where it has the content of a source; nil where it has other content, or is not there.
+    func find(_ productID: String, sourceHash: [UInt8]) async throws -> Edition? {
+        try await database.read { try EditionStore.edition(product: productID, sourceHash: sourceHash, in: $0) }
     }
 
-    /// Looks for content by its hash.
-    ///
-    /// - Throws: ``ServerError`` `conflict` when another product has it, or something that is no product.
-    func match(sourceHash: [UInt8], terms: Edition.Terms) async throws -> Match {
-        try await database.read { transaction in
-            guard let title = try TitleStore.title(sourceHash: sourceHash, in: transaction) else { return .new }
-            guard let edition = try EditionStore.edition(title: title.id, in: transaction) else {
-                throw ServerError(.conflict, "this content is in the catalog already, as the title \(title.id)")
+    /// When the pages of a product changed; a new product has none.
+    func pageHistory(of productID: String) async throws -> PageHistory {
+        let now = clock.now
+        return try await database.read { transaction in
+            guard let edition = try EditionStore.edition(product: productID, in: transaction) else {
+                return PageHistory(now: now)
             }
-            guard edition.productID == terms.productID else {
-                throw ServerError(.conflict, "this content is in the catalog already, as the product \(edition.productID)")
+            var pages: [String: PageHistory.Page] = [:]
+            for resource in try EditionStore.resources(of: edition.title.id, in: transaction) {
+                // Of what was taken before times were kept, the whole edition's is known.
+                let isKept = resource.changedAt.milliseconds > 0
+                pages[resource.path] = .init(
+                    digest: resource.digest,
+                    changedAt: isKept ? resource.changedAt : edition.contentAt
+                )
             }
-            return .same(edition)
+            return PageHistory(now: now, pages: pages)
         }
     }
 
     /// Enters what an ingest made: as a new product, or as new content of a product that is there.
     ///
-    /// - Returns: the edition, and whether it is new.
-    /// - Throws: ``ServerError`` `conflict` when another product has the same content.
+    /// - Returns: the edition, and what became of it.
+    /// - Throws: ``ServerError`` `conflict` for a draft of what is published.
     package func add(
         _ made: IngestedEdition,
         _ terms: Edition.Terms,
         by actor: Actor
-    ) async throws -> (edition: Edition, created: Bool) {
+    ) async throws -> (edition: Edition, change: CatalogChange) {
         let (now, id) = (clock.now, Random.uuid())
         let entry = actor.entry("edition.ingest", on: terms.productID, at: now)
-        let created = try await database.write { transaction -> Bool in
+        let change = try await database.write { transaction -> CatalogChange in
             let known = try EditionStore.edition(product: terms.productID, in: transaction)
             let title = Title(
                 id: known?.title.id ?? id,
@@ -73,29 +75,20 @@ package struct Editions: Sendable {
                 createdAt: known?.title.createdAt ?? now
             )
             let edition = try Self.edition(title, made, terms, known: known, at: now)
-            if let other = try TitleStore.title(sourceHash: made.sourceHash, in: transaction), other.id != known?.title.id {
-                throw ServerError(.conflict, "this content has just come into the catalog another way")
-            }
+            let same = try EditionStore.edition(product: terms.productID, sourceHash: made.sourceHash, in: transaction)
             if known != nil {
                 try EditionStore.setContent(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
                 try EditionStore.update(edition, in: transaction)
             } else {
-                let isNew = try TitleStore.insert(
-                    title,
-                    sourceHash: made.sourceHash,
-                    mediaBlob: made.media.text,
-                    segmentIndex: [],
-                    in: transaction
-                )
-                guard isNew else { throw ServerError(.conflict, "this content has just come into the catalog another way") }
+                try EditionStore.insertTitle(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
                 try EditionStore.insert(edition, in: transaction)
             }
             try EditionStore.setResources(made.resources, of: title.id, in: transaction)
             try AuditStore.append(entry, in: transaction)
-            return known == nil
+            return known == nil ? .created : same == nil ? .replaced : .none
         }
         forget(terms.productID)
-        return (try await find(terms.productID), created)
+        return (try await find(terms.productID), change)
     }
 
     private static func edition(

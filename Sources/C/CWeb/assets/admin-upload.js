@@ -58,7 +58,7 @@ export async function send(place, method, path, file) {
 /** @param {any} answer @param {string} name */
 function outcome(answer, name) {
   const warnings = answer.warnings.length > 0 ? ` ${answer.warnings.join('; ')}.` : '';
-  return `${answer.created ? 'Took in' : 'In the catalog already:'} ${name}.${warnings}`;
+  return `${answer.created ? 'Took in' : answer.replaced ? 'Replaced' : 'In the catalog already:'} ${name}.${warnings}`;
 }
 
 /** @param {string} text */
