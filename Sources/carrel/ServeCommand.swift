@@ -96,14 +96,16 @@ struct ServeCommand: Command {
         )
         let bound = try server.start()
         if let address = bound.first {
-            lock.note("\(address)")
+            let origin = settings.publicURL ?? LinkOrigin.origin(of: address, allowedHosts: settings.allowedHosts)
+            lock.note(origin ?? LinkBase.nowhere)
             console.print("listening on \(address)")
         }
         announce(settings, home, connections: configuration.maximumConnections, console)
         if service.blobSweep.isHeld {
             console.note("unused media are kept until \(home.replacedDatabasePath) is deleted")
         }
-        await offerSetup(service, at: settings.publicURL ?? bound.first.map { "\($0)" }, console)
+        let origin = bound.first.flatMap { LinkOrigin.origin(of: $0, allowedHosts: settings.allowedHosts) }
+        await offerSetup(service, at: settings.publicURL ?? origin, console)
         await stop.wait()
         console.note("stopping: requests that have begun may end")
         service.drain()
@@ -189,10 +191,18 @@ struct ServeCommand: Command {
         }
     }
 
-    /// A server without an owner lets one in by a link, which goes to standard error and nowhere else.
+    /// A server without an owner lets one in by a link. It goes to a terminal only: what is written to a file or a journal, others read.
     private func offerSetup(_ service: CarrelService, at url: String?, _ console: Console) async {
         do {
-            guard let url, try await !service.staff.hasOwner() else { return }
+            guard try await !service.staff.hasOwner() else { return }
+            guard isatty(STDERR_FILENO) == 1 else {
+                return console.note(
+                    "no owner yet: 'carrel admin setup-link --home \(service.home.directory)' makes a link for the first one"
+                )
+            }
+            guard let url else {
+                return console.warning("no owner yet, and no link for one: \(NoLinkOrigin().message)", hint: NoLinkOrigin().hint)
+            }
             let token = try await service.staff.makeSetupLink(by: .operator)
             let base = url.hasSuffix("/") ? String(url.dropLast()) : url
             console.note("no owner yet: within an hour, become one at \(base)\(StaffRoutes.path(ofLink: token))")

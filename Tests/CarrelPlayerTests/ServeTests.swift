@@ -164,7 +164,7 @@ struct `A server as it is started` {
 
 extension BackgroundProcess {
     /// Waits for a line on standard error.
-    fileprivate func waitForError(containing text: String) async throws -> String {
+    func waitForError(containing text: String) async throws -> String {
         for _ in 0..<1000 {
             if let line = errors.split(separator: "\n").first(where: { $0.contains(text) }) { return String(line) }
             try await Task.sleep(for: .milliseconds(20))

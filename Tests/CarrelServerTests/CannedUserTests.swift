@@ -169,6 +169,24 @@ private let oddities = [
         credentials: notRecognised,
         renew: unknown
     ),
+    Golden(
+        user: "suspended",
+        signIn: token("suspended"),
+        verify: "<subscription state=\"suspended\" message=\"Your subscription is suspended\"/>",
+        credentials: "<credentials><error status=\"suspended\" message=\"Your account is suspended\"/></credentials>"
+    ),
+    Golden(
+        user: "unknown",
+        signIn: token("unknown"),
+        verify: "<subscription state=\"unknown\" message=\"Your subscription could not be looked up\"/>",
+        credentials: notRecognised
+    ),
+    Golden(
+        user: "expired",
+        signIn: token("expired"),
+        verify: "<subscription state=\"inactive\" message=\"Your subscription has expired\"/>",
+        credentials: "<credentials><error status=\"expired\" message=\"Your subscription has expired\"/></credentials>"
+    ),
     Golden(user: "rubbish", signIn: unknown, verify: neverSignedIn, credentials: notRecognised, renew: unknown),
     Golden(user: "nobody-of-that-name", signIn: unknown, verify: neverSignedIn, credentials: notRecognised, renew: unknown),
     Golden(
@@ -239,7 +257,8 @@ struct `The canned users` {
 
     @Test(
         arguments: [
-            ("activeall", "x", "granted", "it is active and has everything"),
+            ("activeall", "com.pugpig.edition0100", "granted", "it is active and has every canned product"),
+            ("activeall", "x", "notentitled", "canned users open the canned products only"),
             ("ActiveSome", "com.pugpig.edition0001", "granted", "it lists the product"),
             ("activesome", "com.pugpig.edition0002", "notentitled", "it does not list the product"),
             ("activenone", "x", "notentitled", "it does not list the product"),
@@ -250,12 +269,19 @@ struct `The canned users` {
             ("yesbyproxy", "x", "notentitled", "it is verified as active, and granted nothing"),
             ("credserror", "x", "notentitled", "credentials are refused with an error that has no status"),
             ("expiredtoken", "x", "notentitled", "its token is stale, and opens nothing"),
-            ("peter", "x", "granted", "it is granted everything"),
-            ("longjson", "x", "granted", "it is granted everything"),
-            ("500-500-200", "x", "granted", "it is granted everything"),
+            ("peter", "com.pugpig.edition0001", "granted", "it is granted every canned product"),
+            ("peter", "x", "notentitled", "canned users open the canned products only"),
+            ("suspended", "com.pugpig.edition0001", "suspended", "it is suspended, and opens nothing"),
+            ("unknown", "com.pugpig.edition0001", "notentitled", "nothing can be looked up of it, and it opens nothing"),
+            ("expired", "com.pugpig.edition0001", "expired", "its subscription has expired"),
+            ("longjson", "com.pugpig.edition0001", "granted", "it is granted every canned product"),
+            ("500-500-200", "com.pugpig.edition0001", "granted", "it is granted every canned product"),
             ("200-200-500", "x", "unavailable", "the call for credentials is answered with status 500"),
             ("200-200-000", "x", "unavailable", "the call for credentials is answered with a body that makes no sense"),
-            ("200-200-zzz", "x", "granted", "it is granted everything, a minute after it was asked for"),
+            (
+                "200-200-zzz", "com.pugpig.edition0001", "granted",
+                "it is granted every canned product, a minute after it was asked for"
+            ),
         ]
     )
     func `are explained, without a wait`(user: String, product: String, verdict: String, reason: String) async throws {
@@ -348,6 +374,34 @@ struct `The canned users` {
         let answer = try await test.ask("verify_subscription", ["token": "llapilf"])
         #expect(answer.xml.contains("state=\"active\""))
         #expect(answer.xml.contains("for 300 more seconds"))
+    }
+
+    /// Anybody can sign in as one: what readers pay for stays shut to them, also where the environment is live.
+    @Test func `open the canned products, and no edition that readers pay for`() async throws {
+        let test = try await TestService {
+            $0.subscription.hasCannedUsers = true
+            $0.editions.feedsNeedSignIn = true
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
+        #expect(test.service.home.environment == .live)
+        let files = EditionFiles.folder(test.directory)
+        try await test.ingest(files, "com.example.issue-7")
+        try await test.ingest(files, "com.pugpig.edition0001")
+        var second: String?
+        for user in CannedUsers.names {
+            let token = user == "longjson" ? longToken : String(user.reversed())
+            let real = try await test.ask("edition_credentials", ["token": token, "product_id": "com.example.issue-7"])
+            #expect(!real.xml.contains("<userid>"), "\(user)")
+            let signedIn = try await test.ask("sign_in", ["username": user, "password": "pan"]).xml
+            if user == "activeglobal" { second = signedIn.split(separator: "\"").dropFirst().first.map(String.init) }
+        }
+        let granted = try await test.ask("edition_credentials", ["token": "llaevitca", "product_id": "com.pugpig.edition0001"])
+        #expect(granted.xml.contains("<userid>"))
+        let feed: HTTPFields = ["Authorization": basic("labolgevitca", try #require(second))]
+        #expect(try await test.send(.get, "/opds/v2", headers: feed).status == 401, "the catalog is private")
+        let shelf = try await test.send(.get, "/opds/v2/shelf", headers: feed)
+        let text = String(decoding: shelf.body, as: UTF8.self)
+        #expect(shelf.status == 200 && text.contains("com.pugpig.edition0001") && !text.contains("com.example.issue-7"))
     }
 
     @Test func `do not exist unless the configuration says so`() async throws {

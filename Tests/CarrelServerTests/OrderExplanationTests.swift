@@ -151,10 +151,10 @@ struct `Why an audiobook may or may not be listened to` {
             let said =
                 number == 0
                 ? "\(rule) | grants | 1 of 2 places are taken"
-                : "\(rule) | none | all 2 places are taken: one more has to wait, 360 seconds if one of them stops now"
+                : "\(rule) | none | all 2 places are taken: one more has to wait, 120 seconds if one of them stops now"
             #expect(lines(try await explain(test.title.id, test)).last == said)
         }
-        test.clock.advance(by: .seconds(360))
+        test.clock.advance(by: .seconds(120))
         #expect(lines(try await explain(test.title.id, test)).last == "\(rule) | grants | 0 of 2 places are taken")
         let any = try await TestService { $0.stream.concurrency = 0 }
         _ = try await any.order()

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
@@ -48,6 +49,35 @@ struct `A suspended account` {
         for path in paths { #expect(try await test.send(.get, path).status == 200) }
         try await test.service.desk.change(order.accountID, .init(isSuspended: true), by: staff)
         #expect(try await test.send(.get, paths[0]).status == 401)
-        #expect(try await test.send(.get, paths[1]).status == 404)
+        #expect(try await test.send(.get, paths[1]).status == 401)
+    }
+
+    @Test func `reads no private catalog, by its password, its app password or its token`() async throws {
+        let test = try await TestService {
+            $0.editions.feedsNeedSignIn = true
+            $0.subscription.givesFeedPasswords = true
+            $0.passwordCost = .init(memory: 64, passes: 1)
+        }
+        let password = "correct horse battery"
+        let account = try await test.service.desk.create("alice", password: password, by: staff)
+        let app = try await test.service.appPasswords.create(for: account, name: "reader", scopes: [.opds], by: staff).text
+        let signedIn = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"])
+        let second = String(signedIn.xml.split(separator: "\"")[1])
+        let token = String(signedIn.xml.split(separator: ">")[1].prefix { $0 != "<" })
+        let pairs = [("alice", password), ("alice", app), ("alice", token), (token, second)]
+        func statuses() async throws -> [Int] {
+            var found: [Int] = []
+            for (user, secret) in pairs {
+                for path in ["/opds/v2", "/opds/v1"] {
+                    found.append(try await test.send(.get, path, headers: ["Authorization": basic(user, secret)]).status)
+                }
+            }
+            return found
+        }
+        #expect(try await statuses() == [Int](repeating: 200, count: 8))
+        try await test.service.desk.change(account.id, .init(isSuspended: true), by: staff)
+        #expect(try await statuses() == [Int](repeating: 401, count: 8), "what was remembered of the password does not count")
+        try await test.service.desk.change(account.id, .init(isSuspended: false), by: staff)
+        #expect(try await statuses().prefix(4) == [200, 200, 200, 200])
     }
 }

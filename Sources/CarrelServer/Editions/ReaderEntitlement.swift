@@ -74,17 +74,20 @@ struct ReaderEntitlement: Sendable {
         case .token(let token):
             guard let standing = try await standing(of: token) else { return nil }
             if standing.state == .suspended { return [] }
-            guard let issues = standing.issues else { return standing.state == .active ? Array(newest) : newest.filter(\.isFree) }
+            let open = newest.filter { standing.onlyProducts?.contains($0.id) ?? true }
+            guard let issues = standing.issues else { return standing.state == .active ? open : open.filter(\.isFree) }
             let listed = Set(issues)
-            return newest.filter { $0.isFree || listed.contains($0.id) }
+            return open.filter { $0.isFree || listed.contains($0.id) }
         }
     }
 
-    /// Whether somebody is known still; an account is.
-    func isKnown(_ reader: Reader) async throws -> Bool {
+    /// Whether a reader may see a catalog that is not public: one that is known still, is not suspended, and is no test user.
+    func mayBrowse(_ reader: Reader) async throws -> Bool {
         switch reader {
-        case .account: true
-        case .token(let token): try await standing(of: token) != nil
+        case .account(let account): return !account.isSuspended
+        case .token(let token):
+            guard let standing = try await standing(of: token) else { return false }
+            return standing.state != .suspended && standing.onlyProducts == nil
         }
     }
 

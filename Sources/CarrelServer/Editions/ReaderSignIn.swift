@@ -38,7 +38,7 @@ final class ReaderSignIn: Sendable {
             let record = try await database.readBriefly({ try AccountStore.signInRecord(named: name, in: $0) }),
             record.password == known.passwordHash
         {
-            return record.account
+            return Self.open(record.account)
         }
         let attempt = PasswordCheck.Attempt(
             name: user,
@@ -48,6 +48,9 @@ final class ReaderSignIn: Sendable {
         )
         guard case .right(let record, _) = try await check.run(attempt), let hash = record.password else { return nil }
         known.withLock { $0.insert(Known(passwordHash: hash, until: now + Self.memory), for: key, cost: 1) }
-        return record.account
+        return Self.open(record.account)
     }
+
+    /// The account, unless it is suspended.
+    private static func open(_ account: Account) -> Account? { account.isSuspended ? nil : account }
 }

@@ -9,7 +9,7 @@ struct FeedGate: Sendable {
     /// Answers with a feed that is the same for all who may see it.
     func answer(_ request: HTTPRequest, _ make: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         guard needsSignIn else { return try await make() }
-        guard let reader = try await readers.reader(ofFeed: request), try await readers.isKnown(reader) else {
+        guard let reader = try await readers.reader(ofFeed: request), try await readers.mayBrowse(reader) else {
             return refusal(request)
         }
         return personal(try await make())

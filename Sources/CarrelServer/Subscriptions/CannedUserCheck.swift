@@ -145,6 +145,9 @@ struct CannedUserCheck: Sendable {
         case "expiredtoken": return (token, ["another token"], ["stale"], ["notrecognised"])
         case "alwaysstaletoken": return (token, ["another token"], ["stale"], ["notrecognised"])
         case "blockedtoken": return (token, ["notrecognised"], ["stale"], ["notrecognised"])
+        case "suspended": return (token, same, ["suspended"], ["suspended"])
+        case "unknown": return (token, same, ["unknown"], ["notrecognised"])
+        case "expired": return (token, same, ["inactive"], ["expired"])
         case "longjson", "peter": return (token, same, ["active"], granted)
         default: return (["notrecognised"], ["notrecognised"], ["stale"], ["notrecognised"])
         }

@@ -5,12 +5,14 @@ import CarrelSubscription
 /// Users with known names, one for each case an app can meet, so that it can be tested against all of them.
 ///
 /// Their token is their name backwards, and any password will do but `peter`'s, which is `pan`. They exist only where the
-/// configuration says so; the products they are entitled to need not exist.
+/// configuration says so. They open the canned products and no others, because everybody can sign in as one; those products need not
+/// exist.
 package struct CannedUsers: EntitlementSource {
     package let name = "canned"
     package let countsAttempts = false
     /// The ids of the products that these users know of.
     private let issues: [String]
+    private let isIssue: Set<String>
     private let clock: any WallClock
     /// Lets time pass.
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -60,6 +62,7 @@ package struct CannedUsers: EntitlementSource {
         sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
         self.issues = issues.ids
+        isIssue = Set(self.issues)
         self.clock = clock
         self.sleep = sleep
     }
@@ -67,7 +70,9 @@ package struct CannedUsers: EntitlementSource {
     /// The names that are listed, and what each shows.
     package static let names: [String] =
         ["all", "none", "some", "global", "random"].flatMap { ["active\($0)", "lapsed\($0)", "flip\($0)"] } + [
-            "yesbyproxy", "longjson", "credserror", "expiredtoken", "alwaysstaletoken", "blockedtoken", "rubbish", "peter",
+            "yesbyproxy", "longjson", "credserror", "expiredtoken", "alwaysstaletoken", "blockedtoken", "suspended", "unknown",
+            "expired",
+            "rubbish", "peter",
             "200-200-200", "500-200-200", "200-500-200", "200-200-500", "200-500-500", "500-500-500", "000-200-200",
             "200-000-200", "200-200-000", "200-000-000", "000-000-000", "zzz-200-200", "200-zzz-200", "200-200-zzz",
         ]
@@ -104,24 +109,31 @@ package struct CannedUsers: EntitlementSource {
         guard let user = Self.user(of: token) else { return nil }
         if let faults = Self.faults(user) {
             try await raise(faults[1])
-            return Standing(.active)
+            return standing(.active, message: nil)
         }
         switch user {
         case "expiredtoken", "alwaysstaletoken", "blockedtoken": return Standing(.stale, message: "This token is to be renewed")
         case "yesbyproxy":
-            return Standing(.active, message: "This says that you are active, but no edition will be granted")
+            return standing(.active, message: "This says that you are active, but no edition will be granted")
+        case "suspended": return Standing(.suspended, message: "Your subscription is suspended")
+        case "unknown": return Standing(.unknown, message: "Your subscription could not be looked up")
+        case "expired": return standing(.inactive, message: "Your subscription has expired")
         default: break
         }
-        guard let kind = Self.kind(of: user) else { return Standing(.active, message: "You are \(user)") }
+        guard let kind = Self.kind(of: user) else { return standing(.active, message: "You are \(user)") }
         let isActive = isActive(user)
         var message = isActive ? "You are an active subscriber" : "Your subscription has lapsed"
         if user.hasPrefix("flip") { message += ", for \(secondsToFlip) more seconds" }
-        return Standing(
-            isActive ? .active : .inactive,
-            message: message,
-            categories: [("name", user)],
-            issues: listed(kind)
-        )
+        var standing = standing(isActive ? .active : .inactive, message: message)
+        standing.categories = [("name", user)]
+        standing.issues = listed(kind)
+        return standing
+    }
+
+    private func standing(_ state: Standing.State, message: String?) -> Standing {
+        var standing = Standing(state, message: message)
+        standing.onlyProducts = isIssue
+        return standing
     }
 
     package func decision(on productID: String, token: String) async throws -> SourceDecision? {
@@ -134,6 +146,9 @@ package struct CannedUsers: EntitlementSource {
         case "expiredtoken", "alwaysstaletoken", "blockedtoken": return .notRecognised
         case "yesbyproxy": return .notEntitled(to: user)
         case "credserror": return .refused(status: nil, message: "An error without a status", tag: user)
+        case "suspended": return .suspended(to: user)
+        case "unknown": return .notRecognised
+        case "expired": return .expired(to: user)
         default: break
         }
         guard let kind = Self.kind(of: user) else { return granted(productID, user) }
@@ -153,10 +168,14 @@ package struct CannedUsers: EntitlementSource {
             let finding = Entitlement.Finding(rule: rule, effect: verdict == .granted ? .grants : .none, reason: reason)
             return SourceExplanation(verdict: verdict, rule: verdict == .granted ? rule : nil, findings: [finding])
         }
+        func grants(_ reason: String) -> SourceExplanation {
+            isIssue.contains(productID)
+                ? says(.granted, reason) : says(.notEntitled, "canned users open the canned products only")
+        }
         if let faults = Self.faults(user) {
             return switch faults[2] {
-            case nil: says(.granted, "it is granted everything")
-            case .stall?: says(.granted, "it is granted everything, a minute after it was asked for")
+            case nil: grants("it is granted every canned product")
+            case .stall?: grants("it is granted every canned product, a minute after it was asked for")
             case .garbage?: says(.unavailable, "the call for credentials is answered with a body that makes no sense")
             case .status(let status)?: says(.unavailable, "the call for credentials is answered with status \(status)")
             }
@@ -166,24 +185,26 @@ package struct CannedUsers: EntitlementSource {
             return says(.notEntitled, "its token is stale, and opens nothing")
         case "yesbyproxy": return says(.notEntitled, "it is verified as active, and granted nothing")
         case "credserror": return says(.notEntitled, "credentials are refused with an error that has no status")
+        case "suspended": return says(.suspended, "it is suspended, and opens nothing")
+        case "unknown": return says(.notEntitled, "nothing can be looked up of it, and it opens nothing")
+        case "expired": return says(.expired, "its subscription has expired")
         default: break
         }
-        guard let kind = Self.kind(of: user) else { return says(.granted, "it is granted everything") }
+        guard let kind = Self.kind(of: user) else { return grants("it is granted every canned product") }
         if kind == .random { return says(.asked, "each time it is asked, it lists others") }
         if let listed = listed(kind) {
             return listed.contains(productID)
                 ? says(.granted, "it lists the product") : says(.notEntitled, "it does not list the product")
         }
         let isActive = isActive(user)
-        let reason = isActive ? "it is active and has everything" : "it has lapsed and has nothing"
-        return says(
-            isActive ? .granted : .notEntitled,
-            user.hasPrefix("flip") ? "\(reason), for \(secondsToFlip) more seconds" : reason
-        )
+        let reason = isActive ? "it is active and has every canned product" : "it has lapsed and has nothing"
+        let words = user.hasPrefix("flip") ? "\(reason), for \(secondsToFlip) more seconds" : reason
+        return isActive ? grants(words) : says(.notEntitled, words)
     }
 
     /// One user's downloads outlive their credentials, to show what an app does then, and come with a header field to send along.
     private func granted(_ productID: String, _ user: String) -> SourceDecision {
+        guard isIssue.contains(productID) else { return .notEntitled(to: user) }
         guard user == "activesome" else { return .granted(rule: "canned \(user)", tag: user) }
         let life = Duration.seconds(3)
         let token = "\(productID)|\((clock.now + life).milliseconds / 1000)"

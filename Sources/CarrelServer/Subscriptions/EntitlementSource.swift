@@ -122,6 +122,9 @@ package struct Standing: Sendable {
     package var categories: [(scheme: String, term: String)]
     /// The products, where they are listed one by one; nil when an active account has everything.
     package var issues: (any Sequence<String> & Sendable)?
+    /// The only products that the token can ever open, whatever else is said; nil for no such bound. Tokens with one are for tests, and
+    /// read no private catalog. Apps are not told.
+    package var onlyProducts: Set<String>?
 
     package init(
         _ state: State,
