@@ -47,7 +47,7 @@ struct LinkBase: ParameterGroup, Sendable {
         )
     }
 
-    /// What a server notes that browsers reach under no name that it knows of.
+    /// The note of a server that knows no host by which browsers reach it.
     static let nowhere = "-"
 
     /// What the server left in the file of its lock.

@@ -376,7 +376,7 @@ struct `The canned users` {
         #expect(answer.xml.contains("for 300 more seconds"))
     }
 
-    /// Anybody can sign in as one: what readers pay for stays shut to them, also where the environment is live.
+    /// Signing in as one takes no password: what readers pay for stays shut to them, also where the environment is live.
     @Test func `open the canned products, and no edition that readers pay for`() async throws {
         let test = try await TestService {
             $0.subscription.hasCannedUsers = true

@@ -1,4 +1,4 @@
-/// Where links into the server lead: an origin that browsers reach and that the server answers for.
+/// The origin of links into the server: one that browsers reach and that the server answers for.
 public enum LinkOrigin {
     /// The origin for links where the operator has not named a public one.
     ///

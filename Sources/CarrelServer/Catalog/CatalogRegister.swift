@@ -1,7 +1,7 @@
 package import CarrelIngest
 package import CarrelStore
 
-/// What became of a source in the catalog.
+/// The effect of an ingest on the catalog.
 package enum CatalogChange: Sendable, Equatable {
     case created
     /// A product got other contents.
@@ -14,7 +14,7 @@ package enum CatalogChange: Sendable, Equatable {
 package struct Entered<Entry: Sendable>: Sendable {
     package let entry: Entry
     package let change: CatalogChange
-    /// What an operator should know, in sentences.
+    /// Warnings for the operator, in sentences.
     package let warnings: [String]
 
     package init(_ entry: Entry, _ change: CatalogChange, warnings: [String] = []) {

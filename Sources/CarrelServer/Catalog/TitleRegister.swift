@@ -50,7 +50,7 @@ extension Titles {
         return Self.warnings(ofISBN: isbn, twins)
     }
 
-    /// What to tell of the other titles that have an ISBN.
+    /// The warning about other titles that have an ISBN.
     static func warnings(ofISBN isbn: ISBN?, _ twins: [String]) -> [String] {
         guard let isbn, let twin = twins.first else { return [] }
         return [

@@ -1,6 +1,6 @@
 import CarrelHTTP
 
-/// What tells one listener from another: the device of a session where there is one, else the network address.
+/// The identity of a listener: the device of a session where there is one, else the network address.
 ///
 /// The player's name does not count: one device fetches playlist, key and segments under several, and a name costs nothing to change.
 enum Listener {

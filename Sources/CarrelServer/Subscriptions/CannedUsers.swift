@@ -5,7 +5,7 @@ import CarrelSubscription
 /// Users with known names, one for each case an app can meet, so that it can be tested against all of them.
 ///
 /// Their token is their name backwards, and any password will do but `peter`'s, which is `pan`. They exist only where the
-/// configuration says so. They open the canned products and no others, because everybody can sign in as one; those products need not
+/// configuration says so. They open the canned products and no others, because signing in as one takes no password; those products need not
 /// exist.
 package struct CannedUsers: EntitlementSource {
     package let name = "canned"
