@@ -5,7 +5,7 @@ import COpenSSL
 struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as long as the process
     static let shared = OpenSSL()
 
-    let aes128CBC, aes256CBC, aes128Wrap, aes256Wrap: OpaquePointer
+    let aes128CBC, aes256CBC, aes256Counter, aes128Wrap, aes256Wrap: OpaquePointer
     let sha256, hmac, hkdf: OpaquePointer
 
     private init() {
@@ -13,6 +13,7 @@ struct OpenSSL: @unchecked Sendable {  // the objects are immutable and live as 
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
         unsafe aes128CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-128-CBC", nil))
         unsafe aes256CBC = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CBC", nil))
+        unsafe aes256Counter = Self.present(EVP_CIPHER_fetch(nil, "AES-256-CTR", nil))
         unsafe aes128Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-128-WRAP", nil))
         unsafe aes256Wrap = Self.present(EVP_CIPHER_fetch(nil, "AES-256-WRAP", nil))
         unsafe sha256 = Self.present(EVP_MD_fetch(nil, "SHA256", nil))

@@ -118,7 +118,7 @@ package final class CarrelService: Sendable {
         devices = Devices(database: database, clock: clock)
         appPasswords = AppPasswords(database: database, clock: clock)
         let subjects = UpstreamSubjects(secret: try secret(.upstream))
-        audit = Audit(database: database, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
+        audit = Audit(database: database, clock: clock, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
         let export = PersonalExport(database: database, clock: clock, upstream: subjects, audit: audit.group)
         erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
         housekeeping = Housekeeping(database: database, clock: clock, erasure: erasure)
@@ -165,7 +165,7 @@ package final class CarrelService: Sendable {
             sources: sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
-            audit: audit.group,
+            audit: audit.fold,
             activity: activity,
             credentialLife: settings.subscription.credentialLife
         )

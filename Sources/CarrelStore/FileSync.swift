@@ -9,7 +9,7 @@ func syncFile(_ path: String) throws(StoreError) {
 }
 
 /// Makes the names in the folder of `path` durable.
-func syncFolder(of path: String) throws(StoreError) {
+package func syncFolder(of path: String) throws(StoreError) {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     try syncFile(folder)

@@ -6,7 +6,7 @@ import CarrelJSON
 struct AuditCommand: Command {
     static let name = "audit"
     static let abstract = "The record of who did what."
-    static let subcommands: [any Command.Type] = [AuditList.self, AuditVerify.self]
+    static let subcommands: [any Command.Type] = [AuditList.self, AuditVerify.self, AuditArchiveCommand.self]
 }
 
 struct AuditList: Command {
@@ -48,7 +48,10 @@ struct AuditList: Command {
         if options.json { return console.print(answer) }
         var table = TextTable(["AT", "ACTOR", "ACTION", "SUBJECT", "OUTCOME", "REASON"].map { TextTable.Column($0) })
         for entry in answer["entries"]?.array ?? [] {
-            table.add(["at", "actor", "action", "subject", "outcome", "reason"].map { entry[$0]?.string ?? "" })
+            let count = entry["count"]?.int ?? 1
+            let fields = ["at", "actor", "action", "subject", "outcome"].map { entry[$0]?.string ?? "" }
+            let reason = [entry["reason"]?.string ?? "", count > 1 ? "(\(count) times)" : ""].filter { !$0.isEmpty }
+            table.add(fields + [reason.joined(separator: " ")])
         }
         console.print(table)
     }
@@ -56,20 +59,40 @@ struct AuditList: Command {
 
 struct AuditVerify: Command {
     var options = HomeOptions()
+    var archives: [String] = []
 
     static let name = "verify"
     static let abstract = "Check that the record is as it was written."
-    static let discussion = "Every entry is sealed together with the one before it; ends with status 65 when a seal is broken."
-    static let parameters: [Parameter<Self>] = Parameter.group(\.options)
+    static let discussion = """
+        Every entry is sealed together with the one before it; ends with status 65 when a seal is broken. Files that 'carrel audit archive' wrote are \
+        verified too: each goes on where the one before it ends, and the log where the last one does.
+        """
+    static let examples = [
+        Example("carrel audit verify", "Verifies the log."),
+        Example("carrel audit verify --archive 2025.jsonl --archive 2026.jsonl", "Verifies two archives and the log."),
+    ]
+    static let parameters: [Parameter<Self>] =
+        [.option(\.archives, "--archive", value: "file", help: "An archive to verify too, the oldest first.")]
+        + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        let answer = try await HomeClient(options).call(.post, "/admin/v1/audit/verify")
+        let client = try await HomeClient(options)
+        var last: AuditArchiveFile.Verified?
+        for path in archives {
+            let found = try await AuditArchiveFile(path).verify(client, after: last?.end)
+            if !options.json { console.print("\(found.entries) entries in \(path), as they were sealed") }
+            last = found
+        }
+        if let last, !last.joins {
+            throw ServiceProblem.unsealed("the audit log does not go on where the last archive ends")
+        }
+        let answer = try await client.call(.post, "/admin/v1/audit/verify")
         if options.json { console.print(answer) }
         guard answer["intact"]?.bool == true else {
             let number = answer["firstBroken"]?.int ?? 0
-            throw ServiceProblem(status: 409, problem: ["detail": .string("row \(number) of the log is not what was sealed")])
+            throw ServiceProblem.unsealed("row \(number) of the log is not what was sealed")
         }
         if !options.json { console.print("\(answer["entries"]?.int ?? 0) entries, as they were sealed") }
     }

@@ -91,8 +91,12 @@ struct HomeClient {
                 throw ServiceProblem(status: response.status.rawValue, problem: (try? JSON.parse(refusal.rawSpan)) ?? .null)
             }
             try await produce(BodyWriter { sink($0) })
+            await Self.seal(service)
         }
     }
+
+    /// Seals what a command recorded where no server runs, whose loop would. What cannot be sealed, `audit verify` tells.
+    private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 
     /// A request on the home's socket. It may take as long as the server lets an exchange take: a long log is read, or many keys
     /// are wrapped, before there is a word of an answer.
@@ -124,7 +128,9 @@ struct HomeClient {
         case .here(let service):
             let request = HTTPRequest(method, target, headers: headers, body: body, peer: .local(userID: getuid()))
             let response = await service.router.respond(to: request)
-            return (response.status.rawValue, try await response.body.collect(upTo: 64 << 20))
+            let body = try await response.body.collect(upTo: 64 << 20)
+            await Self.seal(service)
+            return (response.status.rawValue, body)
         }
     }
 }

@@ -84,6 +84,12 @@ struct ServeCommand: Command {
             let trouble = "this node cannot keep up with the others on its database"
             await Self.every(Nodes.interval, saying: trouble, console) { try await service.nodes.beat() }
         }
+        let pruning = Task {
+            guard let retention = settings.auditRetention else { return }
+            await Self.every(.seconds(3600), saying: "the audit log cannot be pruned", console) {
+                try await service.audit.prune(olderThan: retention)
+            }
+        }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         Self.count(log, failures, in: service.metrics)
@@ -115,10 +121,12 @@ struct ServeCommand: Command {
         await Self.settle(service.audit, console)
         sweeping.cancel()
         tidying.cancel()
+        pruning.cancel()
         await tidying.value
         beating.cancel()
         await beating.value
         try? await service.nodes.leave()
+        await pruning.value
         reading.cancel()
         await reading.value
         sealing.cancel()
@@ -135,6 +143,8 @@ struct ServeCommand: Command {
 
     /// Waits until the audit log has what was recorded; what it has not got within some seconds is told instead.
     private static func settle(_ audit: Audit, _ console: Console) async {
+        // What cannot be written is told below.
+        try? await audit.fold.flushAll()
         let end = ContinuousClock.now + .seconds(5)
         while audit.group.waiting > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
         let entries = audit.unwritten

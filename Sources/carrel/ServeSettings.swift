@@ -49,6 +49,7 @@ struct ServeSettings: SettingsTable {
     var opdsSignIn = false
     var pugpigHeaders = false
     var catalogTitle = "Carrel"
+    var auditRetention: Duration?
 
     var signOn = SignOnOptions()
     var receipts = ReceiptOptions()
@@ -177,6 +178,11 @@ struct ServeSettings: SettingsTable {
             help: "Attempts to sign in a minute from one network, right ones given back; more where a school shares an address."
         ),
         Setting(
+            \.auditRetention,
+            "audit.retention",
+            help: "How long entries of the audit log are kept that 'carrel audit archive' wrote to a file; for ever when unset."
+        ),
+        Setting(
             \.sources,
             "subscription.sources",
             value: "name",
@@ -244,6 +250,9 @@ struct ServeSettings: SettingsTable {
         }
         if credentialLife < .seconds(10) { found.append(("subscription.credential-life", "is less than ten seconds")) }
         found += contradictionsOfApps
+        if let auditRetention, auditRetention < .seconds(86_400) {
+            found.append(("audit.retention", "is less than a day"))
+        }
         if ticketLife < .seconds(60) { found.append(("stream.ticket-life", "is less than a minute")) }
         if ticketLife > Self.longestTicketLife { found.append(("stream.ticket-life", "is more than ten years")) }
         for network in trustedProxies where AddressRange(network) == nil {

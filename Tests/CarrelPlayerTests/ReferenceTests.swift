@@ -46,6 +46,7 @@ struct `The tables of the command` {
         ("http.trusted-proxies = 10.0.0.0/8, localhost", "'localhost' is not a network"),
         ("stream.ticket-life = 30s", "less than a minute"), ("stream.ticket-life = 4000d", "more than ten years"),
         ("oidc.client-id = carrel", "is needed too"), ("oidc.plan-life = 59m", "less than an hour"),
+        ("audit.retention = 23h", "less than a day"),
         ("oidc.issuer = http://login.example.org\noidc.client-id = carrel", "is not an address"),
         ("oidc.plans = gold", "is not GROUP=PLAN"), ("oidc.roles = it=owner", "is not GROUP=admin"),
         ("receipts.roots = root.pem", "is needed too"), ("receipts.bundle-ids = com.example.reader", "is needed too"),

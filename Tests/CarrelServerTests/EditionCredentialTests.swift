@@ -26,6 +26,57 @@ struct `An edition's credentials` {
         #expect(self.pair() != pair, "each pair is another")
     }
 
+    @Test func `tell nothing in their user name`() throws {
+        let (first, second) = (pair(), pair())
+        let (one, other) = (try #require(Base64URL.decode(first.userID)), try #require(Base64URL.decode(second.userID)))
+        let verified = try credentials.verify(first, product: "issue-1", at: now)
+        var secrets: [[UInt8]] = [[], [], []]
+        secrets[0].append(bigEndian: UInt32(verified.expiresAt.milliseconds / 1000))
+        secrets[1].append(bigEndian: verified.serial)
+        secrets[2].append(bigEndian: verified.tag)
+        for secret in secrets {
+            for start in 0...(one.count - secret.count) { #expect(Array(one[start..<start + secret.count]) != secret) }
+        }
+        // Two pairs of one account and one end have nothing in common but the version and the secret's id.
+        #expect(one.count == 30 && first.userID.utf8.count == 40, "apps have room for it")
+        #expect(one[..<2] == other[..<2])
+        #expect(zip(one[2...], other[2...]).count { $0 == $1 } < 8)
+        // One bit of what is sealed changes the user name, and so the password.
+        var altered = one
+        altered[29] ^= 1
+        let forged = EditionCredentials.Pair(userID: Base64URL.encode(altered), password: first.password)
+        #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(forged, product: "issue-1", at: now) }
+    }
+
+    /// As 0.1 made them, from the same secret.
+    @Test func `of the form before open until they end`() throws {
+        func key(_ purpose: String) -> HMACSHA256 {
+            let secret = Secret([UInt8](repeating: 1, count: 32))
+            return HMACSHA256(key: HKDF.sha256(secret: secret, salt: [], info: "carrel edition \(purpose)", count: 32))
+        }
+        let end = now + .seconds(100)
+        var bytes: [UInt8] = [1, 1]
+        bytes.append(bigEndian: UInt32(end.milliseconds / 1000))
+        bytes.append(bigEndian: UInt32(7))
+        bytes += key("tag").authenticate(Array("alice".utf8).rawSpan)[..<8]
+        bytes += [UInt8](repeating: 9, count: 12)
+        let userID = Base64URL.encode(bytes)
+        var message = Array("edition-cred".utf8)
+        for field in ["issue-1", userID] {
+            message.append(bigEndian: UInt32(field.utf8.count))
+            message += field.utf8
+        }
+        let password = Base64URL.encode(key("password").authenticate(message.rawSpan))
+        let old = EditionCredentials.Pair(userID: userID, password: password)
+        #expect(EditionCredentials.hasForm(old))
+        let verified = try credentials.verify(old, product: "issue-1", at: now)
+        #expect(verified.serial == 7 && verified.expiresAt == end && credentials.tags(of: "alice") == [verified.tag])
+        #expect(throws: EditionCredentials.Refusal.expired) { try credentials.verify(old, product: "issue-1", at: end) }
+        // It cannot be turned into one of the other form.
+        let other = EditionCredentials.Pair(userID: Base64URL.encode([2] + bytes.dropFirst()), password: password)
+        #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(other, product: "issue-1", at: now) }
+    }
+
     @Test(arguments: ["", "a:b", "issue-1:", "é", "a\u{0}b", String(repeating: "x", count: 10_000)])
     func `open their product and no other`(product: String) throws {
         let pair = pair(product)
@@ -71,7 +122,7 @@ struct `An edition's credentials` {
         for (userID, password) in [
             ("", ""), ("alice", "secret"), (String(pair.userID.dropLast()), pair.password), (long, pair.password),
             (pair.userID, String(pair.password.dropLast())), (pair.userID, pair.password + "A"), (pair.password, pair.userID),
-            (Base64URL.encode([2] + bytes.dropFirst()), pair.password), (String(odd.prefix(40)), pair.password),
+            (Base64URL.encode([3] + bytes.dropFirst()), pair.password), (String(odd.prefix(40)), pair.password),
             (pair.userID, odd),
         ] {
             let other = EditionCredentials.Pair(userID: userID, password: password)

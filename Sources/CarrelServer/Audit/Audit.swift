@@ -11,8 +11,12 @@ import CarrelStore
 /// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
 package struct Audit: Sendable {
     let database: any Database
+    let clock: any WallClock
     /// Takes what no change of state goes with.
     package let group: AuditGroup
+    /// Takes what an account may repeat as often as it likes.
+    package let fold: AuditFold
+    package let archive: AuditArchive
     private let chain: AuditChain
 
     package struct Entry: Sendable, Equatable {
@@ -54,18 +58,27 @@ package struct Audit: Sendable {
     }
 
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
-    init(database: any Database, key: Secret, head: AuditHead) {
+    init(database: any Database, clock: any WallClock, key: Secret, head: AuditHead) {
         self.database = database
+        self.clock = clock
         chain = AuditChain(key: HMACSHA256(key: key), head: head)
         group = AuditGroup(database: database, chain: chain)
+        fold = AuditFold(group)
+        archive = AuditArchive(database: database, chain: chain)
     }
 
-    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes.
+    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that are over
+    /// are written first.
     ///
     /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
     package func seal() async throws {
         var unwritten: (any Error)?
-        do { try await group.settle() } catch { unwritten = error }
+        do {
+            try await fold.flush(at: clock.now)
+            try await group.settle()
+        } catch {
+            unwritten = error
+        }
         while true {
             // Most of the time there is nothing to seal, and nothing is written.
             let (end, isWhole) = try await database.read { [chain] transaction in
@@ -93,7 +106,51 @@ package struct Audit: Sendable {
     package func settle() async throws { try await group.settle() }
 
     /// What was recorded and is not known to be written.
-    package var unwritten: [Entry] { group.unwritten }
+    package var unwritten: [Entry] { group.unwritten + fold.unwritten }
+
+    /// Writes and seals all that was recorded, before the process ends.
+    ///
+    /// - Throws: as ``seal()`` does.
+    package func finish() async throws {
+        try await fold.flushAll()
+        try await seal()
+    }
+
+    // MARK: Pruning
+
+    /// Rows that one transaction prunes.
+    private static let pruneBatch = 500
+
+    /// Deletes sealed rows that are older than `retention` and that an archive holds, from the first on. A checkpoint under a seal of its
+    /// own says where the chain goes on.
+    ///
+    /// - Returns: how many rows were deleted.
+    /// - Throws: as ``seal()`` does, and the database's error; what was deleted by then is deleted.
+    @discardableResult
+    package func prune(olderThan retention: Duration) async throws -> Int {
+        try await seal()
+        let now = clock.now
+        var count = 0
+        while true {
+            let pruned = try await database.write { [chain] transaction -> Int in
+                guard let archived = try chain.mark(.archived, in: transaction) else { return 0 }
+                let start = try chain.mark(.checkpoint, in: transaction)?.number ?? 0
+                let rows = try AuditStore.sealed(after: start, limit: Self.pruneBatch, in: transaction).prefix {
+                    $0.mark.number <= archived.number && now - $0.entry.at > retention
+                }
+                guard let end = rows.last?.mark else { return 0 }
+                try AuditStore.prune(upTo: end.number, in: transaction)
+                try chain.set(.checkpoint, to: end, in: transaction)
+                return rows.count
+            }
+            count += pruned
+            if pruned < Self.pruneBatch { break }
+        }
+        guard count > 0 else { return 0 }
+        let entry = Actor(Actor.server).entry("audit.prune", on: "", at: now, reason: String(count))
+        try await database.write { try AuditStore.append(entry, in: $0) }
+        return count
+    }
 
     /// What a walk along the chain found.
     package enum Verification: Sendable, Equatable {
@@ -106,30 +163,31 @@ package struct Audit: Sendable {
     package func verify() async throws -> Verification {
         let known = try chain.known()
         return try await database.read { [chain] transaction in
-            var (last, broken, count): (AuditHead.Mark?, Int64?, Int) = (nil, nil, 0)
+            let start: AuditHead.Mark?
+            do {
+                start = try chain.mark(.checkpoint, in: transaction)
+            } catch is ServerError {
+                return .broken(number: try AuditStore.mark(.checkpoint, in: transaction)?.mark.number ?? 0)
+            }
+            var (last, broken, count): (AuditHead.Mark?, Int64?, Int) = (start, nil, 0)
+            if let start, start.number == known?.number, start != known { broken = start.number }
             try AuditStore.eachSealed(in: transaction) { entry, mark in
                 guard broken == nil else { return }
-                let expected = try chain.mark(of: entry, after: last)
                 let isKnown = mark.number != known?.number || mark == known
-                if mark == expected, isKnown, let entries = try Self.count(entry, in: transaction) {
+                let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
+                let row = AuditArchive.Row(entry: entry, mark: mark, page: page)
+                if isKnown, let entries = try chain.count(row, after: last) {
                     count += entries
                 } else {
-                    broken = expected.number
+                    broken = (last?.number ?? 0) + 1
                 }
-                last = expected
+                last = mark
             }
             let end = last?.number ?? 0
             let isMissing = try known.map { end < $0.number } ?? false || AuditStore.hasStrayPage(in: transaction)
             if broken == nil, isMissing { broken = end + 1 }
             return broken.map { .broken(number: $0) } ?? .intact(count: count)
         }
-    }
-
-    /// How many entries a row stands for; nil where its page is gone or is another.
-    private static func count(_ entry: Entry, in transaction: any Transaction) throws -> Int? {
-        guard entry.action == AuditPage.action else { return 1 }
-        guard let page = try AuditStore.page(entry.id, in: transaction), page.digest == entry.reason else { return nil }
-        return try? AuditPage.count(of: page.bytes)
     }
 
     /// Which entries to list.

@@ -51,8 +51,38 @@ final class AuditChain: Sendable {
     ///
     /// - Throws: ``ServerError`` `conflict` when what this home has seen is gone or is another, `home` when the file does not say.
     func end(in transaction: any Transaction) throws -> AuditHead.Mark? {
-        if let known = try known(), try AuditStore.seal(of: known.number, in: transaction) != known.seal { throw head.isMissing }
-        return try AuditStore.head(in: transaction)
+        if let known = try known(), try AuditStore.seal(of: known.number, in: transaction) != known.seal {
+            // What was pruned is gone by right.
+            guard let start = try mark(.checkpoint, in: transaction), start == known || start.number > known.number else {
+                throw head.isMissing
+            }
+        }
+        return try AuditStore.head(in: transaction) ?? mark(.checkpoint, in: transaction)
+    }
+
+    /// A place in the chain that the database remembers; nil where there is none.
+    ///
+    /// - Throws: ``ServerError`` `conflict` where another than this home's server wrote it.
+    func mark(_ kind: AuditMark, in transaction: any Transaction) throws -> AuditHead.Mark? {
+        guard let (mark, mac) = try AuditStore.mark(kind, in: transaction) else { return nil }
+        let expected = key.authenticate(kind.sealed(mark).rawSpan)
+        guard constantTimeEqual(expected.rawSpan, mac.rawSpan) else {
+            throw ServerError(.conflict, "the \(kind.rawValue) of the audit log is not the one that was sealed")
+        }
+        return mark
+    }
+
+    /// Remembers a place in the chain in the database, under a seal of its own.
+    func set(_ kind: AuditMark, to mark: AuditHead.Mark, in transaction: any Transaction) throws {
+        try AuditStore.set(kind, to: mark, mac: key.authenticate(kind.sealed(mark).rawSpan), in: transaction)
+    }
+
+    /// How many entries a row stands for; nil where it is not what was sealed behind `last`.
+    func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
+        guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
+        guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
+        guard let page = row.page, page.digest == row.entry.reason else { return nil }
+        return try? AuditPage.count(of: page.bytes)
     }
 
     /// The numbers and seals of entries that go on with the chain.

@@ -78,6 +78,11 @@ package final class AuditGroup: Sendable {
         return inFlight.entries + next.entries
     }
 
+    /// - Throws: the database's error when the log cannot be written.
+    func requireWritable() throws {
+        if let failure = state.withLock(\.failure) { throw failure.error }
+    }
+
     /// Takes an entry to the log; the parameters are those of ``Actor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.

@@ -31,6 +31,54 @@ struct AuditRoutes {
             case .broken(let number): return .json(["intact": false, "firstBroken": .integer(number)])
             }
         }
+        router.on(.get, "admin/v1/audit/archive") { request, _ in
+            _ = try await `operator`(request)
+            try await audit.finish()
+            let archive = audit.archive
+            let body = ResponseBody.stream(length: nil) { writer in
+                try await archive.write { try await writer.write($0.write() + [UInt8(ascii: "\n")]) }
+            }
+            return HTTPResponse(headers: ["Content-Type": "application/x-ndjson", "Cache-Control": "no-store"], body: body)
+        }
+        router.on(.post, "admin/v1/audit/archived") { request, _ in
+            let actor = try await `operator`(request)
+            let object = try await JSONBody.object(of: request, limit: 4096)
+            try object.allowOnly(["number", "seal"])
+            guard let mark = AuditArchive.mark(.object(object)) else {
+                throw ServerError(.invalid, "number and seal say where an archive ends")
+            }
+            try await audit.archive.noteArchived(mark, by: actor, at: audit.clock.now)
+            return .empty(.noContent)
+        }
+        router.on(.post, "admin/v1/audit/archive/verify") { request, _ in
+            _ = try await `operator`(request)
+            let bytes = try await request.body.collect(upTo: AuditArchive.lineLimit)
+            let limits = JSONLimits(byteCount: AuditArchive.lineLimit)
+            let lines = try bytes.split(separator: UInt8(ascii: "\n")).map { line in
+                do throws(Malformed) {
+                    return try JSON.parse(Array(line).rawSpan, limits: limits)
+                } catch {
+                    throw ServerError(.invalid, "a line of the archive is not JSON: \(error)")
+                }
+            }
+            let start = AuditArchive.mark(lines.first?["after"])
+            switch try await audit.archive.verify(Array(lines.dropFirst()), after: start) {
+            case .intact(let end, let entries, let joins):
+                return .json(
+                    ["intact": true, "end": AuditArchive.json(end), "entries": .integer(entries), "joins": .bool(joins)]
+                )
+            case .broken(let number): return .json(["intact": false, "firstBroken": .integer(number)])
+            }
+        }
+    }
+
+    /// Archives are for the operator alone, who has the files.
+    private func `operator`(_ request: HTTPRequest) async throws -> Actor {
+        let actor = try await callers.require(request, .readAudit)
+        guard case .local = request.peer else {
+            throw ServerError(.forbidden, "only a command on the home itself archives the audit log")
+        }
+        return actor
     }
 
     /// What is asked for; nil where it is about an account that is not there.
@@ -69,7 +117,8 @@ struct AuditRoutes {
         return [
             "at": .string(entry.at.description), "actor": .string(entry.actor), "actorName": .init(found.actorName),
             "action": .string(entry.action), "subject": .string(entry.subject), "subjectName": .init(found.subjectName),
-            "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason), "requestId": .string(entry.requestID),
+            "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.unfolded.reason),
+            "count": .integer(entry.unfolded.count), "requestId": .string(entry.requestID),
         ]
     }
 }

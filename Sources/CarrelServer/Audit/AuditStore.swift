@@ -76,7 +76,7 @@ package enum AuditStore {
         [
             insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
             unsealedCount,
-        ] + statementsOfPages
+        ] + statementsOfPages + statementsOfMarks
 
     /// Writes an entry, which is to be sealed yet.
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {
@@ -187,7 +187,7 @@ package enum AuditStore {
         (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
         filter.limit = 1
         filter.since = try beginning(of: actor, in: transaction)
-        return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.reason) }
+        return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.unfolded.reason) }
     }
 
     /// How many entries wait for their seals.

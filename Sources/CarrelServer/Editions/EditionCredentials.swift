@@ -3,9 +3,9 @@ import CarrelCrypto
 
 /// User names and passwords that open one edition for a time, and that can be checked without asking anybody.
 ///
-/// The user name carries when it ends, under which key it was made and how many revocations there were before it; the password is
-/// an HMAC-SHA-256 of it and of the product. Neither says anything about who it was made for: the account is in it as a keyed
-/// tag, by which it can be revoked.
+/// The user name carries when it ends, how many revocations there were before it, and the account as a keyed tag, by which it can be
+/// revoked: all of it encrypted, so that it tells nothing to those who see it
+/// ([decision 23](../../../docs/decisions/0023-sealed-user-ids.md)). The password is an HMAC-SHA-256 of it and of the product.
 package struct EditionCredentials: Sendable {
     package struct Pair: Sendable, Equatable {
         package let userID: String
@@ -39,21 +39,33 @@ package struct EditionCredentials: Sendable {
     private struct Keys: Sendable {
         let password: HMACSHA256
         let tag: HMACSHA256
+        let seal: Secret
 
         init(_ secret: Secret) {
-            func key(_ purpose: String) -> HMACSHA256 {
-                HMACSHA256(key: HKDF.sha256(secret: secret, salt: [], info: "carrel edition \(purpose)", count: 32))
+            func key(_ purpose: String) -> Secret {
+                HKDF.sha256(secret: secret, salt: [], info: "carrel edition \(purpose)", count: 32)
             }
-            password = key("password")
-            tag = key("tag")
+            password = HMACSHA256(key: key("password"))
+            tag = HMACSHA256(key: key("tag"))
+            seal = key("seal")
+        }
+
+        /// Encrypts what a user name carries, or decrypts it.
+        func sealed(_ bytes: some Collection<UInt8>, nonce: some Collection<UInt8>) -> [UInt8] {
+            guard let sealed = try? AESCounter.apply(to: Array(bytes).rawSpan, key: seal, nonce: nonce) else {
+                preconditionFailure("AES-256 has no memory")
+            }
+            return sealed
         }
     }
 
     private let secrets: [SigningSecret]
     private let keys: [UInt8: Keys]
 
-    private static let version: UInt8 = 1
-    /// In base 64: version, key id, end in seconds, serial, tag, random bytes (1 + 1 + 4 + 4 + 8 + 12); a SHA-256.
+    private static let version: UInt8 = 2
+    /// Of user names that earlier versions made: end, serial and tag are in the clear, then random bytes. They are taken until they end.
+    private static let openVersion: UInt8 = 1
+    /// In base 64: version, key id, nonce, then encrypted the end in seconds, serial and tag (1 + 1 + 12 + 4 + 4 + 8); a SHA-256.
     private static let (userIDLength, passwordLength) = (40, 43)
 
     /// - Parameter secrets: all verify; the last whose time has come makes new pairs.
@@ -82,14 +94,18 @@ package struct EditionCredentials: Sendable {
         let signing = SigningSecret.signing(at: now, of: secrets) ?? secrets[0]
         guard let keys = keys[signing.id] else { preconditionFailure("a secret has no keys") }
         let expires = UInt32(clamping: (now + min(life, Self.longestLife)).milliseconds / 1000)
+        var content: [UInt8] = []
+        content.reserveCapacity(16)
+        content.append(bigEndian: expires)
+        content.append(bigEndian: serial)
+        content.append(bigEndian: Self.tag(of: account, keys))
+        let nonce = Random.bytes(12)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.userIDLength / 4 * 3)
         bytes.append(Self.version)
         bytes.append(signing.id)
-        bytes.append(bigEndian: expires)
-        bytes.append(bigEndian: serial)
-        bytes.append(bigEndian: Self.tag(of: account, keys))
-        bytes.append(contentsOf: Random.bytes(12))
+        bytes.append(contentsOf: nonce)
+        bytes.append(contentsOf: keys.sealed(content, nonce: nonce))
         let userID = Base64URL.encode(bytes)
         return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
     }
@@ -105,7 +121,8 @@ package struct EditionCredentials: Sendable {
     /// What is in the two texts of a pair; nil for those that are of another form.
     private static func bytes(of pair: Pair) -> (userID: [UInt8], password: [UInt8])? {
         guard pair.userID.utf8.count == userIDLength, pair.password.utf8.count == passwordLength,
-            let userID = Base64URL.decode(pair.userID), let password = Base64URL.decode(pair.password), userID[0] == version
+            let userID = Base64URL.decode(pair.userID), let password = Base64URL.decode(pair.password),
+            userID[0] == version || userID[0] == openVersion
         else { return nil }
         return (userID, password)
     }
@@ -121,12 +138,13 @@ package struct EditionCredentials: Sendable {
         guard let (bytes, given) = Self.bytes(of: pair), let keys = keys[bytes[1]] else { throw .invalid }
         let expected = password(pair.userID, product, keys)
         guard constantTimeEqual(given.rawSpan, expected.rawSpan) else { throw .invalid }
-        let expires = Instant(milliseconds: Int64(UInt64(bigEndian: bytes[2..<6])) * 1000)
+        let content = bytes[0] == Self.openVersion ? Array(bytes[2..<18]) : keys.sealed(bytes[14...], nonce: bytes[2..<14])
+        let expires = Instant(milliseconds: Int64(UInt64(bigEndian: content[0..<4])) * 1000)
         guard now < expires else { throw .expired }
         return Verified(
             expiresAt: expires,
-            serial: UInt32(UInt64(bigEndian: bytes[6..<10])),
-            tag: UInt64(bigEndian: bytes[10..<18])
+            serial: UInt32(UInt64(bigEndian: content[4..<8])),
+            tag: UInt64(bigEndian: content[8..<16])
         )
     }
 

@@ -48,6 +48,7 @@ package enum PersonalData {
             exportedAs: "audit",
             because: "a page is sealed as one; its entries name ids, never a person"
         ),
+        "audit_marks": .nothing("numbers and seals of places in the audit log"),
         "throttle": .nothing("keyed hashes of names, networks and devices, which nobody can turn back; gone after 90 days"),
         "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
         "sign_in_networks": .nothing("keyed hashes of names, networks, devices, which nobody can turn back; gone after 90 days"),

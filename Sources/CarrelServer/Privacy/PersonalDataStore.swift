@@ -267,7 +267,8 @@ package enum PersonalDataStore {
     private static func json(of entry: Audit.Entry) -> JSON {
         [
             "at": .init(entry.at), "actor": .string(entry.actor), "action": .string(entry.action),
-            "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),
+            "subject": .string(entry.subject), "outcome": .string(entry.outcome.rawValue),
+            "reason": .string(entry.unfolded.reason), "count": .integer(entry.unfolded.count),
             "requestId": .string(entry.requestID),
         ]
     }

@@ -7,7 +7,7 @@ struct SubscriptionService: Sendable {
     let sources: EntitlementSources
     let credentials: CredentialKeyring
     let feedPasswords: FeedPasswords
-    let audit: AuditGroup
+    let audit: AuditFold
     let activity: Activity
     /// How long an edition's credentials live.
     let credentialLife: Duration

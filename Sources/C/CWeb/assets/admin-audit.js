@@ -10,7 +10,7 @@ export function auditView() {
   const place = make('div', { id: 'audit', 'aria-live': 'polite' });
   const load = pagedList(place, 'audit', 100, (shown) => table('Entries', ['When', 'Who', 'What', 'On what', 'Outcome', 'Why'], shown.map((entry) => [
     time(entry.at, true), named(entry.actor, entry.actorName), make('code', { text: entry.action }),
-    named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), entry.reason || '–',
+    named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), (entry.reason || '–') + (entry.count > 1 ? ` (${entry.count} times)` : ''),
   ]), 'Nothing like that is in the log.'), 'entries');
   const seals = make('p', { id: 'seals', role: 'status' });
   const verify = make('button', {
