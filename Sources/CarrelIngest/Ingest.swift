@@ -39,7 +39,7 @@ package struct Ingest {
         }
         let parts = try SourceParts(folder: path, name: path)
         var hash = SourceHash(total: parts.files.reduce(0) { $0 + $1.size }, progress: progress)
-        for file in parts.files { try hash.add(file) }
+        for file in parts.files.sorted(by: { SourceHash.counts($0.name, before: $1.name) }) { try hash.add(file) }
         return hash.finish()
     }
 

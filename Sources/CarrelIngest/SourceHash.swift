@@ -22,6 +22,28 @@ struct SourceHash {
         return try hash.digest(of: file)
     }
 
+    /// Whether the file named `a` comes before `b` in the hash of a folder: runs of digits count as numbers.
+    ///
+    /// Stored hashes depend on it, so it stays as it is; the playing order is `NaturalOrder`'s.
+    static func counts(_ a: String, before b: String) -> Bool {
+        var (left, right) = (Substring(a.lowercased()), Substring(b.lowercased()))
+        while let x = left.first, let y = right.first {
+            if x.isASCII, x.isNumber, y.isASCII, y.isNumber {
+                let (m, n) = (left.prefix { $0.isASCII && $0.isNumber }, right.prefix { $0.isASCII && $0.isNumber })
+                let (p, q) = (m.drop { $0 == "0" }, n.drop { $0 == "0" })
+                if p.count != q.count { return p.count < q.count }
+                if p != q { return p < q }
+                left = left.dropFirst(m.count)
+                right = right.dropFirst(n.count)
+            } else {
+                if x != y { return x < y }
+                left = left.dropFirst()
+                right = right.dropFirst()
+            }
+        }
+        return left.isEmpty ? !right.isEmpty || a < b : false
+    }
+
     /// Adds the next file of a folder.
     mutating func add(_ file: SourceFile) throws {
         lines += Array("\(file.name)\n".utf8) + (try digest(of: file))

@@ -200,7 +200,10 @@ struct Transcoder {
                 if ContinuousClock.now >= deadline { return false }
                 continue
             }
-            if ready < 0, errno != EINTR { throw failed(errno) }
+            if ready < 0 {
+                if errno == EINTR { continue }
+                throw failed(errno)
+            }
             let got = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if got == 0 { return true }
             guard got > 0 else {

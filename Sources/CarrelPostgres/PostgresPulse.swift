@@ -70,11 +70,13 @@ final class PostgresPulse: Sendable {
     }
 
     func close() {
-        let connection = state.withLock { state in
+        let (connection, waiting) = state.withLock { state in
             state.isClosed = true
-            return state.connection.take()
+            defer { state.waiting = [] }
+            return (state.connection.take(), state.waiting)
         }
         _ = connection
+        for continuation in waiting { continuation.resume(returning: StoreError(.closed, "the database is closed")) }
     }
 
     // MARK: On the thread

@@ -61,7 +61,7 @@ package struct EditionIngest {
         let folder = try EditionFolder(path, source: path)
         var hash = SourceHash(total: 0, progress: progress)
         // One open at a time: there may be more than a process may have open.
-        for file in folder.files {
+        for file in folder.files.sorted(by: { SourceHash.counts($0.path, before: $1.path) }) {
             try hash.add(try SourceFile(path: file.location, name: file.path, followsLinks: false))
         }
         return hash.finish()

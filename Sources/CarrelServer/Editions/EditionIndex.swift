@@ -7,6 +7,8 @@ import CarrelSubscription
 package enum EditionIndex {
     /// Editions that are indexed in one transaction after an upgrade.
     private static let batch = 100
+    /// Batches in turn that may find the database busy.
+    private static let patience = 30
 
     /// Writes what a search finds of an edition, or removes it where it is not published.
     static func set(_ edition: Edition, _ search: SearchText, in transaction: any Transaction) throws {
@@ -26,16 +28,25 @@ package enum EditionIndex {
     package static func complete(_ database: any Database) async throws {
         let version = SQLValue.integer(SearchGrams.version)
         guard try await database.read({ try $0.row(EditionStore.notIndexed, [version, 1]) }) != nil else { return }
-        var isDone = false
+        var (isDone, busyBatches) = (false, 0)
         while !isDone {
-            isDone = try await database.write { transaction in
-                let rows = try transaction.rows(EditionStore.notIndexed, [version, .integer(Int64(batch))])
-                for row in rows {
-                    let isPublished = try row.text(1) == Product.State.published.rawValue
-                    try set(try row.text(0), isPublished ? try row.text(2) : nil, in: transaction)
-                }
-                return rows.count < batch
+            do {
+                isDone = try await completeBatch(of: database, version)
+                busyBatches = 0
+            } catch let error as StoreError where error.code == .busy && busyBatches < patience {
+                busyBatches += 1  // another node indexes the same editions
             }
+        }
+    }
+
+    private static func completeBatch(of database: any Database, _ version: SQLValue) async throws -> Bool {
+        try await database.write { transaction in
+            let rows = try transaction.rows(EditionStore.notIndexed, [version, .integer(Int64(batch))])
+            for row in rows {
+                let isPublished = try row.text(1) == Product.State.published.rawValue
+                try set(try row.text(0), isPublished ? try row.text(2) : nil, in: transaction)
+            }
+            return rows.count < batch
         }
     }
 }

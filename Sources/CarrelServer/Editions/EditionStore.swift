@@ -120,7 +120,7 @@ package enum EditionStore {
         sqlite: "DELETE FROM edition_search WHERE rowid = (SELECT search_id FROM editions WHERE title_id = $1)",
         postgresql: "UPDATE editions SET search_grams = NULL WHERE title_id = $1"
     )
-    static let notIndexed = SQL("SELECT title_id, state, search_text FROM editions WHERE search_version <> $1 LIMIT $2")
+    static let notIndexed = SQL("SELECT title_id, state, search_text FROM editions WHERE search_version < $1 LIMIT $2")
     static let insertResource = SQL(
         """
         INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample, changed_at)

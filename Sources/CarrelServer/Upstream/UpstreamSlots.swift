@@ -35,7 +35,8 @@ struct UpstreamSlots: Sendable {
     mutating func take(isConfirmed: Bool, from network: String) -> Slot? {
         guard inFlight < limit else { return nil }
         if !isConfirmed {
-            guard unconfirmed < unconfirmedLimit, networks[network, default: 0] < networkLimit else { return nil }
+            let hasRoom = network.isEmpty || networks[network, default: 0] < networkLimit
+            guard unconfirmed < unconfirmedLimit, hasRoom else { return nil }
             unconfirmed += 1
             networks[network, default: 0] += 1
         }

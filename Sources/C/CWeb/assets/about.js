@@ -34,5 +34,9 @@ function term(item) {
 function languageName(code) {
   const tag = languageTag(code);
   if (!tag) return code && code !== 'und' ? code : '';
-  return new Intl.DisplayNames(['en'], { type: 'language' }).of(tag) ?? tag;
+  try {
+    return new Intl.DisplayNames(['en'], { type: 'language' }).of(tag) ?? tag;
+  } catch {
+    return tag; // extensions have no name (ECMA-402 §12.5.1)
+  }
 }

@@ -23,10 +23,13 @@ export function pagedList(place, path, limit, show, member = path) {
   let wanted = {};
   /** @param {string} [after] @returns {Promise<void>} */
   const load = async (after) => {
-    const answer = await asking((signal) => call('GET', `${path}${query({ ...wanted, limit, after })}`, undefined, signal));
+    const asked = wanted;
+    const answer = await asking((signal) => call('GET', `${path}${query({ ...asked, limit, after })}`, undefined, signal));
     if (!answer) return;
+    /** The next page of this list, unless another is being asked for. @param {string} [from] */
+    const next = async (from) => { if (wanted === asked) await load(from); };
     shown = after ? [...shown, ...answer[member]] : answer[member];
-    place.replaceChildren(show(shown, () => load()), more(answer.next, load) ?? '');
+    place.replaceChildren(show(shown, () => load()), more(answer.next, next) ?? '');
   };
   load().catch((error) => place.replaceChildren(make('p', { class: 'notice', text: error.message })));
   return (values = wanted) => {

@@ -32,6 +32,9 @@ export function showReading(page) {
  */
 export async function searchReading(asked) {
   words = asked;
+  // the list that is left has no next page any more
+  nextPage = null;
+  byId('more').hidden = true;
   const page = await asking((signal) => readingPage(signal));
   if (!page) return null;
   begin(page);
