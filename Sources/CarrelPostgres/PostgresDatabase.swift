@@ -12,7 +12,7 @@ public final class PostgresDatabase: Database {
     private let patience: Duration
     private let pulse: PostgresPulse
     /// Why the last write that changes rows failed, where the server has no room or takes none; nil when it did not.
-    private let writeTrouble = Locked<StoreError?>(nil)
+    private let writeTrouble = Locked(WriteTrouble())
 
     /// Connects and brings the schema up to date; of many programs that start at once, one does it and the others wait.
     ///
@@ -32,10 +32,9 @@ public final class PostgresDatabase: Database {
     ) throws(StoreError) {
         let plan = try MigrationPlan(migrations, for: .postgresql)
         pulse = PostgresPulse(address: address)
-        let connection = try PostgresConnection(address, pulse: pulse)
-        try connection.migrate(plan, clock: clock)
+        // Without the pulse, which would end a migration on a server that is only slow.
+        try PostgresConnection(address).migrate(plan, clock: clock)
         pool = PostgresPool(address: address, idleLimit: connections * 2, pulse: pulse)
-        pool.giveBack(connection)
         queue = PostgresQueue(threads: connections)
         self.patience = patience
     }
@@ -71,9 +70,8 @@ public final class PostgresDatabase: Database {
     public func probe() async throws {
         if let trouble = await pulse.look() { throw trouble }
         let trouble = writeTrouble.withLock { trouble in
-            // The server has just said that it takes writes.
-            if trouble?.code == .readOnly { trouble = nil }
-            return trouble
+            trouble.endReadOnly()  // the server has just said that it takes writes
+            return trouble.current()
         }
         if let trouble { throw trouble }
     }
@@ -104,7 +102,7 @@ public final class PostgresDatabase: Database {
                 } else {
                     attempt.isCommitting = true
                     try connection.commit()
-                    if connection.changes > 0 { writeTrouble.withLock { $0 = nil } }
+                    if connection.changes > 0 { writeTrouble.withLock { $0.end() } }
                 }
                 return result
             } catch {
@@ -121,7 +119,6 @@ public final class PostgresDatabase: Database {
     }
 
     private func note(_ failure: StoreError?) {
-        guard let failure, failure.code == .full || failure.code == .readOnly else { return }
-        writeTrouble.withLock { $0 = failure }
+        if let failure { writeTrouble.withLock { $0.note(failure) } }
     }
 }

@@ -72,8 +72,9 @@ struct ServeCommand: Command {
         let sweeping = Task {
             let everything = Locked(sweepsEverything)
             await Self.every(BlobSweep.interval, saying: "unused media were not removed", console) {
+                let isHeld = service.blobSweep.isHeld
                 try await service.blobSweep.run(everything: everything.withLock(\.self))
-                everything.withLock { $0 = false }
+                if !isHeld { everything.withLock { $0 = false } }
             }
         }
         let tidying = Task {

@@ -1,4 +1,5 @@
 import CarrelAudio
+import CarrelBytes
 import CarrelIngest
 import CarrelPackager
 import CarrelTesting
@@ -90,6 +91,20 @@ struct `A folder of chapters` {
         unsafe rename(intake.directory.file("book/Disc 10"), intake.directory.file("book/Disc 0"))
         #expect(try ingest.sourceHash(intake.directory.file("book")) != hash, "another order is another title")
         #expect(title.sample == nil)
+    }
+
+    /// The playing order changed once, and with it the hash of folders: taken again, they became second titles.
+    @Test func `has the hash that earlier versions stored, whatever its playing order`() throws {
+        let intake = try Intake()
+        _ = intake.folder("book")
+        intake.directory.write("book/Chapter 1.mp3", "first")
+        intake.directory.write("book/Chapter 1 - Extra.mp3", "extra")
+        let ingest = Ingest(blobs: intake.blobs, scratch: Scratch(intake.directory.file("scratch")), options: IngestOptions()) {
+            _ in
+        }
+        let stored = "c869b759781c8edbc2b9c740e077edb4ef5364c59bc8cb9314cc65af84843c0f"
+        #expect(try ingest.sourceHash(intake.directory.file("book")) == Hex.decode(stored))
+        #expect(try EditionIngest.sourceHash(intake.directory.file("book")) { _ in } == Hex.decode(stored))
     }
 
     @Test func `without sound is refused`() throws {

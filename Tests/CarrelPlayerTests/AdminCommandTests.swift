@@ -142,10 +142,11 @@ struct `The commands of an administrator` {
         #expect(try await carrel("admin", "setup-link").contains("/admin/#setup="))
         _ = try await carrel("key", "list")
         _ = try await carrel("key", "revoke", try await id("key", "create", "--role", "service"))
-        for words in [["show"], ["rotate"], ["rotate-tickets"], ["rotate-credentials"]] {
+        for words in [["show"], ["add"], ["rotate"], ["rotate-tickets"], ["rotate-credentials"]] {
             _ = try await checkProcess([DemoServer.program, "keys"] + words + ["--home", home])
         }
-        #expect(try await carrel("keys", "show") == "master key 2\n")
+        #expect(try await carrel("keys", "show").hasPrefix("master key 2\nnode "))
+        #expect(try await carrel("blobs", "check", "--json").contains("\"damaged\""))
         #expect(try await carrel("audit", "list").contains("master-key.rotate"))
         #expect(try await carrel("audit", "verify").contains("as they were sealed"))
         let file = directory.file("audit.jsonl")

@@ -26,6 +26,7 @@ struct `The page at admin` {
         try await site.fill(browser, "explain", [("product", "com.example.issue-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
         try await site.go(browser, "audit", until: "account.create")
+        try await browser.wait(until: "document.getElementById('audit').textContent.includes('account.create')")
         let entries = try await browser.text("#audit")
         for action in ["staff.setup", "account.create", "plan.create", "subscription.create"] {
             #expect(entries.contains(action), "\(action)")

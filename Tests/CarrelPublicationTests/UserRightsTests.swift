@@ -131,6 +131,16 @@ struct UserRightsTests {
         #expect(try await rights.remaining(.copy) == 4)
     }
 
+    @Test func `to copy that an earlier version granted are bound to the text of the first repeat`() async throws {
+        let store = try store()
+        #expect(try await store.use(3, of: .copy, publication: "a", limit: 10, requestID: "one", content: nil))
+        #expect(try await store.use(3, of: .copy, publication: "a", limit: 10, requestID: "one", content: [1]))
+        await #expect(throws: UserRightsError(.differentRequest, "")) {
+            try await store.use(3, of: .copy, publication: "a", limit: 10, requestID: "one", content: [2])
+        }
+        #expect(try await store.used(.copy, of: "a") == 3)
+    }
+
     @Test func `of a negative amount are an error and give nothing back`() async throws {
         let store = try store()
         #expect(try await store.use(3, of: .copy, publication: "a", limit: 10, requestID: nil))

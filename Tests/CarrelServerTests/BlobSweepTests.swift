@@ -79,6 +79,23 @@ struct `A sweep of the blobs` {
         #expect(try await test.service.blobSweep.run() == 1)
     }
 
+    @Test func `moves back what a restored database names, beside the one that it replaced`() async throws {
+        let test = try await TestService()
+        let used = try blobs(test)
+        let media = try await test.service.database.write { transaction in
+            let row = try #require(try transaction.row(SQL("SELECT media_blob FROM titles"), []))
+            try transaction.run(SQL("UPDATE titles SET media_blob = sample_blob"))
+            return try row.text(0)
+        }
+        #expect(try await test.service.blobSweep.run() == 1)
+        _ = test.directory.write("carrel.db.before-restore", [1])
+        try await test.service.database.write { transaction in
+            _ = try transaction.run(SQL("UPDATE titles SET media_blob = $1"), [.text(media)])
+        }
+        #expect(try await test.service.blobSweep.run() == 0)
+        #expect(try blobs(test) == used)
+    }
+
     @Test func `refuses more than a tenth of the store and a hundred blobs, unless everything is allowed`() async throws {
         let test = try await TestService()
         let used = try blobs(test)

@@ -37,6 +37,7 @@ struct `A disk that does not answer` {
         func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
             try inner.sweep(before: before, at: now, keeping: isUsed)
         }
+        func recover(keeping isUsed: (BlobID) throws -> Bool) throws { try inner.recover(keeping: isUsed) }
         func each(_ body: (BlobID) throws -> Void) throws { try inner.each(body) }
     }
 

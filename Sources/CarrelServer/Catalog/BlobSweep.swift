@@ -7,7 +7,8 @@ import Glibc
 /// They are deleted a week later.
 ///
 /// Blobs younger than a day stay: an ingest, here or in another process, may be about to enter them. While a database that a restore
-/// replaced lies beside the restored one, all blobs stay: the older database cannot name what came after it.
+/// replaced lies beside the restored one, all blobs stay: the older database cannot name what came after it. What it names moves back
+/// from the trash all the same.
 package struct BlobSweep: Sendable {
     let database: any Database
     let blobs: any BlobStore
@@ -34,14 +35,18 @@ package struct BlobSweep: Sendable {
     ///   moved or deleted then. What the database and the store throw.
     @discardableResult
     package func run(everything: Bool = false) async throws -> Int {
-        guard !isHeld else { return 0 }
         let now = clock.now
         let before = now - Self.age
         let named = try await NamedBlobs(in: database)
-        let blobs = blobs
+        let (blobs, isHeld) = (blobs, isHeld)
         return try await thread.run {
+            if isHeld {
+                try blobs.recover { named.contains($0) }
+                return 0
+            }
             let census = try blobs.census(before: before) { named.contains($0) }
             guard everything || census.unused <= Self.harmless || census.unused * 10 <= census.all else {
+                try blobs.recover { named.contains($0) }
                 throw ServerError(
                     .sweepRefused,
                     "the database names none of \(census.unused) of \(census.all) blobs; if it is the right database, "

@@ -26,6 +26,7 @@ final class BlobTrail: BlobStore {
     func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
         try blobs.sweep(before: before, at: now, keeping: isUsed)
     }
+    func recover(keeping isUsed: (BlobID) throws -> Bool) throws { try blobs.recover(keeping: isUsed) }
     func each(_ body: (BlobID) throws -> Void) throws { try blobs.each(body) }
 
     private final class Writer: BlobWriter {

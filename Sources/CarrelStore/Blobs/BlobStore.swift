@@ -38,6 +38,12 @@ public protocol BlobStore: Sendable {
     @discardableResult
     func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int
 
+    /// Moves blobs that are in use, and missing in their place, back from the trash. Nothing is deleted.
+    ///
+    /// - Parameter isUsed: whether a blob is in use.
+    /// - Throws: `store.unavailable` when the folder cannot be read; what `isUsed` throws.
+    func recover(keeping isUsed: (BlobID) throws -> Bool) throws
+
     /// Calls `body` with the name of every blob, in no order.
     func each(_ body: (BlobID) throws -> Void) throws
 }

@@ -31,7 +31,8 @@ extension DirectoryBlobStore {
 
     @discardableResult
     public func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
-        try tidyTrash(at: now, keeping: isUsed)
+        try recover(keeping: isUsed)
+        try emptyTrash(at: now)
         var count = 0
         try each { id in
             guard try !isUsed(id) else { return }
@@ -74,17 +75,24 @@ extension DirectoryBlobStore {
         try syncFolder(of: path(of: id))
     }
 
-    /// Moves back what is in use and missing in its place; deletes what has been in the trash for its time.
-    private func tidyTrash(at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws {
+    public func recover(keeping isUsed: (BlobID) throws -> Bool) throws {
+        try eachInTrash { id, file, _ in
+            if try isUsed(id), try !contains(id) { try moveBack(file, id) }
+        }
+    }
+
+    /// Deletes the blobs that have been in the trash for their time.
+    private func emptyTrash(at now: Instant) throws {
+        try eachInTrash { _, file, movedAt in
+            guard now - movedAt >= BlobTrash.life, unsafe unlink(file) != 0, errno != ENOENT else { return }
+            throw StoreError(errno: errno, "a blob cannot be deleted from the trash")
+        }
+    }
+
+    private func eachInTrash(_ body: (BlobID, String, Instant) throws -> Void) throws {
         guard unsafe access(trash, F_OK) == 0 else { return }
         for name in try names(in: trash) {
-            guard let (id, movedAt) = BlobTrash.parse(name) else { continue }
-            let file = "\(trash)/\(name)"
-            if try isUsed(id), try !contains(id) {
-                try moveBack(file, id)
-            } else if now - movedAt >= BlobTrash.life, unsafe unlink(file) != 0, errno != ENOENT {
-                throw StoreError(errno: errno, "a blob cannot be deleted from the trash")
-            }
+            if let (id, movedAt) = BlobTrash.parse(name) { try body(id, "\(trash)/\(name)", movedAt) }
         }
     }
 }

@@ -20,8 +20,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
     private let counts = Locked(SQLiteCounters())
-    /// Why the last write failed, where there was no room or none was taken; nil once rows are changed again.
-    private let lastTrouble = Locked<StoreError?>(nil)
+    private let lastTrouble = Locked(WriteTrouble())
     /// Jobs that may wait; more are refused with `store.busy`, so that memory stays bounded.
     private let queueLimit = 16384
     /// Jobs that one commit covers at most, so that the first does not wait for ever.
@@ -35,7 +34,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     var counters: SQLiteCounters { counts.withLock { $0 } }
 
     /// Why nothing can be written, as far as the last write tells.
-    var trouble: StoreError? { lastTrouble.withLock { $0 } }
+    var trouble: StoreError? { lastTrouble.withLock { $0.current() } }
 
     /// Jobs that wait for their group.
     var waiting: Int { queue.withLock { $0.waiting.count } }
@@ -151,7 +150,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
                 if rest.isEmpty { rest = takeWaiting(atMost: groupLimit - group.count)[...] }
             }
             try connection.run(Control.commit)
-            if connection.totalChanges != changes { lastTrouble.withLock { $0 = nil } }
+            if connection.totalChanges != changes { lastTrouble.withLock { $0.end() } }
         } catch {
             note(error)
             rollBack()
@@ -195,8 +194,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     }
 
     private func note(_ failure: StoreError) {
-        guard failure.code == .full || failure.code == .readOnly else { return }
-        lastTrouble.withLock { $0 = failure }
+        lastTrouble.withLock { $0.note(failure) }
     }
 
     private func putBack(_ jobs: [any WriteJob]) {

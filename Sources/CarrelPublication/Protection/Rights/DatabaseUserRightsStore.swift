@@ -72,8 +72,13 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         return try await step { [database] in
             try await database.write { transaction in
                 if let requestID, let before = try transaction.row(Statement.request, key + [.text(requestID)]) {
-                    guard try before.integer(0) == Int64(amount), try before.blobIfPresent(1) == content else {
+                    // Requests of earlier versions have no digest: the first repeat is bound to its text.
+                    let known = try before.blobIfPresent(1)
+                    guard try before.integer(0) == Int64(amount), known == nil || known == content else {
                         throw UserRightsError(.differentRequest, "the request was made before, for something else")
+                    }
+                    if known == nil, content != nil {
+                        try transaction.run(Statement.bindRequest, key + [.text(requestID), SQLValue(content)])
                     }
                     return true
                 }
@@ -143,6 +148,9 @@ public final class DatabaseUserRightsStore: UserRightsStore {
         )
         static let addRequest = SQL(
             "INSERT INTO rights_requests (publication, kind, request, amount, number, content) VALUES ($1, $2, $3, $4, $5, $6)"
+        )
+        static let bindRequest = SQL(
+            "UPDATE rights_requests SET content = $4 WHERE publication = $1 AND kind = $2 AND request = $3"
         )
         static let forgetRequests = SQL(
             "DELETE FROM rights_requests WHERE publication = $1 AND kind = $2 AND number <= $3"
