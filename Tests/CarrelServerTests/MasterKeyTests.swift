@@ -18,6 +18,7 @@ struct `Master keys of several homes` {
     private func other(_ test: TestService, name: String = "other") async throws -> Home {
         let home = try Home(at: elsewhere.file(name), missing: .create)
         try home.make()
+        try await checkProcess(["ln", "-s", test.service.home.blobsPath, home.blobsPath])
         try await checkProcess(["cp", test.service.home.masterKeyPath, home.masterKeyPath])
         return home
     }

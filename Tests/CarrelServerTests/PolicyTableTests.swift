@@ -122,9 +122,10 @@ struct `The decision table of a system that is silent` {
             let said: String
             if reply.status != 200 {
                 said = "\(reply.status)"
-            } else if let pair = reply.pair, let bytes = Base64URL.decode(pair.userID) {
-                let expires = bytes[2..<6].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-                said = "\(expires - test.clock.now.milliseconds / 1000) s"
+            } else if let pair = reply.pair,
+                let verified = try await test.service.credentials.verify(pair, product: one.product)
+            {
+                said = "\(verified.expiresAt.milliseconds / 1000 - test.clock.now.milliseconds / 1000) s"
             } else {
                 said = String(reply.xml.split(separator: "\"").dropFirst().first ?? "")
             }

@@ -53,10 +53,9 @@ struct `A system upstream that fails` {
             reply.xml.firstRange(of: mark).map { String(reply.xml[$0.upperBound...].prefix { $0 != end }) }
         }
         if let status = inside("status=\"", "\"") { return status }
-        let userID = try #require(inside("<userid>", "<"))
-        let bytes = try #require(Base64URL.decode(userID))
-        let expires = bytes[2..<6].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        return "\(expires - test.clock.now.milliseconds / 1000) s"
+        let pair = try #require(reply.pair)
+        let verified = try #require(try await test.service.credentials.verify(pair, product: product))
+        return "\(verified.expiresAt.milliseconds / 1000 - test.clock.now.milliseconds / 1000) s"
     }
 
     private static func verify(_ test: TestService, _ token: String) async throws -> String {
