@@ -35,6 +35,7 @@ public final class PostgresDatabase: Database {
         // Without the pulse, which would end a migration on a server that is only slow.
         try PostgresConnection(address).migrate(plan, clock: clock)
         pool = PostgresPool(address: address, idleLimit: connections * 2, pulse: pulse)
+        pool.giveBack(try PostgresConnection(address, pulse: pulse))
         queue = PostgresQueue(threads: connections)
         self.patience = patience
     }
