@@ -14,7 +14,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     var knownAuthority: String?
     let requests: RequestMetrics
     private var daemon: OpaquePointer?
-    /// What the daemon was started with, which it refers to.
+    /// The daemon's settings, which it refers to while it runs.
     private let settings: UnsafeMutablePointer<cmhd_settings>
     /// The exchanges whose header is still coming.
     private var heads: [Exchange] = []

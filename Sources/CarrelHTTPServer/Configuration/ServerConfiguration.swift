@@ -25,7 +25,7 @@ public struct ServerConfiguration: Sendable {
     public var trustedProxies: [AddressRange] = []
     /// For listeners with TLS.
     public var tls: TLSFiles?
-    /// For how long browsers reach the server by TLS alone once they did (`Strict-Transport-Security`); zero says nothing.
+    /// How long browsers use TLS alone after an answer over TLS (`Strict-Transport-Security`); zero sends no header.
     public var strictTransport: Duration = .zero
     /// From the first byte of a request (or the connection's start) to the end of its header.
     package var headerDeadline: Duration = .seconds(10)

@@ -18,7 +18,7 @@ struct HeadLayout {
     /// Whether each field so far began where the line before it ended.
     private(set) var hasPlainFields = true
     private let start: UInt
-    /// Where the next line has to begin.
+    /// The place at which the next line has to begin.
     private var next: UInt
 
     init(method: Part, target: Part, version: Part) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/// What a program may use: seconds of processor time, bytes of memory, bytes of a file that it writes, open files.
+/// Resource limits of a program: seconds of processor time, bytes of memory, bytes of a file that it writes, open files.
 struct clinux_limits {
     uint64_t seconds, memory, written, files;
 };

@@ -13,7 +13,7 @@ import { newest } from './newest.js';
  * @param {number} limit entries on a page
  * @param {(shown: any[], reload: () => Promise<void>) => Node} show
  * @param {string} [member] of the answer that has the entries
- * @returns {(wanted?: Record<string, any>) => Promise<void>} asks anew, for what is wanted from now on
+ * @returns {(wanted?: Record<string, any>) => Promise<void>} asks again, for what is wanted from now on
  */
 export function pagedList(place, path, limit, show, member = path) {
   const asking = newest();

@@ -78,7 +78,7 @@ export class PictureView {
     if (!this.view || event.ctrlKey || Math.abs(event.deltaY) < 8 || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
     const by = Math.sign(event.deltaY);
     const isNew = event.timeStamp - this.wheeled > rest;
-    // browsers may have moved the picture already when they tell of the wheel
+    // browsers may have moved the picture already when they report the wheel
     const hasRoom = hasMore(this.view, by) || Math.abs(this.view.scrollTop - this.top) >= 1;
     // the wheel that reached the edge of the picture stops there; where all of it is seen, it turns page after page
     if (hasRoom || isNew || hasMore(this.view, -by)) this.wheeled = event.timeStamp;
