@@ -99,7 +99,7 @@ package final class CarrelService: Sendable {
             blobs: blobs,
             clock: clock,
             thread: ingestWork.disk,
-            replacedDatabase: home.replacedDatabasePath
+            home: home
         )
         orders = Orders(database: database, clock: clock, master: master)
         listening = Listening(database: database, clock: clock, lateDays: settings.lateDays)

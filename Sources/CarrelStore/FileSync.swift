@@ -1,7 +1,7 @@
 import Glibc
 
 /// Writes what the system still holds of a file to the disk.
-func syncFile(_ path: String) throws(StoreError) {
+package func syncFile(_ path: String) throws(StoreError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError(errno: errno, "a file cannot be synced") }
     defer { close(descriptor) }

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCommandLine
 import CarrelJSON
 import CarrelServer
@@ -39,8 +40,9 @@ struct RestoreCommand: Command {
     static let name = "restore"
     static let abstract = "Put a backup of the database in place of the one that is there."
     static let discussion = """
-        The server must not run. The backup is checked first; the database that is there is kept beside it, its name ending in \
-        '.before-restore'.
+        The server must not run. The backup is checked first: a damaged one, or that of another home, changes nothing. The database that is \
+        there is kept beside it, its name ending in '.before-restore'. All sessions and links end, and so do tickets and credentials: some \
+        may have ended after the backup. The command lists what the replaced database recorded since; repeat what still counts.
         """
     static let parameters: [Parameter<Self>] =
         [.positional(\.path, "file", help: "A file that 'carrel backup' wrote.")] + Parameter.group(\.options)
@@ -54,10 +56,30 @@ struct RestoreCommand: Command {
         guard !HomeClient.accepts(home.socketPath) else {
             throw ServerError(.conflict, "a server runs on this home: stop it first")
         }
-        try await CarrelService.restore(home, from: path)
+        let restored = try await CarrelService.restore(home, from: path)
         if isNew { console.note("made a new home at \(home.directory)") }
-        if options.json { return console.print(["restored": .string(path)]) }
-        console.print("restored \(path)")
+        // Without the master key the next start seals the entry.
+        try? await HomeClient(options).seal()
+        if options.json {
+            let lost = restored.lost.map { JSON.object(JSONObject($0.map { ($0.action, .integer($0.count)) })) } ?? .null
+            return console.print([
+                "restored": .string(path), "backupTime": .string(restored.backupTime.description),
+                "sessions": .integer(restored.sessions),
+                "links": .integer(restored.links), "kept": restored.kept.map { .string($0) } ?? .null, "recordedSince": lost,
+            ])
+        }
+        console.print("restored \(path), which ends at \(restored.backupTime)")
+        console.print(
+            "ended \(restored.sessions) sessions and \(restored.links) links, all tickets and credentials"
+        )
+        guard let kept = restored.kept else { return }
+        console.print("kept the replaced database as \(kept)")
+        guard let lost = restored.lost else {
+            return console.print("it does not open: what it recorded since the backup is unknown")
+        }
+        guard !lost.isEmpty else { return console.print("it recorded nothing since the backup") }
+        console.print("it recorded since the backup, and the restored database lacks:")
+        for (action, count) in lost { console.print("  \(action): \(count)") }
     }
 }
 

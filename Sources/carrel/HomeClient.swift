@@ -95,6 +95,11 @@ struct HomeClient {
         }
     }
 
+    /// Seals what the home's audit log has, where no server runs.
+    func seal() async {
+        if case .here(let service) = way { await Self.seal(service) }
+    }
+
     /// Seals what a command recorded where no server runs, whose loop would. What cannot be sealed, `audit verify` tells.
     private static func seal(_ service: CarrelService) async { try? await service.audit.finish() }
 

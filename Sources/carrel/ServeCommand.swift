@@ -108,8 +108,8 @@ struct ServeCommand: Command {
             console.print("listening on \(address)")
         }
         announce(settings, home, connections: configuration.maximumConnections, console)
-        if service.blobSweep.isHeld {
-            console.note("unused media are kept until \(home.replacedDatabasePath) is deleted")
+        if let replaced = home.replacedDatabasePath {
+            console.note("unused media are kept until \(replaced) is deleted")
         }
         let origin = bound.first.flatMap { LinkOrigin.origin(of: $0, allowedHosts: settings.allowedHosts) }
         await offerSetup(service, at: settings.publicURL ?? origin, console)

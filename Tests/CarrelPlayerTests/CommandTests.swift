@@ -33,7 +33,13 @@ struct `The command` {
         let later = try await DemoServer.json([
             "order", "create", "--home", home, "--title", title, "--account", "bob", "--json",
         ])["id"]?.string
-        #expect(try await carrel("restore", backup, "--home", home).status.isSuccess)
+        let restored = try await carrel("restore", backup, "--home", home)
+        #expect(restored.status.isSuccess)
+        #expect(restored.text.contains("\nended 0 sessions and 0 links, all tickets and credentials\n"))
+        #expect(restored.text.contains("\nkept the replaced database as \(home)/carrel.db.before-restore\n"))
+        #expect(restored.text.hasSuffix("and the restored database lacks:\n  order.create: 1\n"), "\(restored.text)")
+        let sealed = try await carrel("audit", "verify", "--home", home)
+        #expect(sealed.status.isSuccess && sealed.text.hasSuffix("as they were sealed\n"), "\(sealed.text)")
         let listed = try await DemoServer.json(["order", "list", "--home", home, "--json"])["orders"]?.array ?? []
         #expect(listed.map { $0["id"]?.string } == [order])
         #expect(later != nil)

@@ -131,7 +131,8 @@ struct `A database that is put back` {
         try await future.write { _ = try $0.run(SQL("INSERT INTO future (x) VALUES (1)")) }
         let log = try #require(test.directory.read("carrel.db-wal"))
         #expect(!log.isEmpty)
-        try await CarrelService.restore(home, from: backup)
+        let result = try await CarrelService.restore(home, from: backup)
+        #expect(result.lost == nil, "what it recorded is unknown")
         #expect(test.directory.read("carrel.db.before-restore-wal") == log)
         await future.close()
         let restored = try await CarrelService.open(home, clock: test.clock)

@@ -60,11 +60,28 @@ package enum SessionStore {
     static let deleteOthers = SQL(
         "DELETE FROM sessions WHERE account_id = $1 AND (purpose <> 'session' OR family <> $2 OR family = '')"
     )
+    static let countUsable = SQL(
+        """
+        SELECT count(*), count(CASE WHEN purpose IN ('session', 'staff') THEN 1 END) FROM sessions
+        WHERE renewed_at IS NULL AND expires_at > $1
+        """
+    )
+    static let deleteAll = SQL("DELETE FROM sessions")
 
     package static let statements = [
-        insert, byHash, byAccount, live, markSeen, markRenewed, deleteOfDevice, deleteOfAccount,
+        countUsable, deleteAll, insert, byHash, byAccount, live, markSeen, markRenewed, deleteOfDevice, deleteOfAccount,
         deleteFamilyOfAccount, deleteExpired, devicesOfFamily, otherFamilies, deleteOthers,
     ]
+
+    /// Ends all sessions, and all links to sign in or to reset a password.
+    ///
+    /// - Returns: how many of each could have been used.
+    static func deleteAll(at now: Instant, in transaction: any Transaction) throws -> (sessions: Int, links: Int) {
+        let (all, sessions) =
+            try transaction.row(countUsable, [.instant(now)]).map { (try $0.integer(0), try $0.integer(1)) } ?? (0, 0)
+        _ = try transaction.run(deleteAll, [])
+        return (Int(sessions), Int(all - sessions))
+    }
 
     /// Whether the session is new; false when its token is known already.
     static func insert(

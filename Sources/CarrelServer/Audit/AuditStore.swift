@@ -70,13 +70,27 @@ package enum AuditStore {
         """
     )
     static let isThere = SQL("SELECT 1 FROM audit WHERE id = $1")
+    static let newest = SQL("SELECT max(at) FROM audit")
+    static let actionsAfter = SQL(
+        "SELECT action, count(*) FROM audit WHERE at > $1 AND action <> 'audit.page' GROUP BY action ORDER BY action"
+    )
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
     package static let statements =
         [
             insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
-            unsealedCount,
+            newest, actionsAfter, unsealedCount,
         ] + statementsOfPages + statementsOfMarks
+
+    /// The time of the latest entry.
+    static func newest(in transaction: any Transaction) throws -> Instant? {
+        try transaction.row(newest, [])?.integerIfPresent(0).map { Instant(milliseconds: $0) }
+    }
+
+    /// How often each action was recorded after a time, by name.
+    static func actions(after time: Instant, in transaction: any Transaction) throws -> [(action: String, count: Int)] {
+        try transaction.rows(actionsAfter, [.instant(time)]).map { (try $0.text(0), Int(try $0.integer(1))) }
+    }
 
     /// Writes an entry, which is to be sealed yet.
     static func append(_ entry: Audit.Entry, in transaction: any Transaction) throws {

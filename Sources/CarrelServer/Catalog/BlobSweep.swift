@@ -14,8 +14,7 @@ package struct BlobSweep: Sendable {
     let blobs: any BlobStore
     let clock: any WallClock
     let thread: BlockingThreads
-    /// The database that a restore replaced.
-    let replacedDatabase: String
+    let home: Home
 
     /// Blobs younger than this stay.
     package static let age = Duration.seconds(24 * 3600)
@@ -25,7 +24,7 @@ package struct BlobSweep: Sendable {
     private static let harmless = 100
 
     /// Whether all blobs stay, because of the database that a restore replaced.
-    package var isHeld: Bool { unsafe access(replacedDatabase, F_OK) == 0 }
+    package var isHeld: Bool { home.replacedDatabasePath != nil }
 
     /// Sweeps once.
     ///

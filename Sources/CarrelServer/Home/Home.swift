@@ -69,8 +69,12 @@ package struct Home: Sendable {
     }
 
     package var databasePath: String { "\(directory)/carrel.db" }
-    /// The database that a restore replaced; the operator deletes it.
-    package var replacedDatabasePath: String { "\(databasePath).before-restore" }
+    /// The names under which databases are kept that a restore replaced, the first restore's first. The operator deletes them.
+    package var replacedDatabasePaths: [String] {
+        ["\(databasePath).before-restore"] + (2...9).map { "\(databasePath).before-restore-\($0)" }
+    }
+    /// The first database that a restore replaced and that is still there.
+    package var replacedDatabasePath: String? { replacedDatabasePaths.first { unsafe access($0, F_OK) == 0 } }
     package var blobsPath: String { "\(directory)/blobs" }
     package var masterKeyPath: String { "\(directory)/master.key" }
     /// Held by the server of the home, and by whoever replaces its database.

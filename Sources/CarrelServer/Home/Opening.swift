@@ -2,7 +2,7 @@ package import CarrelBytes
 package import CarrelStore
 import Glibc
 
-// How a home's database and service are opened, backed up and restored.
+// How a home's database and service are opened.
 extension CarrelService {
     /// Opens the embedded database of a home.
     ///
@@ -74,58 +74,5 @@ extension CarrelService {
             throw ServerError(.homeMissing, "\(home.directory) is not a home yet: it has no master key")
         }
         try MasterKeyring.make(for: home)
-    }
-
-    /// Puts a backup in place of a home's database, which is kept beside it. Nothing may have the database open.
-    package static func restore(_ home: Home, from path: String) async throws {
-        guard unsafe access(path, R_OK) == 0 else { throw ServerError(.notFound, "\(path) cannot be read: \(reason(errno))") }
-        let check = try await SQLiteDatabase.check(path)
-        guard check.isSound else {
-            throw ServerError(.invalid, "\(path) is damaged: \(check.problems.first ?? "the integrity check failed")")
-        }
-        guard let version = check.schemaVersion, version > 0 else {
-            throw ServerError(.invalid, "\(path) is not a backup of Carrel")
-        }
-        guard version <= Schema.migrations.count else {
-            throw ServerError(.invalid, "\(path) was written by a newer version of Carrel")
-        }
-        try home.make()
-        let lock = try FileLock(home.lockPath, taken: "a server runs on this home: stop it first")
-        defer { withExtendedLifetime(lock) {} }
-        let fresh = home.databasePath + ".restoring"
-        try copy(path, to: fresh)
-        if unsafe access(home.databasePath, F_OK) == 0 {
-            // Opening and closing empties the write-ahead log into the file that is put aside.
-            await (try? openDatabase(home))?.close()
-            let old = home.replacedDatabasePath
-            guard unsafe rename(home.databasePath, old) == 0 else {
-                throw ServerError(.home, "cannot rename \(home.databasePath): \(reason(errno))")
-            }
-            // Where opening failed they are left, and hold what was committed last.
-            for suffix in ["-wal", "-shm"] { unsafe rename(home.databasePath + suffix, old + suffix) }
-        }
-        guard unsafe rename(fresh, home.databasePath) == 0 else {
-            throw ServerError(.home, "cannot write \(home.databasePath): \(reason(errno))")
-        }
-        AuditHead(path: home.auditHeadPath).forget()
-    }
-
-    private static func copy(_ source: String, to target: String) throws {
-        let input = unsafe Glibc.open(source, O_RDONLY | O_CLOEXEC)
-        guard input >= 0 else { throw ServerError(.notFound, "\(source) cannot be read: \(reason(errno))") }
-        defer { close(input) }
-        let output = unsafe Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw ServerError(.home, "cannot write \(target): \(reason(errno))") }
-        defer { close(output) }
-        while true {
-            let count = sendfile(output, input, nil, 1 << 26)
-            if count == 0 { break }
-            guard count > 0 else {
-                let failure = reason(errno)
-                unsafe unlink(target)
-                throw ServerError(.home, "cannot write \(target): \(failure)")
-            }
-        }
-        guard fsync(output) == 0 else { throw ServerError(.home, "cannot write \(target): \(reason(errno))") }
     }
 }

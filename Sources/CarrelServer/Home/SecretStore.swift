@@ -14,7 +14,7 @@ package enum SecretStore {
     package static let statements = [insert, all, rewrap, delete]
 
     /// What secrets that are changed from time to time sign; several of a kind are kept at once.
-    enum Signing: String {
+    enum Signing: String, CaseIterable {
         case ticket
         /// Editions' credentials.
         case credential

@@ -97,8 +97,9 @@ package enum StaffStore {
         try transaction.row(linkByHash, [.blob(hash), .instant(now)]) != nil
     }
 
-    static func deleteLinks(in transaction: any Transaction) throws {
-        _ = try transaction.run(deleteLinks, [])
+    @discardableResult
+    static func deleteLinks(in transaction: any Transaction) throws -> Int {
+        try transaction.run(deleteLinks, [])
     }
 
     private static func account(_ row: Row) throws -> Account {
