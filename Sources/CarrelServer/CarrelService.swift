@@ -1,42 +1,30 @@
 package import CarrelBytes
 package import CarrelCrypto
 package import CarrelHTTP
-import CarrelHTTPClient
 package import CarrelHTTPServer
 package import CarrelStore
 import CarrelThreads
-import CarrelUpstream
 
-/// The service on one home: its capabilities, and the router that answers for them.
+/// The service on one home: a list of capabilities, and the router that answers for them.
 ///
 /// The server runs it behind sockets; a command on a home where no server runs calls the router directly, so that both do the
 /// same thing in the same way.
 package final class CarrelService: Sendable {
-    package let home: Home
-    package let database: any Database
+    private let estate: Estate
     package let blobs: any BlobStore
-    package let accounts: Accounts
-    package let titles: Titles
-    package let ingesting: Ingesting
-    package let blobSweep: BlobSweep
-    package let orders: Orders
-    package let listening: Listening
-    package let tickets: TicketKeyring
-    package let desk: AccountDesk
-    package let devices: Devices
-    package let staff: Staff
-    package let appPasswords: AppPasswords
-    package let subscriptions: Subscriptions
-    package let editions: Editions
-    package let audit: Audit
-    package let erasure: Erasure
-    package let housekeeping: Housekeeping
-    package let nodes: Nodes
-    package let credentials: CredentialKeyring
-    package let feedPasswords: FeedPasswords
-    package let metrics: MetricsRegistry
+    /// All that the service does, lowest first.
+    package let capabilities: [any Capability]
     package let router: Router
     private let draining: Locked<Bool>
+    private let accountsCapability: AccountsCapability
+    private let auditCapability: AuditCapability
+    private let catalog: CatalogCapability
+    private let ordersCapability: OrdersCapability
+    private let entitlements: EntitlementsCapability
+    private let streaming: StreamingCapability
+    private let listeningCapability: ListeningCapability
+    private let delivery: EditionDeliveryCapability
+    private let administration: AdministrationCapability
 
     /// What the operator decides, beyond where things are.
     package struct Settings: Sendable {
@@ -57,6 +45,10 @@ package final class CarrelService: Sendable {
         package var guestAccount: String?
         /// Whether a loopback address proves that a client is on this machine. A public address in ``stream`` says that it does not.
         package var trustsLoopback = true
+        /// How long entries of the audit log stay that an archive has; nil for ever.
+        package var auditRetention: Duration?
+        /// Whether the first sweep may move more than a tenth of the media to the trash.
+        package var sweepsEverything = false
         /// Which version of the program runs.
         package var version = ""
         /// Told of every error that a client sees only as a 500.
@@ -65,293 +57,181 @@ package final class CarrelService: Sendable {
         package init() {}
     }
 
+    /// - Parameters:
+    ///   - home: where media and keys are.
+    ///   - database: the database.
+    ///   - blobs: the media.
+    ///   - settings: what the operator decided.
+    ///   - clock: tells the time.
+    ///   - metrics: where all is counted.
+    ///   - isLeftOut: whether a capability is left out of the list, with its routes, jobs, metrics and personal data.
+    /// - Throws: ``ServerError`` for the home and its keys, what the database throws.
     package init(
         home: Home,
         database: any Database,
         blobs: any BlobStore,
         settings: Settings = Settings(),
         clock: any WallClock = SystemClock(),
-        metrics: MetricsRegistry = MetricsRegistry()
+        metrics: MetricsRegistry = MetricsRegistry(),
+        leavingOut isLeftOut: (any Capability) -> Bool = { _ in false }
     ) async throws {
-        self.home = home
-        self.database = database
-        self.blobs = blobs
-        self.metrics = metrics
-        let activity = Activity(clock: clock)
-        let keyring = try await MasterKeys.settle(try MasterKeyring(of: home), in: database, at: clock.now)
-        let master = MasterKeyring.Shared(of: home, keyring)
-        nodes = Nodes(home: home, database: database, clock: clock, master: master)
-        tickets = try await TicketKeyring(database: database, master: master, clock: clock)
-        let secrets = try await SecretStore.ownSecrets(master, in: database)
-        func secret(_ purpose: SecretStore.Purpose) throws -> Secret {
-            guard let secret = secrets[purpose] else {
-                throw ServerError(.masterKey, "the secret '\(purpose.rawValue)' is missing from the database")
-            }
-            return secret
-        }
-        let sessions = Sessions(database: database, clock: clock, renewalSecret: try secret(.renewal))
-        accounts = Accounts(database: database, clock: clock, sessions: sessions)
-        let coldBlobs = ColdBlobs(blobs)
-        titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
-        let ingestWork = IngestWork(home: home, blobs: blobs)
-        blobSweep = BlobSweep(
-            database: database,
-            blobs: blobs,
-            clock: clock,
-            thread: ingestWork.disk,
-            home: home
-        )
-        orders = Orders(database: database, clock: clock, master: master)
-        listening = Listening(database: database, clock: clock, lateDays: settings.lateDays)
-        let bookmarks = Bookmarks(database: database, clock: clock)
-        let grants = Grants(orders: orders, database: database, blobs: coldBlobs)
-        let streaming = Streaming(
-            settings: settings.stream,
-            orders: orders,
-            grants: grants,
-            tickets: tickets,
-            blobs: coldBlobs,
-            clock: clock
-        )
-        let passwords = PasswordHashing(settings.passwordCost)
-        desk = AccountDesk(database: database, clock: clock, passwords: passwords, orders: orders)
-        devices = Devices(database: database, clock: clock)
-        appPasswords = AppPasswords(database: database, clock: clock)
-        let subjects = UpstreamSubjects(secret: try secret(.upstream))
-        audit = Audit(database: database, clock: clock, key: try secret(.audit), head: AuditHead(path: home.auditHeadPath))
-        let export = PersonalExport(database: database, clock: clock, upstream: subjects, audit: audit.group)
-        erasure = Erasure(database: database, clock: clock, orders: orders, upstream: subjects)
-        housekeeping = Housekeeping(database: database, clock: clock, erasure: erasure)
-        credentials = try await CredentialKeyring(
-            database: database,
-            master: master,
-            clock: clock,
-            sha1: settings.subscription.sha1,
-            metrics: metrics
-        )
-        feedPasswords = FeedPasswords(secret: try secret(.feed))
-        let products = ProductCatalog(clock: clock) { known in
-            try await database.read { try EditionStore.products(unless: known, in: $0) }
-        }
-        try await EditionIndex.complete(database)
-        let openEditions = OpenEditions(database: database, blobs: coldBlobs)
-        editions = Editions(database: database, clock: clock, products: products, open: openEditions)
-        ingesting = Ingesting(work: ingestWork, titles: titles, editions: editions)
-        subscriptions = Subscriptions(database: database, clock: clock, products: products)
-        let throttle = SignInThrottle(
-            database: database,
-            clock: clock,
-            secret: try secret(.throttle),
-            networkLimit: settings.signInNetworkLimit
-        )
-        let check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
-        staff = Staff(database: database, clock: clock, passwords: passwords, check: check)
-        let receipts = Receipts(database: database, clock: clock, settings: settings.receipts)
-        let known = KnownHoldings(database: database, clock: clock)
-        try await known.begin()
-        let receiptSource = ReceiptSource(receipts: receipts, products: products)
-        let sources = try settings.subscription.sources(
-            database: database,
-            clock: clock,
-            sessions: sessions,
-            check: check,
-            products: products,
-            known: known,
-            receipts: settings.receipts.verifier == nil ? nil : receiptSource,
-            secret: try secret(.upstream),
-            metrics: metrics
-        )
-        let authorisation = SubscriptionService(
-            sources: sources,
-            credentials: credentials,
-            feedPasswords: feedPasswords,
-            audit: audit.fold,
-            activity: activity,
-            credentialLife: settings.subscription.credentialLife
-        )
+        let estate = try await Estate(home: home, database: database, clock: clock, metrics: metrics)
         let draining = Locked(false)
-        self.draining = draining
-
-        let callers = Callers(
-            accounts: accounts,
-            appPasswords: appPasswords,
-            staff: staff,
-            guestAccount: settings.guestAccount,
-            trustsLoopback: settings.trustsLoopback && settings.stream.publicURL == nil
+        let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
+        let audit = try AuditCapability(estate, retention: settings.auditRetention) {
+            try EditionStore.isProduct($0, in: $1)
+        }
+        let accounts = try AccountsCapability(estate, settings.accounts(signOnLabel: signOnLabel))
+        let catalog = try await CatalogCapability(
+            estate,
+            blobs: blobs,
+            sweepsEverything: settings.sweepsEverything,
+            callers: accounts.callers
         )
+        let orders = OrdersCapability(estate, accounts)
+        let entitlements = try await EntitlementsCapability(estate, accounts, products: catalog.products)
+        let sources = try EntitlementSourcesCapability(
+            estate,
+            accounts,
+            products: catalog.products,
+            receipts: settings.receipts
+        ) { try settings.subscription.sources(estate, accounts, entitlements, receipts: $0) }
+        let signOn = try SignOnCapability(estate, accounts, settings.signOn, onFailure: settings.onFailure)
+        let streaming = try await StreamingCapability(estate, settings.stream, catalog, orders.orders, accounts.callers)
+        let listening = ListeningCapability(estate, accounts, streaming.streaming, lateDays: settings.lateDays)
+        let delivery = try await EditionDeliveryCapability(
+            estate,
+            settings.delivery,
+            accounts,
+            catalog,
+            sources,
+            audit: audit.audit
+        )
+        let feeds = try FeedsCapability(
+            estate,
+            delivery,
+            accounts.callers,
+            parameters: settings.subscription.names,
+            needSignIn: settings.editions.feedsNeedSignIn
+        )
+        let others: [any Capability] = [
+            audit, accounts, catalog, orders, entitlements, sources, signOn, streaming, listening, delivery, feeds,
+        ].filter { !isLeftOut($0) }
+        let administration = AdministrationCapability(
+            estate,
+            beside: others,
+            accounts,
+            audit.audit,
+            explanations: Explanations(
+                estate,
+                sources: sources.sources,
+                products: catalog.products,
+                access: settings.stream.access,
+                leases: streaming.streaming.leases
+            ),
+            version: settings.version,
+            isDraining: { draining.withLock(\.self) }
+        )
+        let website = WebsiteCapability(
+            estate,
+            accounts,
+            catalog,
+            orders.orders,
+            streaming.grants,
+            listening,
+            entitlements.subscriptions,
+            feeds.shelf,
+            administration,
+            signOnLabel: signOnLabel
+        )
+        capabilities = others + [administration, website].filter { !isLeftOut($0) }
+
         var router = Router()
         router.unexpectedError = settings.onFailure
         router.otherOrigins = settings.otherOrigins
-        let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
-        let signIn = SignInRoutes(
-            accounts: accounts,
-            desk: desk,
-            check: check,
-            callers: callers,
-            activity: activity,
-            signOnLabel: signOnLabel
-        )
-        PageRoutes(callers: callers, signIn: signIn).add(to: &router)
-        signIn.add(to: &router)
-        ShelfRoutes(
-            database: database,
-            orders: orders,
-            titles: titles,
-            listening: listening,
-            bookmarks: bookmarks,
-            grants: grants,
-            callers: callers,
-            clock: clock
-        ).add(to: &router)
-        StreamRoutes(streaming: streaming, titles: titles, callers: callers, activity: activity).add(to: &router)
-        SampleRoutes(titles: titles).add(to: &router)
-        ListeningRoutes(listening: listening, streaming: streaming, callers: callers, activity: activity).add(to: &router)
-        OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
-        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
-        BlobRoutes(database: database, callers: callers).add(to: &router)
-        AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
-        AdminRoutes(
-            home: home,
-            database: database,
-            accounts: accounts,
-            master: master,
-            nodes: nodes,
-            tickets: tickets,
-            callers: callers
-        ).add(to: &router)
-        let calls = SubscriptionRoutes(
-            service: authorisation,
-            names: settings.subscription.names,
-            alsoValue: settings.subscription.alsoValue,
-            refusesQuerySecrets: settings.subscription.refusesQuerySecrets,
-            saysWhatWasAsked: settings.subscription.saysWhatWasAsked,
-            metrics: metrics
-        )
-        calls.add(to: &router)
-        var callsAlone = Router()
-        calls.add(to: &callsAlone)
-        CannedUserRoutes(
-            check: settings.subscription.hasCannedUsers
-                ? CannedUserCheck(router: callsAlone, product: settings.subscription.cannedIssues.first) : nil,
-            callers: callers
-        ).add(to: &router)
-        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
-            .add(to: &router)
-        let history = ListeningHistory(database: database, clock: clock)
-        PrivacyRoutes(desk: desk, export: export, erasure: erasure, history: history, callers: callers).add(to: &router)
-        OwnerRoutes(
-            accounts: accounts,
-            desk: desk,
-            check: check,
-            devices: devices,
-            appPasswords: appPasswords,
-            subscriptions: subscriptions,
-            history: history,
-            export: export,
-            erasure: erasure,
-            callers: callers
-        ).add(to: &router)
-        StaffRoutes(
-            staff: staff,
-            desk: desk,
-            callers: callers,
-            activity: activity,
-            hasCannedUsers: settings.subscription.hasCannedUsers,
-            signOnLabel: signOnLabel
-        ).add(to: &router)
-        let orderExplanations = OrderExplanations(
-            database: database,
-            clock: clock,
-            access: settings.stream.access,
-            leases: streaming.leases
-        )
-        ExplanationRoutes(
-            sources: sources,
-            products: products,
-            orders: orderExplanations,
-            audit: audit.group,
-            callers: callers
-        ).add(to: &router)
-        PlanRoutes(subscriptions: subscriptions, desk: desk, callers: callers).add(to: &router)
-        ThrottleRoutes(throttle: throttle, accounts: accounts, callers: callers).add(to: &router)
-        CredentialRoutes(credentials: credentials, accounts: accounts, callers: callers).add(to: &router)
-        let readers = ReaderEntitlement(
-            database: database,
-            clock: clock,
-            products: products,
-            sources: sources,
-            feedPasswords: feedPasswords,
-            signIn: ReaderSignIn(database: database, clock: clock, check: check),
-            callers: callers
-        )
-        let gate = EditionGate(credentials: credentials, readers: readers, metrics: metrics)
-        let document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.stream.publicURL)
-        let downloads = EditionDownloads(open: openEditions, titles: titles, clock: clock)
-        let downloadRoutes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
-        downloadRoutes.add(to: &router)
-        EdgeRoutes(downloads: downloads, gate: gate, routes: downloadRoutes).add(to: &router)
-        let catalogID = CatalogID.text(try secret(.audit))
-        let feedGate = FeedGate(readers: readers, document: document, needsSignIn: settings.editions.feedsNeedSignIn)
-        FeedRoutes(
-            database: database,
-            document: document,
-            catalogID: catalogID,
-            parameters: settings.subscription.names,
-            callers: callers,
-            gate: feedGate
-        )
-        .add(to: &router)
-        let editionShelf = EditionShelf(database: database, readers: readers)
-        ShelfFeedRoutes(shelf: editionShelf, gate: feedGate, document: document, catalogID: catalogID).add(to: &router)
-        EditionShelfRoutes(shelf: editionShelf, callers: callers).add(to: &router)
-        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
-        ReceiptRoutes(receipts: receipts, desk: desk, callers: callers).add(to: &router)
-        ReceiptValidator(source: receiptSource, service: authorisation).add(to: &router)
-        AuditRoutes(audit: audit, accounts: accounts, callers: callers).add(to: &router)
-        HealthRoutes(
-            home: home,
-            database: database,
-            clock: clock,
-            passwords: passwords,
-            leases: streaming.leases,
-            activity: activity,
-            version: settings.version,
-            startedAt: clock.now,
-            sources: sources,
-            audit: audit.group,
-            isDraining: { draining.withLock { $0 } },
-            callers: callers
-        ).add(to: &router)
-        IdentityRoutes(identities: Identities(database: database, clock: clock), desk: desk, callers: callers).add(to: &router)
-        if let provider = settings.signOn.provider {
-            let client = HTTPClient(
-                configuration: HTTPClientConfiguration(certificateAuthorities: settings.signOn.certificateAuthorities)
-            )
-            let signOn = SignOn(
-                client: OpenIDClient(provider, client: client, clock: clock),
-                settings: settings.signOn,
-                database: database,
-                clock: clock,
-                sessions: sessions,
-                key: HMACSHA256(key: try secret(.signOn))
-            )
-            SignOnRoutes(signOn: signOn, callers: callers, activity: activity, onFailure: settings.onFailure).add(to: &router)
+        for capability in capabilities {
+            capability.addRoutes(to: &router)
+            capability.addMetrics(to: metrics)
         }
-        OperationRoutes(
-            database: database,
-            metrics: metrics,
-            isDraining: { draining.withLock { $0 } },
-            callers: callers
-        ).add(to: &router)
-        self.router = router
-        let leases = streaming.leases
-        metrics.gauge("carrel_listeners", "Listeners with a lease.") { Double(leases.count(at: clock.now)) }
-        QueueMeter.add(to: metrics)
         if let database = database as? SQLiteDatabase { StoreMeter.add(database, to: metrics) }
+        self.router = router
+        self.estate = estate
+        self.blobs = blobs
+        self.draining = draining
+        accountsCapability = accounts
+        auditCapability = audit
+        self.catalog = catalog
+        ordersCapability = orders
+        self.entitlements = entitlements
+        self.streaming = streaming
+        listeningCapability = listening
+        self.delivery = delivery
+        self.administration = administration
     }
+
+    /// All capabilities there are, lowest first: each reads tables of its own and of those before it.
+    package static let layers: [any Capability.Type] = [
+        AuditCapability.self, AccountsCapability.self, CatalogCapability.self, OrdersCapability.self, EntitlementsCapability.self,
+        EntitlementSourcesCapability.self, SignOnCapability.self, StreamingCapability.self, ListeningCapability.self,
+        EditionDeliveryCapability.self, FeedsCapability.self, AdministrationCapability.self, WebsiteCapability.self,
+    ]
 
     /// Lets `/readyz` say that no new requests should come.
     package func drain() {
         draining.withLock { $0 = true }
+    }
+}
+
+// What commands and tests use of the capabilities.
+extension CarrelService {
+    package var home: Home { estate.home }
+    package var database: any Database { estate.database }
+    package var metrics: MetricsRegistry { estate.metrics }
+    package var accounts: Accounts { accountsCapability.accounts }
+    package var desk: AccountDesk { accountsCapability.desk }
+    package var devices: Devices { accountsCapability.devices }
+    package var staff: Staff { accountsCapability.staff }
+    package var appPasswords: AppPasswords { accountsCapability.appPasswords }
+    package var audit: Audit { auditCapability.audit }
+    package var titles: Titles { catalog.titles }
+    package var editions: Editions { catalog.editions }
+    package var ingesting: Ingesting { catalog.ingesting }
+    package var blobSweep: BlobSweep { catalog.blobSweep }
+    package var orders: Orders { ordersCapability.orders }
+    package var subscriptions: Subscriptions { entitlements.subscriptions }
+    package var tickets: TicketKeyring { streaming.tickets }
+    package var listening: Listening { listeningCapability.listening }
+    package var credentials: CredentialKeyring { delivery.credentials }
+    package var feedPasswords: FeedPasswords { delivery.feedPasswords }
+    package var erasure: Erasure { administration.erasure }
+    package var register: PersonalRegister { administration.register }
+    package var housekeeping: Housekeeping { administration.housekeeping }
+    package var nodes: Nodes { administration.nodes }
+}
+
+extension CarrelService.Settings {
+    fileprivate func accounts(signOnLabel: String?) -> AccountsCapability.Settings {
+        var made = AccountsCapability.Settings()
+        made.signInNetworkLimit = signInNetworkLimit
+        made.passwordCost = passwordCost
+        made.guestAccount = guestAccount
+        made.trustsLoopback = trustsLoopback && stream.publicURL == nil
+        made.hasCannedUsers = subscription.hasCannedUsers
+        made.signOnLabel = signOnLabel
+        return made
+    }
+
+    fileprivate var delivery: EditionDeliveryCapability.Settings {
+        var made = EditionDeliveryCapability.Settings()
+        made.editions = editions
+        made.publicURL = stream.publicURL
+        made.credentialLife = subscription.credentialLife
+        made.alsoValue = subscription.alsoValue
+        made.names = subscription.names
+        made.refusesQuerySecrets = subscription.refusesQuerySecrets
+        made.saysWhatWasAsked = subscription.saysWhatWasAsked
+        made.sha1 = subscription.sha1
+        made.cannedProduct = subscription.hasCannedUsers ? subscription.cannedIssues.first : nil
+        return made
     }
 }

@@ -58,39 +58,15 @@ struct ServeCommand: Command {
         defer { withExtendedLifetime(lock) {} }
         let failures = FailureLog()
         chosen.onFailure = failures.write
+        chosen.auditRetention = settings.auditRetention
+        chosen.sweepsEverything = sweepsEverything
         let service = try await options.openService(chosen, creating: console)
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
         } catch {
             console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
         }
-        let sealing = Task { await Self.keepSealing(service.audit, console) }
-        let reading = Task {
-            let trouble = "what was revoked cannot be read, and editions stay shut"
-            await Self.every(CredentialKeyring.life, saying: trouble, console) { try await service.credentials.refresh() }
-        }
-        let sweeping = Task {
-            let everything = Locked(sweepsEverything)
-            await Self.every(BlobSweep.interval, saying: "unused media were not removed", console) {
-                let isHeld = service.blobSweep.isHeld
-                try await service.blobSweep.run(everything: everything.withLock(\.self))
-                if !isHeld { everything.withLock { $0 = false } }
-            }
-        }
-        let tidying = Task {
-            let trouble = "what has expired cannot be removed"
-            await Self.every(Housekeeping.interval, saying: trouble, console) { try await service.housekeeping.run() }
-        }
-        let beating = Task {
-            let trouble = "this node cannot keep up with the others on its database"
-            await Self.every(Nodes.interval, saying: trouble, console) { try await service.nodes.beat() }
-        }
-        let pruning = Task {
-            guard let retention = settings.auditRetention else { return }
-            await Self.every(.seconds(3600), saying: "the audit log cannot be pruned", console) {
-                try await service.audit.prune(olderThan: retention)
-            }
-        }
+        let jobs = BackgroundJobs(service.capabilities.flatMap(\.jobs)) { console.warning($0) }
         let stop = StopSignals()
         let log = settings.accessLog && !options.output.quiet ? AccessLog() : nil
         Self.count(log, failures, in: service.metrics)
@@ -120,18 +96,7 @@ struct ServeCommand: Command {
         await log?.flush()
         await failures.flush()
         await Self.settle(service.audit, console)
-        sweeping.cancel()
-        tidying.cancel()
-        pruning.cancel()
-        await tidying.value
-        beating.cancel()
-        await beating.value
-        try? await service.nodes.leave()
-        await pruning.value
-        reading.cancel()
-        await reading.value
-        sealing.cancel()
-        await sealing.value
+        await jobs.stop()
         await service.database.close()
     }
 
@@ -156,49 +121,6 @@ struct ServeCommand: Command {
                 "audit: \(entry.at) \(entry.actor) \(entry.action) \(entry.subject) \(entry.outcome.rawValue) \(entry.reason) "
                     + entry.requestID
             )
-        }
-    }
-
-    /// Seals the audit log once a second, and once more at the end. A failure is told once until it passes.
-    private static func keepSealing(_ audit: Audit, _ console: Console) async {
-        var isFailing = false
-        while true {
-            let isLast = Task.isCancelled
-            do {
-                try await Task { try await audit.seal() }.value  // not cancelled with this one
-                isFailing = false
-            } catch {
-                if !isFailing { console.warning("the audit log cannot be sealed: \(error)") }
-                isFailing = true
-            }
-            if isLast { return }
-            try? await Task.sleep(for: .seconds(1))
-        }
-    }
-
-    /// Does something again and again beside the requests. A failure is told once until it passes.
-    ///
-    /// - Parameters:
-    ///   - interval: how long to wait in between.
-    ///   - trouble: what a failure means.
-    ///   - console: where it is told.
-    ///   - work: what to do.
-    private static func every(
-        _ interval: Duration,
-        saying trouble: String,
-        _ console: Console,
-        _ work: @Sendable () async throws -> Void
-    ) async {
-        var isFailing = false
-        while !Task.isCancelled {
-            do {
-                try await work()
-                isFailing = false
-            } catch {
-                if !isFailing, !Task.isCancelled { console.warning("\(trouble): \(error)") }
-                isFailing = true
-            }
-            try? await Task.sleep(for: interval)
         }
     }
 

@@ -111,7 +111,11 @@ struct `What has expired` {
             _ = try await test.ask("sign_in", ["username": "name \(number)", "password": "x"], from: "10.0.0.\(number)")
             test.clock.advance(by: .seconds(120))
         }
-        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 2)
+        let keeping = Housekeeping(
+            database: test.service.database,
+            clock: test.clock,
+            cleanups: AccountsCapability.cleanups(counterLimit: 2)
+        )
         // Networks' counters end after a minute; of the other two kinds, two each are kept.
         #expect(try await keeping.run() == 26)
         #expect(try await count(test, Self.counters) == 4)
@@ -137,7 +141,11 @@ struct `A flood of counters of one kind` {
         for number in 0..<12 {
             _ = try await test.ask("sign_in", ["username": "bob", "password": "\(number)"], from: "10.1.0.\(number)")
         }
-        let keeping = Housekeeping(database: test.service.database, clock: test.clock, counterLimit: 3)
+        let keeping = Housekeeping(
+            database: test.service.database,
+            clock: test.clock,
+            cleanups: AccountsCapability.cleanups(counterLimit: 3)
+        )
         _ = try await keeping.run()
         let rows = try await test.service.database.read {
             try $0.rows(Self.kinds).map { "\(try $0.text(0)) \(try $0.integer(1))" }

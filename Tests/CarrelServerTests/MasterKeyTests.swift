@@ -165,7 +165,12 @@ struct `Master keys of several homes` {
         let test = try await TestService()
         let home = try Home(at: elsewhere.file("bare"), missing: .create)
         try home.make()
-        let rotation = KeyRotation(home: home, database: test.service.database, clock: test.clock)
+        let rotation = KeyRotation(
+            home: home,
+            database: test.service.database,
+            clock: test.clock,
+            columns: test.service.capabilities.flatMap(\.wrappedKeys)
+        )
         let wrong = try MasterKeyring(text: "1 \(String(repeating: "ab", count: 32))\n", path: "copy")
         let caught = await #expect(throws: ServerError.self) { _ = try await rotation.take(from: wrong) }
         #expect(caught?.detail == "version 1 of the master key in copy is not the one of this database")

@@ -127,15 +127,20 @@ struct `Personal data` {
         }
     }
 
+    /// What all capabilities say of their tables.
+    private static let declared = CarrelService.layers.reduce(into: [String: PersonalData.Treatment]()) { tables, capability in
+        tables.merge(capability.tables) { first, _ in first }
+    }
+
     @Test func `is declared for every table of the schema, and for no other`() async throws {
         let tables = try await schema(try await TestService())
-        let (names, declared) = (Set(tables.keys), Set(PersonalData.tables.keys))
-        #expect(names.subtracting(declared).isEmpty, "say in PersonalData what these tables hold about people")
-        #expect(declared.subtracting(names).isEmpty, "PersonalData knows tables that are not there")
+        let (names, declared) = (Set(tables.keys), Set(Self.declared.keys))
+        #expect(names.subtracting(declared).isEmpty, "let a capability say what these tables hold about people")
+        #expect(declared.subtracting(names).isEmpty, "a capability has tables that are not there")
         // A row that points to an account, or to something of an account's, is about somebody.
         let pointers: Set<String> = ["account_id", "account", "order_id", "device_id"]
         for (table, columns) in tables where !columns.isDisjoint(with: pointers) {
-            #expect(PersonalData.tables[table]?.member != nil, "\(table) holds something about people")
+            #expect(Self.declared[table]?.member != nil, "\(table) holds something about people")
         }
     }
 
@@ -159,7 +164,7 @@ struct `Personal data` {
             "audit_pages": ["id", "first_at", "at", "filter", "entries"],
         ]
         let tables = try await schema(try await TestService())
-        for (table, treatment) in PersonalData.tables {
+        for (table, treatment) in Self.declared {
             guard case .kept = treatment else { continue }
             #expect(tables[table] == known[table], "\(table)")
         }
@@ -190,12 +195,12 @@ struct `Personal data` {
         let test = try await service()
         let (account, _, _) = try await person(test)
         let before = try await counts(test)
-        let personal = PersonalData.tables.filter { $0.value.member != nil }.map(\.key)
+        let personal = Self.declared.filter { $0.value.member != nil }.map(\.key)
         #expect(Set(personal) == Set(before.keys), "count the rows of every table that says something about people")
         for (table, count) in before { #expect(count > 0, "the person of this test has nothing in \(table)") }
         try await test.service.erasure.erase(account.id, by: operatorActor)
         let after = try await counts(test)
-        for (table, treatment) in PersonalData.tables {
+        for (table, treatment) in Self.declared {
             switch treatment {
             case .deleted: #expect(after[table] == 0, "\(table)")
             case .kept: #expect((after[table] ?? 0) >= (before[table] ?? 0), "\(table)")
@@ -266,7 +271,7 @@ struct `Personal data` {
         #expect(answer.headers["Cache-Control"] == "no-store")
         #expect(answer.headers["Content-Disposition"] == "attachment; filename=\"carrel-export.json\"")
         let document = try JSON.parse(answer.body.rawSpan)
-        let members = Set(PersonalData.tables.values.compactMap(\.member))
+        let members = Set(Self.declared.values.compactMap(\.member))
         #expect(Set(document.object?.names ?? []) == members.union(["format", "exportedAt"]))
         for member in members { #expect(document[member]?.array?.isEmpty != true, "\(member)") }
         #expect(document["account"]?["name"]?.string == account.name)

@@ -17,7 +17,12 @@ struct `Receipts that come while too many are being checked` {
         let roots = try CertificateRoots([try Certificate(der: store.root)])
         var settings = ReceiptSettings()
         settings.verifier = TransactionVerifier(roots: roots, bundleIDs: ["com.example.reader"])
-        let receipts = Receipts(database: test.service.database, clock: test.clock, settings: settings)
+        let receipts = Receipts(
+            database: test.service.database,
+            clock: test.clock,
+            settings: settings,
+            lifecycle: AccountLifecycle()
+        )
         let (isHeld, isOver) = (Locked(false), Locked(false))
         try receipts.threads.start {
             isHeld.withLock { $0 = true }

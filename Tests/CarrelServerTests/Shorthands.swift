@@ -26,13 +26,6 @@ extension Accounts {
     }
 }
 
-extension Audit {
-    /// The entries that pass the filter, the newest first, without names.
-    func list(_ filter: Filter) async throws -> [Entry] {
-        try await search(filter).map(\.entry)
-    }
-}
-
 extension Entitlement {
     /// Whether any plan runs.
     func hasCurrentSubscription(at now: Instant) -> Bool {

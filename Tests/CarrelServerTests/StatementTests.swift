@@ -5,21 +5,17 @@ import CarrelTesting
 import Testing
 
 struct `Every statement of the server` {
-    static let statements =
-        AccountStore.statements + OrderStore.statements + TitleStore.statements + ListeningStore.statements
-        + BookmarkStore.statements + SecretStore.statements + SessionStore.statements + DeviceStore.statements
-        + SubscriptionStore.statements + PersonalDataStore.statements + AppPasswordStore.statements + AuditStore.statements
-        + ThrottleStore.statements + EditionStore.statements + RevocationStore.statements + SignOnStore.statements
-        + StaffStore.statements + UpstreamStore.statements
-        + ReceiptStore.statements + ShelfStore.statements + InstallationStore.statements
-        + MasterKeyStore.statements + NodeStore.statements
+    static let statements = CarrelService.layers.flatMap { $0.statements }
 
-    @Test func `is in the list above`() async throws {
+    @Test func `is in the list of its capability`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let named = try await checkProcess(["grep", "-rho", " = SQL(", "\(root)/Sources/CarrelServer"]).split(separator: "\n")
             .count
         #expect(named > 100)
-        #expect(named == Self.statements.count, "a statement is missing in its store's list, or a store's list in this test's")
+        #expect(
+            named == Self.statements.count,
+            "a statement is missing in its store's list, or a store's list in its capability's"
+        )
     }
 
     @Test(arguments: statements)

@@ -11,6 +11,7 @@ extension AccountDesk {
     ///   - session: the one that its owner goes on with; nil ends all.
     ///   - actor: who does it.
     ///   - now: the time.
+    ///   - changes: tells the other capabilities.
     ///   - transaction: where all of it happens.
     /// - Throws: what the database says.
     static func replacePassword(
@@ -19,13 +20,14 @@ extension AccountDesk {
         keeping session: Session? = nil,
         by actor: Actor,
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
         try AccountStore.setPassword(hash, of: account, in: transaction)
         try Sessions.endOthers(than: session?.family ?? "", of: account, by: actor, at: now, in: transaction)
         try DeviceStore.freeAll(of: account, butFor: session?.deviceID, at: now, in: transaction)
         try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
-        try RevocationStore.revoke(.account(account), at: now, in: transaction)
+        try changes.note(.passwordReplaced, of: account, by: actor, at: now, in: transaction)
     }
 
     /// Ends every way into an account that others may have prepared before it becomes staff's: its password, sessions, links, app
@@ -36,6 +38,7 @@ extension AccountDesk {
     ///   - identity: the one that the person has just signed in with, which stays too.
     ///   - actor: the role's giver.
     ///   - now: the time.
+    ///   - changes: tells the other capabilities.
     ///   - transaction: the one that promotes.
     /// - Throws: what the database says.
     static func clearWaysIn(
@@ -43,14 +46,10 @@ extension AccountDesk {
         keeping identity: (issuer: String, subject: String)? = nil,
         by actor: Actor,
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
-        try replacePassword(nil, of: account, by: actor, at: now, in: transaction)
-        for known in try SignOnStore.identities(of: account, in: transaction) where !known.isProven {
-            let (issuer, subject) = (known.issuer, known.subject)
-            if let identity, identity == (issuer, subject) { continue }
-            _ = try SignOnStore.unlink(issuer: issuer, subject: subject, of: account, in: transaction)
-            try AuditStore.append(actor.entry("identity.unlink", on: account, at: now, reason: issuer), in: transaction)
-        }
+        try replacePassword(nil, of: account, by: actor, at: now, changes, in: transaction)
+        try changes.note(.promoted(keeping: identity), of: account, by: actor, at: now, in: transaction)
     }
 }

@@ -7,7 +7,7 @@ package struct AccountDesk: Sendable {
     let database: any Database
     let clock: any WallClock
     package let passwords: PasswordHashing
-    let orders: Orders
+    let lifecycle: AccountLifecycle
 
     /// Creates an account; one without a password signs in by link or elsewhere.
     ///
@@ -62,30 +62,34 @@ package struct AccountDesk: Sendable {
             actor.entry("account.password", on: id, at: now), actor.entry(suspension, on: id, at: now),
             actor.entry("account.device-limit", on: id, at: now)
         )
-        let changed = try await database.write { transaction -> [String] in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
             if let hash {
-                try Self.replacePassword(hash, of: id, by: actor, at: now, in: transaction)
+                try Self.replacePassword(hash, of: id, by: actor, at: now, changes, in: transaction)
                 try AuditStore.append(password, in: transaction)
             }
             if let isSuspended = change.isSuspended {
-                try Self.setSuspended(isSuspended, id, at: now, in: transaction)
+                try Self.setSuspended(isSuspended, id, by: actor, at: now, changes, in: transaction)
                 try AuditStore.append(suspended, in: transaction)
             }
             if let limit = change.deviceLimit {
                 try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
                 try AuditStore.append(limited, in: transaction)
             }
-            return change.isSuspended == nil ? [] : try OrderStore.live(ofAccount: id, at: now, in: transaction)
         }
-        for order in changed { orders.noteChange(of: order) }
     }
 
-    private static func setSuspended(_ isSuspended: Bool, _ id: String, at now: Instant, in transaction: any Transaction) throws {
+    private static func setSuspended(
+        _ isSuspended: Bool,
+        _ id: String,
+        by actor: Actor,
+        at now: Instant,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
         try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
-        guard isSuspended else { return }
-        try RevocationStore.revoke(.account(id), at: now, in: transaction)
-        guard try StaffStore.role(of: id, in: transaction) == .owner else { return }
+        try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
+        guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
         guard try StaffStore.ownerCount(in: transaction) > 0 else {
             throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
         }
@@ -108,11 +112,13 @@ package struct AccountDesk: Sendable {
     ) async throws {
         guard let hash = try await hash(password) else { return }
         let entry = actor.entry("account.password", on: record.account.id, at: clock.now, reason: "owner")
-        try await change(record.account.id, entry) { account, transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard let account = try AccountStore.account(id: record.account.id, in: transaction) else { throw Self.unknown }
             try PasswordCheck.requireUnchanged(record, in: transaction) {
                 ServerError(.conflict, "the password was changed while it was checked")
             }
-            try Self.replacePassword(hash, of: account.id, keeping: session, by: actor, at: entry.at, in: transaction)
+            try Self.replacePassword(hash, of: account.id, keeping: session, by: actor, at: entry.at, changes, in: transaction)
+            try AuditStore.append(entry, in: transaction)
         }
     }
 
@@ -175,13 +181,13 @@ package struct AccountDesk: Sendable {
             let token = OpaqueToken(text, prefix: Self.resetPrefix)
         else { return false }
         let now = clock.now
-        return try await database.write { transaction in
+        return try await lifecycle.write(in: database) { transaction, changes in
             guard
                 let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
                 !account.isSuspended
             else { return false }
             let actor = Actor(account.id, requestID: requestID)
-            try Self.replacePassword(hash, of: account.id, by: actor, at: now, in: transaction)
+            try Self.replacePassword(hash, of: account.id, by: actor, at: now, changes, in: transaction)
             let entry = actor.entry("account.password", on: account.id, at: now, reason: "reset")
             try AuditStore.append(entry, in: transaction)
             return true
@@ -220,18 +226,6 @@ package struct AccountDesk: Sendable {
         guard let password else { return nil }
         if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
         return try await passwords.hash(password)
-    }
-
-    private func change(
-        _ id: String,
-        _ entry: Audit.Entry,
-        _ body: @escaping @Sendable (Account, any Transaction) throws -> Void
-    ) async throws {
-        try await database.write { transaction in
-            guard let account = try AccountStore.account(id: id, in: transaction) else { throw Self.unknown }
-            try body(account, transaction)
-            try AuditStore.append(entry, in: transaction)
-        }
     }
 
     static let unknown = ServerError(.notFound, "there is no such account")

@@ -52,12 +52,13 @@ package enum AccountStore {
     static let revokeServiceKey = SQL("UPDATE service_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
     static let serviceKeyByID = SQL("SELECT 1 FROM service_keys WHERE id = $1")
 
-    package static let statements = [
-        insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword,
-        updateSuspension,
-        updateDeviceLimit, insertLink, accountOfLink, deleteSession,
-        insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
-    ]
+    package static let statements =
+        [
+            insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword,
+            updateSuspension,
+            updateDeviceLimit, insertLink, accountOfLink, deleteSession,
+            insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
+        ] + statementsOfPersonalData
 
     static func findOrInsert(_ account: Account, at now: Instant, in transaction: any Transaction) throws -> Account {
         _ = try transaction.run(insertAccount, [.text(account.id), .text(account.name), .integer(now.milliseconds)])

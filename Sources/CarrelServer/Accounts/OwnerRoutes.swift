@@ -14,6 +14,7 @@ struct OwnerRoutes {
     let history: ListeningHistory
     let export: PersonalExport
     let erasure: Erasure
+    let register: PersonalRegister
     let callers: Callers
 
     func add(to router: inout Router) {
@@ -21,7 +22,7 @@ struct OwnerRoutes {
             let record = try await accounts.signInRecord(of: session.account)
             return .json([
                 "id": .string(session.account.id), "name": .string(session.account.name),
-                "hasPassword": .bool(record?.password != nil), "kept": PrivacyRoutes.kept,
+                "hasPassword": .bool(record?.password != nil), "kept": register.kept,
             ])
         }
         on(.get, "/devices", of: &router) { _, session, _ in

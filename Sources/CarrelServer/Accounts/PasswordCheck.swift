@@ -3,7 +3,7 @@ import CarrelStore
 
 /// Whether somebody who typed a name and a password is that account: slowed down when they guess, and the same for whoever asks,
 /// an app or a page.
-struct PasswordCheck: Sendable {
+package struct PasswordCheck: Sendable {
     let database: any Database
     let clock: any WallClock
     let passwords: PasswordHashing

@@ -9,13 +9,15 @@ import CarrelStore
 package struct Sessions: Sendable {
     let database: any Database
     let clock: any WallClock
+    let lifecycle: AccountLifecycle
     private let renewal: HMACSHA256
 
     static let prefix = "cs_"
 
     /// Successors are derived under 32 secret bytes.
-    init(database: any Database, clock: any WallClock, renewalSecret: Secret) {
+    init(database: any Database, clock: any WallClock, lifecycle: AccountLifecycle, renewalSecret: Secret) {
         self.database = database
+        self.lifecycle = lifecycle
         self.clock = clock
         renewal = HMACSHA256(key: renewalSecret)
     }
@@ -63,18 +65,24 @@ package struct Sessions: Sendable {
     /// - Throws: when the database does not take it.
     func endReused(_ token: OpaqueToken, by caller: Actor) async throws {
         let now = clock.now
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
                 return
             }
             let entry = caller.entry("session.use", on: session.family, at: now, outcome: .refused, reason: "reused")
-            try Self.endStolen(session, entry, in: transaction)
+            try Self.endStolen(session, entry, by: caller, changes, in: transaction)
         }
     }
 
-    private static func endStolen(_ session: Session, _ entry: Audit.Entry, in transaction: any Transaction) throws {
+    private static func endStolen(
+        _ session: Session,
+        _ entry: Audit.Entry,
+        by caller: Actor,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
         _ = try end(session.family, of: session.account.id, entry, in: transaction)
-        try RevocationStore.revoke(.account(session.account.id), at: entry.at, in: transaction)
+        try changes.note(.sessionStolen, of: session.account.id, by: caller, at: entry.at, in: transaction)
     }
 
     /// Notes that the session of a token's hash was used; at most once a day.
@@ -97,7 +105,9 @@ package struct Sessions: Sendable {
         guard let (_, state) = try await find(token), state != .ended else { return nil }
         let now = clock.now
         let successor = successor(of: token)
-        let isRenewed = try await database.write { try Self.renew(token, successor, for: caller, at: now, in: $0) }
+        let isRenewed = try await lifecycle.write(in: database) { transaction, changes in
+            try Self.renew(token, successor, for: caller, at: now, changes, in: transaction)
+        }
         return isRenewed ? successor : nil
     }
 
@@ -106,6 +116,7 @@ package struct Sessions: Sendable {
         _ successor: OpaqueToken,
         for caller: Actor,
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws -> Bool {
         guard let session = try SessionStore.session(token.hash, in: transaction) else { return false }
@@ -113,7 +124,7 @@ package struct Sessions: Sendable {
         case .ended: return false
         case .reused:
             let entry = caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
-            try endStolen(session, entry, in: transaction)
+            try endStolen(session, entry, by: caller, changes, in: transaction)
             return false
         case .live, .stale:
             _ = try SessionStore.insert(

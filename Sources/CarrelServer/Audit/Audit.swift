@@ -18,6 +18,8 @@ package struct Audit: Sendable {
     package let fold: AuditFold
     package let archive: AuditArchive
     private let chain: AuditChain
+    /// Whether an id is a product's.
+    private let isProduct: @Sendable (String, any Transaction) throws -> Bool
 
     package struct Entry: Sendable, Equatable {
         package let id: String
@@ -58,7 +60,14 @@ package struct Audit: Sendable {
     }
 
     /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
-    init(database: any Database, clock: any WallClock, key: Secret, head: AuditHead) {
+    init(
+        database: any Database,
+        clock: any WallClock,
+        key: Secret,
+        head: AuditHead,
+        isProduct: @escaping @Sendable (String, any Transaction) throws -> Bool
+    ) {
+        self.isProduct = isProduct
         self.database = database
         self.clock = clock
         chain = AuditChain(key: HMACSHA256(key: key), head: head)
@@ -206,16 +215,9 @@ package struct Audit: Sendable {
         package init() {}
     }
 
-    /// An entry with the names of the accounts it speaks of, where they are accounts.
-    package struct Found: Sendable, Equatable {
-        package let entry: Entry
-        package let actorName: String?
-        package let subjectName: String?
-    }
-
     /// The entries that pass the filter, the newest first; those that cannot be written are not among them.
-    package func search(_ filter: Filter) async throws -> [Found] {
+    package func list(_ filter: Filter) async throws -> [Entry] {
         try? await group.settle()
-        return try await database.read { try AuditStore.list(filter, in: $0) }
+        return try await database.read { [isProduct] in try AuditStore.list(filter, isProduct: isProduct, in: $0) }
     }
 }

@@ -1,9 +1,11 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
+import CarrelStore
 
 /// `/admin/v1/audit`: who did what, and whether the record is as it was written.
 struct AuditRoutes {
+    let database: any Database
     let audit: Audit
     let accounts: Accounts
     let callers: Callers
@@ -12,9 +14,9 @@ struct AuditRoutes {
         router.on(.get, "admin/v1/audit") { request, _ in
             try await callers.require(request, .readAudit)
             guard let filter = try await filter(request.query) else { return .json(["entries": []]) }
-            let found = try await audit.search(filter)
-            var answer: JSONObject = ["entries": .array(found.map(Self.json))]
-            if found.count == filter.limit, let last = found.last?.entry {
+            let found = try await audit.list(filter)
+            var answer: JSONObject = ["entries": .array(try await named(found))]
+            if found.count == filter.limit, let last = found.last {
                 answer["next"] = .string(PageMark.text(last.at, last.id))
             }
             return .json(.object(answer))
@@ -112,13 +114,19 @@ struct AuditRoutes {
         return instant
     }
 
-    private static func json(_ found: Audit.Found) -> JSON {
-        let entry = found.entry
-        return [
-            "at": .string(entry.at.description), "actor": .string(entry.actor), "actorName": .init(found.actorName),
-            "action": .string(entry.action), "subject": .string(entry.subject), "subjectName": .init(found.subjectName),
-            "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.unfolded.reason),
-            "count": .integer(entry.unfolded.count), "requestId": .string(entry.requestID),
-        ]
+    /// Entries with the names of the accounts that they speak of.
+    private func named(_ entries: [Audit.Entry]) async throws -> [JSON] {
+        let ids = Set(entries.flatMap { [$0.actor, $0.subject] })
+        let names = try await database.read { transaction in
+            try ids.reduce(into: [String: String]()) { $0[$1] = try AccountStore.name(ofID: $1, in: transaction) }
+        }
+        return entries.map { entry in
+            [
+                "at": .string(entry.at.description), "actor": .string(entry.actor), "actorName": .init(names[entry.actor]),
+                "action": .string(entry.action), "subject": .string(entry.subject), "subjectName": .init(names[entry.subject]),
+                "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.unfolded.reason),
+                "count": .integer(entry.unfolded.count), "requestId": .string(entry.requestID),
+            ]
+        }
     }
 }

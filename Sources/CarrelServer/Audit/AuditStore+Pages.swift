@@ -19,10 +19,8 @@ extension AuditStore {
         LIMIT 1
         """
     )
-    static let createdAt = SQL("SELECT created_at FROM accounts WHERE id = $1")
-    static let nameOfAccount = SQL("SELECT name FROM accounts WHERE id = $1")
 
-    static let statementsOfPages = [insertPage, pages, pagesAfter, page, strayPage, createdAt, nameOfAccount]
+    static let statementsOfPages = [insertPage, pages, pagesAfter, page, strayPage]
 
     private static let chunk = 64
 
@@ -106,23 +104,9 @@ extension AuditStore {
         return (entries, places.count == chunk ? places.last.map { ($0.at, $0.id) } : nil)
     }
 
-    /// Before when nothing in the log is about an account, if it is one: there was none yet, and clocks of nodes differ by less than
-    /// an hour.
-    static func beginning(of account: String, in transaction: any Transaction) throws -> Instant {
-        let created = try transaction.row(createdAt, [.text(account)])?.integer(0) ?? 0
-        return Instant(milliseconds: max(0, created - 3_600_000))
-    }
-
-    /// Entries with the names of the accounts that they speak of.
-    static func named(_ entries: [Audit.Entry], in transaction: any Transaction) throws -> [Audit.Found] {
-        var names: [String: String?] = [:]
-        func name(_ id: String) throws -> String? {
-            if let known = names[id] { return known }
-            let name = try transaction.row(nameOfAccount, [.text(id)])?.text(0)
-            names[id] = name
-            return name
-        }
-        return try entries.map { Audit.Found(entry: $0, actorName: try name($0.actor), subjectName: try name($0.subject)) }
+    /// Before when nothing in the log is about an account: there was none yet, and clocks of nodes differ by less than an hour.
+    static func beginning(ofAccountCreated created: Instant?) -> Instant {
+        Instant(milliseconds: max(0, (created?.milliseconds ?? 0) - 3_600_000))
     }
 }
 

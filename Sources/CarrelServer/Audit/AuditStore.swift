@@ -26,47 +26,38 @@ package enum AuditStore {
     )
     static let list = SQL(
         """
-        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
-            doer.name, object.name
-        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
-        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6) AND audit.action <> 'audit.page'
-        ORDER BY audit.at DESC, audit.id LIMIT $7
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE at >= $1 AND at <= $2 AND (at < $3 OR id > $4)
+            AND ($5 = '' OR action = $5) AND ($6 = '' OR outcome = $6) AND action <> 'audit.page'
+        ORDER BY at DESC, id LIMIT $7
         """
     )
     static let listOfSubject = SQL(
         """
-        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
-            doer.name, object.name
-        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
-        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.subject = $8 AND audit.action NOT IN ('edition.credentials', 'audit.page')
-        ORDER BY audit.at DESC, audit.id LIMIT $7
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE at >= $1 AND at <= $2 AND (at < $3 OR id > $4)
+            AND ($5 = '' OR action = $5) AND ($6 = '' OR outcome = $6)
+            AND subject = $8 AND action NOT IN ('edition.credentials', 'audit.page')
+        ORDER BY at DESC, id LIMIT $7
         """
     )
     /// Credentials are most of the log, and no index knows their products: they are looked for from the newest on.
     static let listOfProduct = SQL(
         """
-        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
-            doer.name, object.name
-        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
-        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.subject = $8 AND audit.action = 'edition.credentials'
-        ORDER BY audit.at DESC, audit.id LIMIT $7
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE at >= $1 AND at <= $2 AND (at < $3 OR id > $4)
+            AND ($5 = '' OR action = $5) AND ($6 = '' OR outcome = $6)
+            AND subject = $8 AND action = 'edition.credentials'
+        ORDER BY at DESC, id LIMIT $7
         """
     )
-    static let product = SQL("SELECT 1 FROM editions WHERE product_id = $1")
     static let listOfActor = SQL(
         """
-        SELECT audit.id, audit.at, audit.actor, audit.action, audit.subject, audit.outcome, audit.reason, audit.request_id,
-            doer.name, object.name
-        FROM audit LEFT JOIN accounts doer ON doer.id = audit.actor LEFT JOIN accounts object ON object.id = audit.subject
-        WHERE audit.at >= $1 AND audit.at <= $2 AND (audit.at < $3 OR audit.id > $4)
-            AND ($5 = '' OR audit.action = $5) AND ($6 = '' OR audit.outcome = $6)
-            AND audit.actor = $8 AND ($9 = '' OR audit.subject = $9) AND audit.action <> 'audit.page'
-        ORDER BY audit.at DESC, audit.id LIMIT $7
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE at >= $1 AND at <= $2 AND (at < $3 OR id > $4)
+            AND ($5 = '' OR action = $5) AND ($6 = '' OR outcome = $6)
+            AND actor = $8 AND ($9 = '' OR subject = $9) AND action <> 'audit.page'
+        ORDER BY at DESC, id LIMIT $7
         """
     )
     static let isThere = SQL("SELECT 1 FROM audit WHERE id = $1")
@@ -78,9 +69,9 @@ package enum AuditStore {
 
     package static let statements =
         [
-            insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, product, listOfActor, isThere,
+            insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, listOfActor, isThere,
             newest, actionsAfter, unsealedCount,
-        ] + statementsOfPages + statementsOfMarks
+        ] + statementsOfPages + statementsOfMarks + statementsOfPersonalData
 
     /// The time of the latest entry.
     static func newest(in transaction: any Transaction) throws -> Instant? {
@@ -142,21 +133,29 @@ package enum AuditStore {
     }
 
     /// The entries that pass a filter, the newest first. Where it names somebody, no other entries are looked at.
-    static func list(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
+    static func list(
+        _ filter: Audit.Filter,
+        isProduct: (String, any Transaction) throws -> Bool = { _, _ in false },
+        in transaction: any Transaction
+    ) throws -> [Audit.Entry] {
         var filter = filter
         for name in [\Audit.Filter.about, \.action, \.actor] where filter[keyPath: name]?.isEmpty == true {
             filter[keyPath: name] = nil
         }
-        let rows = try rows(filter, in: transaction)
+        let rows = try rows(filter, isProduct: isProduct, in: transaction)
         // What is older than the last of enough rows would not be listed.
-        if rows.count == filter.limit, let last = rows.last { filter.since = last.entry.at }
+        if rows.count == filter.limit, let last = rows.last { filter.since = last.at }
         let others = try entriesInPages(filter, in: transaction)
         if others.isEmpty { return rows }
-        let all = (rows + (try named(others, in: transaction))).sorted { Audit.Entry.isListedBefore($0.entry, $1.entry) }
+        let all = (rows + others).sorted(by: Audit.Entry.isListedBefore)
         return Array(all.prefix(filter.limit))
     }
 
-    private static func rows(_ filter: Audit.Filter, in transaction: any Transaction) throws -> [Audit.Found] {
+    private static func rows(
+        _ filter: Audit.Filter,
+        isProduct: (String, any Transaction) throws -> Bool,
+        in transaction: any Transaction
+    ) throws -> [Audit.Entry] {
         switch (filter.about, filter.actor) {
         case (nil, nil): return try found(list, filter, [], in: transaction)
         case (nil, let actor?): return try found(listOfActor, filter, [.text(actor), .text("")], in: transaction)
@@ -165,10 +164,9 @@ package enum AuditStore {
         case (let about?, let actor):
             let done = try found(listOfActor, filter, [.text(about), .text("")], in: transaction)
             guard actor == nil else { return done }
-            let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.entry.actor != about }
-            let isProduct = try transaction.row(product, [.text(about)]) != nil
-            let handedOut = isProduct ? try found(listOfProduct, filter, [.text(about)], in: transaction) : []
-            let all = (done + suffered + handedOut).sorted { Audit.Entry.isListedBefore($0.entry, $1.entry) }
+            let suffered = try found(listOfSubject, filter, [.text(about)], in: transaction).filter { $0.actor != about }
+            let issued = try isProduct(about, transaction) ? found(listOfProduct, filter, [.text(about)], in: transaction) : []
+            let all = (done + suffered + issued).sorted(by: Audit.Entry.isListedBefore)
             return Array(all.prefix(filter.limit))
         }
     }
@@ -178,7 +176,7 @@ package enum AuditStore {
         _ filter: Audit.Filter,
         _ more: [SQLValue],
         in transaction: any Transaction
-    ) throws -> [Audit.Found] {
+    ) throws -> [Audit.Entry] {
         let last = filter.until.map { Instant(milliseconds: $0.milliseconds - 1) } ?? Instant(milliseconds: Int64.max)
         let after = filter.after?.0 ?? Instant(milliseconds: Int64.max)
         let values: [SQLValue] = [
@@ -186,22 +184,27 @@ package enum AuditStore {
             .text(filter.after?.1 ?? ""), .text(filter.action ?? ""), .text(filter.outcome?.rawValue ?? ""),
             .integer(Int64(filter.limit)),
         ]
-        return try transaction.rows(statement, values + more).map {
-            Audit.Found(entry: try entry($0), actorName: try $0.textIfPresent(8), subjectName: try $0.textIfPresent(9))
-        }
+        return try transaction.rows(statement, values + more).map(entry)
     }
 
-    /// When credentials for a product were last handed out to somebody, and by which rule.
+    /// When credentials for a product were last issued to somebody, and by which rule.
+    ///
+    /// - Parameters:
+    ///   - product: the product's id.
+    ///   - actor: the account, or the subject upstream.
+    ///   - created: when the account was created; nil where the log has to be searched whole.
+    ///   - transaction: to read in.
     static func lastGrant(
         of product: String,
         to actor: String,
+        created: Instant?,
         in transaction: any Transaction
     ) throws -> (at: Instant, rule: String)? {
         var filter = Audit.Filter()
         (filter.about, filter.actor, filter.action, filter.outcome) = (product, actor, "edition.credentials", .allowed)
         filter.limit = 1
-        filter.since = try beginning(of: actor, in: transaction)
-        return try list(filter, in: transaction).first.map { ($0.entry.at, $0.entry.unfolded.reason) }
+        filter.since = beginning(ofAccountCreated: created)
+        return try list(filter, in: transaction).first.map { ($0.at, $0.unfolded.reason) }
     }
 
     /// How many entries wait for their seals.

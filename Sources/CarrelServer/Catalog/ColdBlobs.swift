@@ -4,7 +4,7 @@ import CarrelStore
 import CarrelThreads
 
 /// Opens and reads blobs on threads that may wait for a disk, so that none of those that serve connections does.
-struct ColdBlobs: Sendable {
+package struct ColdBlobs: Sendable {
     /// A file with these is taken for the one that was compared before.
     private struct Version: Equatable, Sendable {
         let size: Int64

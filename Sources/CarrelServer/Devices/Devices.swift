@@ -6,6 +6,7 @@ import CarrelStore
 package struct Devices: Sendable {
     let database: any Database
     let clock: any WallClock
+    let lifecycle: AccountLifecycle
 
     /// What an app says of its device at sign-in.
     struct Claim: Sendable {
@@ -110,11 +111,11 @@ package struct Devices: Sendable {
     /// - Returns: how many were signed in.
     package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
         let now = clock.now
-        return try await database.write { transaction in
+        return try await lifecycle.write(in: database) { transaction, changes in
             let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
             for device in held { try SessionStore.deleteAll(ofDevice: device.id, in: transaction) }
             try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
-            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
+            try changes.note(.devicesRevoked, of: account.id, by: actor, at: now, in: transaction)
             try AuditStore.append(
                 actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
                 in: transaction
@@ -133,7 +134,7 @@ package struct Devices: Sendable {
     /// - Throws: ``ServerError`` `notFound` where the account has no such device.
     package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
                 throw Self.unknown
             }
@@ -143,7 +144,7 @@ package struct Devices: Sendable {
             } else {
                 try DeviceStore.freeForStaff(id, at: entry.at, in: transaction)
             }
-            try RevocationStore.revoke(.account(account.id), at: entry.at, in: transaction)
+            try changes.note(.devicesRevoked, of: account.id, by: actor, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }

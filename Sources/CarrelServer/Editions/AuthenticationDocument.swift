@@ -2,7 +2,7 @@ import CarrelHTTP
 import CarrelJSON
 
 /// How a reader of feeds signs in (Authentication for OPDS 1.0).
-struct AuthenticationDocument: Sendable {
+package struct AuthenticationDocument: Sendable {
     let title: String
     /// Where clients reach this server; nil means as the request says.
     let publicURL: String?

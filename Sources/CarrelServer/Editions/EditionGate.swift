@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 
 /// Lets requests pass to what needs credentials. The product is the one that the route says, never one that the client names.
-struct EditionGate: Sendable {
+package struct EditionGate: Sendable {
     let credentials: CredentialKeyring
     let readers: ReaderEntitlement
     private let passed: Counter

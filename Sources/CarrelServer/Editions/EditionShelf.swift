@@ -2,7 +2,7 @@ import CarrelStore
 import CarrelSubscription
 
 /// The editions that somebody may read, the newest issue first, in pages.
-struct EditionShelf: Sendable {
+package struct EditionShelf: Sendable {
     struct Page: Sendable {
         let editions: [Edition]
         /// From 1 on.

@@ -169,6 +169,11 @@ package enum EditionStore {
         }
     }
 
+    /// Whether the catalog has a product of this id.
+    package static func isProduct(_ id: String, in transaction: any Transaction) throws -> Bool {
+        try transaction.row(byProduct, [.text(id)]) != nil
+    }
+
     static func edition(product: String, in transaction: any Transaction) throws -> Edition? {
         try transaction.row(byProduct, [.text(product)]).map(edition)
     }

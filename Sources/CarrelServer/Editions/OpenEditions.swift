@@ -5,7 +5,7 @@ import CarrelStore
 import CarrelThreads
 
 /// Editions that are being downloaded, with their files open. What is known of one is believed for a second.
-final class OpenEditions: Sendable {
+package final class OpenEditions: Sendable {
     /// Shared by requests: a copy of so many fields for each would cost.
     final class Opened: Sendable {
         let edition: Edition

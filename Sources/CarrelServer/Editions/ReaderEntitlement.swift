@@ -5,7 +5,7 @@ import CarrelSubscription
 
 /// Who the reader is that sends a request, and what of the catalog they may read: somebody with an account, not with the
 /// credentials of one edition.
-struct ReaderEntitlement: Sendable {
+package struct ReaderEntitlement: Sendable {
     /// Somebody who reads.
     enum Reader: Sendable {
         case account(Account)

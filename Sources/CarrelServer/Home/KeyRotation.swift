@@ -12,6 +12,7 @@ package struct KeyRotation: Sendable {
     let home: Home
     let database: any Database
     let clock: any WallClock
+    private let columns: [WrappedKeys]
 
     /// Rows rewrapped in one transaction.
     private static let batch = 500
@@ -23,10 +24,16 @@ package struct KeyRotation: Sendable {
         package let rewrapped: Int
     }
 
-    package init(home: Home, database: any Database, clock: any WallClock) {
+    /// - Parameters:
+    ///   - home: the home whose keyring changes.
+    ///   - database: the database that it is for.
+    ///   - clock: tells the time.
+    ///   - columns: all keys that are kept wrapped, beside the server's own secrets.
+    package init(home: Home, database: any Database, clock: any WallClock, columns: [WrappedKeys] = []) {
         self.home = home
         self.database = database
         self.clock = clock
+        self.columns = columns
     }
 
     private func lock() throws -> FileLock {
@@ -125,7 +132,7 @@ package struct KeyRotation: Sendable {
         guard let version = try await versionForUse(keys, &keyring) else {
             // The rotation before was interrupted.
             let current = keyring.wrapping(under: keys.current)
-            return Outcome(version: current.current, rewrapped: try await rewrapOrders(under: current))
+            return Outcome(version: current.current, rewrapped: try await rewrapColumns(under: current))
         }
         let current = keyring.wrapping(under: version)
         guard let fingerprint = current.fingerprint(of: version) else {
@@ -147,7 +154,7 @@ package struct KeyRotation: Sendable {
             return old.count
         }
         use(current)
-        count += try await rewrapOrders(under: current)
+        count += try await rewrapColumns(under: current)
         let kept = keys.current ?? version
         try await database.write { try MasterKeyStore.forget(before: kept, in: $0) }
         if keyring.isWritable(in: home) { try keyring.forgetKeys(before: kept, savingTo: home) }
@@ -162,7 +169,9 @@ package struct KeyRotation: Sendable {
             return keyring.current
         }
         let current = keys.current ?? 0
-        let isFinished = try await database.read { try OrderStore.keys(notUnder: current, limit: 1, in: $0).isEmpty }
+        let isFinished = try await database.read { transaction in
+            try columns.allSatisfy { try $0.keys(current, 1, transaction).isEmpty }
+        }
         guard isFinished else { return nil }
         throw ServerError(
             .conflict,
@@ -170,18 +179,19 @@ package struct KeyRotation: Sendable {
         )
     }
 
-    private func rewrapOrders(under current: MasterKeyring) async throws -> Int {
+    private func rewrapColumns(under current: MasterKeyring) async throws -> Int {
         var count = 0
-        while true {
-            let moved = try await database.write { transaction -> Int in
-                let old = try OrderStore.keys(notUnder: current.current, limit: Self.batch, in: transaction)
-                for (id, key) in old {
-                    try OrderStore.rewrap(id, key: try current.wrap(try current.unwrap(key)), in: transaction)
+        for column in columns {
+            var moved: Int
+            repeat {
+                moved = try await database.write { transaction -> Int in
+                    let old = try column.keys(current.current, Self.batch, transaction)
+                    for (id, key) in old { try column.rewrap(id, try current.wrap(try current.unwrap(key)), transaction) }
+                    return old.count
                 }
-                return old.count
-            }
-            count += moved
-            if moved < Self.batch { return count }
+                count += moved
+            } while moved == Self.batch
         }
+        return count
     }
 }

@@ -21,7 +21,7 @@ package enum SecretStore {
     }
 
     /// What the server derives with a secret of its own that never changes.
-    enum Purpose: String, CaseIterable {
+    package enum Purpose: String, CaseIterable {
         /// Passwords for feeds.
         case feed
         /// Successors of session tokens.

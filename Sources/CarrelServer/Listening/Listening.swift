@@ -170,3 +170,17 @@ package struct Listening: Sendable {
         }
     }
 }
+
+/// What an erased person listened to is deleted, and their bookmarks.
+extension Listening: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try ListeningStore.deleteAll(of: account, in: transaction) }
+        return []
+    }
+}

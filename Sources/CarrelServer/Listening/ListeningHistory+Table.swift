@@ -18,7 +18,7 @@ extension ListeningHistory {
             var mark: [SQLValue]?
             repeat {
                 let from = mark
-                let orders = try await database.read { try PersonalDataStore.orders(of: id, after: from, in: $0) }
+                let orders = try await database.read { try OrderStore.exported(of: id, after: from, in: $0) }
                 for order in orders.items {
                     try await Self.write(order, from: database, &text, writer)
                 }
@@ -46,7 +46,7 @@ extension ListeningHistory {
         var mark: [SQLValue]?
         repeat {
             let from = mark
-            let page = try await database.read { try PersonalDataStore.intervals(of: order, after: from, in: $0) }
+            let page = try await database.read { try ListeningStore.exportedIntervals(of: order, after: from, in: $0) }
             for item in page.items {
                 text +=
                     CSV.line([

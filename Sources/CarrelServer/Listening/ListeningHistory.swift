@@ -4,7 +4,7 @@ import CarrelJSON
 import CarrelStore
 
 /// What an account has listened to: each title once, where it was last, the most recent first.
-struct ListeningHistory: Sendable {
+package struct ListeningHistory: Sendable {
     let database: any Database
     let clock: any WallClock
 

@@ -69,9 +69,10 @@ package enum ListeningStore {
         """
     )
 
-    package static let statements = [
-        titlesHeard, orderAndDuration, insert, keepGreater, latest, latestOfTitle, history, count, deleteOldest,
-    ]
+    package static let statements =
+        [
+            titlesHeard, orderAndDuration, insert, keepGreater, latest, latestOfTitle, history, count, deleteOldest,
+        ] + statementsOfPersonalData
 
     /// The order and the duration of its title in milliseconds; nil also where its reader was erased, of whom nothing is kept.
     static func order(_ id: String, in transaction: any Transaction) throws -> (Order, Int64)? {

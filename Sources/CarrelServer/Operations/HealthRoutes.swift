@@ -8,21 +8,16 @@ import Glibc
 
 /// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
 struct HealthRoutes {
-    let home: Home
-    let database: any Database
-    let clock: any WallClock
-    let passwords: PasswordHashing
-    let leases: Leases
-    let activity: Activity
+    let estate: Estate
     let version: String
     let startedAt: Instant
-    let sources: EntitlementSources
-    let audit: AuditGroup
+    /// The capabilities that say how they are.
+    let parts: [any Capability]
     let isDraining: @Sendable () -> Bool
     let callers: Callers
 
     func add(to router: inout Router) {
-        let bound = DatabaseHealth(database: database)
+        let bound = DatabaseHealth(database: estate.database)
         router.on(.get, "admin/v1/health") { request, _ in
             let began = ContinuousClock.now
             try await bound.bounded { try await callers.require(request, .readHealth) }
@@ -35,16 +30,18 @@ struct HealthRoutes {
             }
             let count = try request.query.integer("count", in: 1...step.kept) ?? 60
             return .json([
-                "by": .string(step.rawValue), "slots": .array(activity.last(count, by: step).map(Self.json)),
+                "by": .string(step.rawValue), "slots": .array(estate.activity.last(count, by: step).map(Self.json)),
             ])
         }
     }
 
     private func health(within limit: Duration) async -> JSONObject {
-        let began = ContinuousClock.now
-        async let looked = DatabaseHealth(database: database).look(within: limit)
-        let database = database
-        let unsealed = try? await within(limit) { try await database.read { try AuditStore.unsealedCount(in: $0) } }
+        let (began, now) = (ContinuousClock.now, estate.clock.now)
+        async let looked = DatabaseHealth(database: estate.database).look(within: limit)
+        let told = await withTaskGroup(of: (Int, JSONObject).self) { group in
+            for (place, part) in parts.enumerated() { group.addTask { (place, await part.health(at: now, within: limit)) } }
+            return await group.reduce(into: [(Int, JSONObject)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
         let wait = (ContinuousClock.now - began).components
         let milliseconds = Double(wait.seconds) * 1000 + Double(wait.attoseconds) / 1e15
         let state = await looked
@@ -52,23 +49,25 @@ struct HealthRoutes {
             "ready": .bool(state == .available && !isDraining()),
             "draining": .bool(isDraining()),
             "version": .string(version),
-            "environment": .string(home.environment.rawValue),
+            "environment": .string(estate.home.environment.rawValue),
             "startedAt": .string(startedAt.description),
-            "now": .string(clock.now.description),
+            "now": .string(now.description),
             "database": [
-                "engine": .string("\(database.engine)"), "answers": .bool(state != .away),
+                "engine": .string("\(estate.database.engine)"), "answers": .bool(state != .away),
                 "state": .string(state.rawValue),
                 "milliseconds": .real((milliseconds * 100).rounded() / 100),
                 "schema": .integer(Schema.migrations.count),
             ],
-            "queues": [
-                "passwords": .integer(passwords.waiting), "auditUnsealed": unsealed.map { .integer($0) } ?? .null,
-                "auditUnwritten": .integer(audit.waiting),
-            ],
-            "listeners": .integer(leases.count(at: clock.now)),
-            "sources": .array(sources.inOrder.map { .object(Self.json($0)) }),
         ]
-        if let disk = Self.disk(home.directory) {
+        for (name, value) in told.joined() {
+            guard var known = answer[name]?.object, let more = value.object else {
+                answer[name] = value
+                continue
+            }
+            for (name, value) in more { known[name] = value }
+            answer[name] = .object(known)
+        }
+        if let disk = Self.disk(estate.home.directory) {
             answer["disk"] = ["freeBytes": .integer(disk.free), "totalBytes": .integer(disk.total)]
         }
         return answer
@@ -80,26 +79,6 @@ struct HealthRoutes {
         guard unsafe statvfs(path, &status) == 0 else { return nil }
         let block = Int64(clamping: status.f_frsize)
         return (Int64(clamping: status.f_bavail) * block, Int64(clamping: status.f_blocks) * block)
-    }
-
-    /// A source by its name; one that asks a system upstream says how that is. None makes the server unready.
-    private static func json(_ source: any EntitlementSource) -> JSONObject {
-        var object: JSONObject = ["name": .string(source.name)]
-        guard let health = source.health else { return object }
-        var until: Instant?
-        (object["state"], until) =
-            switch health.state {
-            case .available: ("available", nil)
-            case .unavailable(let end): ("unavailable", end)
-            case .probing: ("probing", nil)
-            }
-        object["failPolicy"] = .string(health.policy.word)
-        object["asking"] = .integer(health.inFlight)
-        object["unavailableUntil"] = .init(until)
-        object["answeredAt"] = .init(health.answeredAt)
-        object["failedAt"] = .init(health.failedAt)
-        object["failure"] = .init(health.failure)
-        return object
     }
 
     private static func json(_ slot: Activity.Slot) -> JSON {

@@ -82,10 +82,11 @@ package enum OrderStore {
     )
     static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
 
-    package static let statements = [
-        insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, explaining, countOfTitle,
-        keysUnderOtherMaster, rewrap,
-    ]
+    package static let statements =
+        [
+            insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, explaining, countOfTitle,
+            keysUnderOtherMaster, rewrap,
+        ] + statementsOfPersonalData
 
     /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
     /// that was the title's id.

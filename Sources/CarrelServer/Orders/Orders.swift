@@ -10,24 +10,22 @@ package final class Orders: Sendable {
     let database: any Database
     let clock: any WallClock
     private let master: MasterKeyring.Shared
-    /// Called with the id of every order that this process changed, before the change is answered.
-    private let changed: Locked<@Sendable (String) -> Void>
+    /// Told of every order that this process changed, before the change is answered.
+    private let observers = Locked<[@Sendable (_ order: String) -> Void]>([])
 
     package init(database: any Database, clock: any WallClock, master: MasterKeyring.Shared) {
         self.database = database
         self.clock = clock
         self.master = master
-        changed = Locked { _ in }
     }
 
-    /// Registers who must forget what it remembers of an order when it changes.
-    package func onChange(_ body: @escaping @Sendable (String) -> Void) {
-        changed.withLock { $0 = body }
+    /// Adds an observer, which is told the id of every order that changes.
+    package func onChange(_ observer: @escaping @Sendable (_ order: String) -> Void) {
+        observers.withLock { $0.append(observer) }
     }
 
-    /// Notes that something else than this type changed an order.
-    func noteChange(of id: String) {
-        changed.withLock { $0 }(id)
+    private func noteChange(of id: String) {
+        for observer in observers.withLock(\.self) { observer(id) }
     }
 
     /// What is asked for when an order is placed.
@@ -221,7 +219,7 @@ package final class Orders: Sendable {
             try AuditStore.append(entry, in: transaction)
             return order
         }
-        changed.withLock { $0 }(id)
+        noteChange(of: id)
         return order
     }
 
@@ -234,7 +232,7 @@ package final class Orders: Sendable {
             guard let order = try OrderStore.order(id: id, in: transaction) else { throw Self.unknown }
             return order
         }
-        changed.withLock { $0 }(id)
+        noteChange(of: id)
         return order
     }
 
@@ -245,4 +243,23 @@ package final class Orders: Sendable {
     }
 
     static let unknown = ServerError(.notFound, "there is no such order")
+}
+
+/// The orders of a suspended account stop, those of an erased one end.
+extension Orders: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        switch change {
+        case .suspended, .resumed, .erased: break
+        default: return []
+        }
+        let live = try OrderStore.live(ofAccount: account, at: now, in: transaction)
+        if case .erased = change { try OrderStore.revokeLive(ofAccount: account, at: now, in: transaction) }
+        return live.map { order in { self.noteChange(of: order) } }
+    }
 }

@@ -7,8 +7,8 @@ import CarrelSubscription
 /// What a store signed as the token of the five calls: whoever bought in the app and has no account.
 ///
 /// The token is one signed transaction, or several with commas or blanks between them. Nobody signs in or renews here.
-struct ReceiptSource: EntitlementSource {
-    let name = "receipts"
+package struct ReceiptSource: EntitlementSource {
+    package let name = "receipts"
     let receipts: Receipts
     let products: ProductCatalog
 
@@ -32,17 +32,17 @@ struct ReceiptSource: EntitlementSource {
     }
 
     /// Whoever guesses has to guess a signature.
-    let countsAttempts = false
+    package let countsAttempts = false
 
-    func owns(_ token: String) async throws -> Bool { !Self.texts(in: token).isEmpty }
+    package func owns(_ token: String) async throws -> Bool { !Self.texts(in: token).isEmpty }
 
-    func signIn(_ request: SignInRequest) async throws -> SignInOutcome { .notRecognised }
+    package func signIn(_ request: SignInRequest) async throws -> SignInOutcome { .notRecognised }
 
-    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
+    package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
 
-    func signOut(_ token: String, for caller: Actor) async throws -> Bool { try await owns(token) }
+    package func signOut(_ token: String, for caller: Actor) async throws -> Bool { try await owns(token) }
 
-    func standing(of token: String) async throws -> Standing? {
+    package func standing(of token: String) async throws -> Standing? {
         let texts = Self.texts(in: token)
         guard !texts.isEmpty else { return nil }
         guard let holdings = try await holdings(try await receipts.check(texts)) else {
@@ -57,7 +57,7 @@ struct ReceiptSource: EntitlementSource {
         return try await Standing(of: together, products, at: receipts.clock.now)
     }
 
-    func decision(on productID: String, token: String) async throws -> SourceDecision? {
+    package func decision(on productID: String, token: String) async throws -> SourceDecision? {
         let texts = Self.texts(in: token)
         guard !texts.isEmpty else { return nil }
         guard let holdings = try await holdings(try await receipts.check(texts)) else { return .notRecognised }

@@ -61,27 +61,10 @@ package enum ReceiptStore {
         ORDER BY store_transactions.purchased_at, store_transactions.transaction_id
         """
     )
-    static let putSubscription = SQL(
-        """
-        INSERT INTO subscriptions (id, account_id, plan, starts_at, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, plan = excluded.plan,
-            starts_at = excluded.starts_at, ends_at = excluded.ends_at
-        """
-    )
-    static let putPurchase = SQL(
-        """
-        INSERT INTO purchases (id, account_id, product_id, kind, ends_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, product_id = excluded.product_id,
-            ends_at = excluded.ends_at
-        """
-    )
-    static let dropSubscription = SQL("DELETE FROM subscriptions WHERE id = $1")
-    static let dropPurchase = SQL("DELETE FROM purchases WHERE id = $1")
-
-    package static let statements = [
-        claim, owner, release, keep, transaction, transactionsOfOriginal, transactionsOfAccount, putSubscription, putPurchase,
-        dropSubscription, dropPurchase,
-    ]
+    package static let statements =
+        [
+            claim, owner, release, keep, transaction, transactionsOfOriginal, transactionsOfAccount,
+        ] + statementsOfPersonalData
 
     // MARK: Whose they are
 
@@ -193,26 +176,23 @@ package enum ReceiptStore {
         let id = id(of: said)
         switch grant.thing {
         case .plan(let plan):
-            _ = try transaction.run(dropPurchase, [.text(id)])
-            let values: [SQLValue] = [
-                .text(id), .text(account), .text(plan), .instant(grant.startsAt), .instant(grant.endsAt), .instant(now),
-            ]
-            _ = try transaction.run(putSubscription, values)
+            try SubscriptionStore.put(
+                id,
+                plan: plan,
+                from: grant.startsAt,
+                to: grant.endsAt,
+                of: account,
+                at: now,
+                in: transaction
+            )
         case .product(let product):
-            _ = try transaction.run(dropSubscription, [.text(id)])
-            let values: [SQLValue] = [
-                .text(id), .text(account), .text(product), .text(Purchase.Kind.purchase.rawValue), .instant(grant.endsAt),
-                .instant(now),
-            ]
-            _ = try transaction.run(putPurchase, values)
+            try SubscriptionStore.put(id, product: product, to: grant.endsAt, of: account, at: now, in: transaction)
         }
     }
 
     /// Takes what a transaction gave.
     static func drop(_ said: StoreTransaction, in transaction: any Transaction) throws {
-        let id = SQLValue.text(id(of: said))
-        _ = try transaction.run(dropSubscription, [id])
-        _ = try transaction.run(dropPurchase, [id])
+        try SubscriptionStore.drop(id(of: said), in: transaction)
     }
 }
 

@@ -1,7 +1,7 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelHTTP
 package import CarrelReceipts
-import CarrelStore
+package import CarrelStore
 import CarrelThreads
 
 /// Purchases in an app store: what the store signed is checked, given to the account that brought it first, and turned into
@@ -10,6 +10,7 @@ package struct Receipts: Sendable {
     let database: any Database
     let clock: any WallClock
     let settings: ReceiptSettings
+    let lifecycle: AccountLifecycle
     /// Certificates and signatures are checked here.
     let threads = BlockingThreads(name: "receipts", count: 1, limit: 16)
 
@@ -80,11 +81,11 @@ package struct Receipts: Sendable {
             throw ServerError(.invalid, "1 to \(Self.maxCount) signed transactions are taken at once")
         }
         let (checked, now) = (try await check(texts), clock.now)
-        return try await database.write { transaction in
+        return try await lifecycle.write(in: database) { transaction, changes in
             try checked.map { checked in
                 switch checked {
                 case .failure(let error): return .refused(error)
-                case .success(let said): return try take(said, for: account, by: actor, at: now, in: transaction)
+                case .success(let said): return try take(said, for: account, by: actor, at: now, changes, in: transaction)
                 }
             }
         }
@@ -95,6 +96,7 @@ package struct Receipts: Sendable {
         for account: Account,
         by actor: Actor,
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws -> Outcome {
         let grant: StoreProducts.Grant?
@@ -114,10 +116,10 @@ package struct Receipts: Sendable {
         let news = try ReceiptStore.keep(said, in: transaction)
         if isNew {
             for known in try ReceiptStore.transactions(said.environment, original: said.originalID, in: transaction) {
-                try apply(known, .first, to: account.id, at: now, in: transaction)
+                try apply(known, .first, to: account.id, by: actor, at: now, changes, in: transaction)
             }
         } else {
-            try apply(said, news, to: account.id, at: now, in: transaction)
+            try apply(said, news, to: account.id, by: actor, at: now, changes, in: transaction)
         }
         if isNew || news != .none {
             try AuditStore.append(actor.entry("receipt.add", on: account.id, at: now, reason: reason), in: transaction)
@@ -140,7 +142,9 @@ package struct Receipts: Sendable {
         _ said: StoreTransaction,
         _ news: ReceiptStore.News,
         to account: String,
+        by actor: Actor,
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
         guard news != .none else { return }
@@ -150,7 +154,7 @@ package struct Receipts: Sendable {
             try ReceiptStore.drop(said, in: transaction)
         }
         // What was handed out under other dates, has to be asked for again.
-        if news == .changed { try RevocationStore.revoke(.account(account), at: now, in: transaction) }
+        if news == .changed { try changes.note(.holdingsReduced, of: account, by: actor, at: now, in: transaction) }
     }
 
     /// Takes what the store tells of its own accord: renewals, refunds, upgrades.
@@ -162,11 +166,11 @@ package struct Receipts: Sendable {
         let notification = try await checking { try verifier.notification(text, at: now) }
         guard let said = notification.transaction else { return }
         let actor = Actor("app-store", requestID: requestID)
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             let news = try ReceiptStore.keep(said, in: transaction)
             guard news != .none else { return }
             let owner = try ReceiptStore.owner(of: said, in: transaction)
-            if let owner { try apply(said, news, to: owner.id, at: now, in: transaction) }
+            if let owner { try apply(said, news, to: owner.id, by: actor, at: now, changes, in: transaction) }
             // Who has no account was given credentials without our having heard of the purchase.
             if said.revokedAt != nil || said.isUpgraded {
                 try RevocationStore.revoke(.account(ReceiptSource.tag(of: said)), at: now, in: transaction)
@@ -196,15 +200,29 @@ package struct Receipts: Sendable {
             at: now,
             reason: "\(environment.rawValue)/\(originalID)"
         )
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard try ReceiptStore.release(environment, originalID, of: account.id, in: transaction) else {
                 throw ServerError(.notFound, "the account has no such purchase")
             }
             for said in try ReceiptStore.transactions(environment, original: originalID, in: transaction) {
                 try ReceiptStore.drop(said, in: transaction)
             }
-            try RevocationStore.revoke(.account(account.id), at: now, in: transaction)
+            try changes.note(.holdingsReduced, of: account.id, by: actor, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
+    }
+}
+
+/// What app stores said of an erased person is deleted.
+extension Receipts: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try ReceiptStore.deleteAll(of: account, in: transaction) }
+        return []
     }
 }

@@ -1,7 +1,7 @@
 import CarrelHTTP
 
 /// Who a request comes from, as far as it can prove it.
-struct Callers: Sendable {
+package struct Callers: Sendable {
     let accounts: Accounts
     let appPasswords: AppPasswords
     let staff: Staff

@@ -44,3 +44,27 @@ struct Identities: Sendable {
         }
     }
 }
+
+/// Identities that staff linked end when their account becomes staff's: others may sign in with them. All end with an erasure.
+extension Identities: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        switch change {
+        case .promoted(let kept):
+            for known in try SignOnStore.identities(of: account, in: transaction) where !known.isProven {
+                let (issuer, subject) = (known.issuer, known.subject)
+                if let kept, kept == (issuer, subject) { continue }
+                _ = try SignOnStore.unlink(issuer: issuer, subject: subject, of: account, in: transaction)
+                try AuditStore.append(actor.entry("identity.unlink", on: account, at: now, reason: issuer), in: transaction)
+            }
+        case .erased: try SignOnStore.deleteAll(of: account, in: transaction)
+        default: break
+        }
+        return []
+    }
+}

@@ -12,6 +12,7 @@ struct SignOn: Sendable {
     let client: OpenIDClient
     let settings: SignOnSettings
     let database: any Database
+    let lifecycle: AccountLifecycle
     let clock: any WallClock
     let sessions: Sessions
     /// Seals what a browser keeps meanwhile.
@@ -70,7 +71,7 @@ struct SignOn: Sendable {
             uniqueKeysWithValues: plans.map { ($0, SignOnStore.subscriptionPrefix + Random.uuid()) }
         )
         let linking = Actor(Actor.nobody, requestID: requestID)
-        return try await database.write { transaction in
+        return try await lifecycle.write(in: database) { transaction, changes in
             guard try SignOnStore.useUp(hash, until: attempt.expiresAt, in: transaction) else {
                 return .refused("state")
             }
@@ -86,7 +87,7 @@ struct SignOn: Sendable {
                 return .refused("suspended")
             }
             try SignOnStore.markSeen(issuer: identity.issuer, subject: identity.subject, at: now, in: transaction)
-            try apply(identity, to: account, subscriptions, at: now, in: transaction)
+            try apply(identity, to: account, subscriptions, at: now, changes, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
             try AuditStore.append(actor.entry("session.start", on: account.id, at: now, reason: "oidc"), in: transaction)
             let isStaff = try staffToken.map { token in
@@ -149,6 +150,7 @@ struct SignOn: Sendable {
         to account: Account,
         _ freshIDs: [String: String],
         at now: Instant,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
         let (actor, groups) = (Actor(account.id), identity.groups)
@@ -162,7 +164,15 @@ struct SignOn: Sendable {
             for subscription in known {
                 let action = isIn ? "subscription.extend" : "subscription.end"
                 let entry = actor.entry(action, on: subscription.id, at: now, reason: "oidc")
-                try Subscriptions.setEnd(of: subscription.id, account: account.id, to: end, entry, in: transaction)
+                try Subscriptions.setEnd(
+                    of: subscription.id,
+                    account: account.id,
+                    to: end,
+                    entry,
+                    by: actor,
+                    changes,
+                    in: transaction
+                )
             }
             guard isIn, known.isEmpty, let plan = try SubscriptionStore.plan(named: plan, in: transaction) else { continue }
             let subscription = Subscription(id: id, plan: plan, startsAt: now, endsAt: end)
@@ -179,7 +189,7 @@ struct SignOn: Sendable {
         if !wanted.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
         if wanted.isStaff, !role.isStaff {
             let own = (identity.issuer, identity.subject)
-            try AccountDesk.clearWaysIn(to: account.id, keeping: own, by: actor, at: now, in: transaction)
+            try AccountDesk.clearWaysIn(to: account.id, keeping: own, by: actor, at: now, changes, in: transaction)
         }
         let entry = actor.entry("staff.role", on: account.id, at: now, reason: "oidc \(wanted.rawValue)")
         try AuditStore.append(entry, in: transaction)

@@ -24,6 +24,7 @@ package enum SignOnStore {
         """
     )
     static let deleteIdentity = SQL("DELETE FROM identities WHERE account_id = $1 AND issuer = $2 AND subject = $3")
+    static let deleteIdentities = SQL("DELETE FROM identities WHERE account_id = $1")
     static let useUp = SQL(
         "INSERT INTO used_sign_ons (id_hash, expires_at) VALUES ($1, $2) ON CONFLICT (id_hash) DO NOTHING"
     )
@@ -35,7 +36,7 @@ package enum SignOnStore {
     )
 
     package static let statements = [
-        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, useUp, removeUsed,
+        accountOfIdentity, insertIdentity, markSeen, identitiesOfAccount, deleteIdentity, deleteIdentities, useUp, removeUsed,
     ]
 
     /// Somebody at a provider who has an account here.
@@ -70,6 +71,10 @@ package enum SignOnStore {
     /// Whether the account had it.
     static func unlink(issuer: String, subject: String, of account: String, in transaction: any Transaction) throws -> Bool {
         try transaction.run(deleteIdentity, [.text(account), .text(issuer), .text(subject)]) == 1
+    }
+
+    static func deleteAll(of account: String, in transaction: any Transaction) throws {
+        _ = try transaction.run(deleteIdentities, [.text(account)])
     }
 
     static func markSeen(issuer: String, subject: String, at now: Instant, in transaction: any Transaction) throws {

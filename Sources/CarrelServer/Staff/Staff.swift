@@ -9,6 +9,7 @@ package struct Staff: Sendable {
     let clock: any WallClock
     let passwords: PasswordHashing
     let check: PasswordCheck
+    let lifecycle: AccountLifecycle
 
     static let sessionPrefix = "ct_"
     static let linkPrefix = "cu_"
@@ -191,7 +192,7 @@ package struct Staff: Sendable {
         guard role != .service else { throw ServerError(.invalid, "the role service is for back-office keys") }
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
         let token = AccountDesk.freshResetToken()
-        return try await database.write { transaction in
+        return try await lifecycle.write(in: database) { transaction, changes in
             guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountDesk.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
             if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
@@ -200,7 +201,7 @@ package struct Staff: Sendable {
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)
             guard role.isStaff, !before.isStaff else { return nil }
-            try AccountDesk.clearWaysIn(to: account.id, by: actor, at: entry.at, in: transaction)
+            try AccountDesk.clearWaysIn(to: account.id, by: actor, at: entry.at, changes, in: transaction)
             try AccountDesk.insertResetLink(token, for: account.id, at: entry.at, in: transaction)
             return token.text
         }

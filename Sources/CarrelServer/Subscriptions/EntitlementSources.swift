@@ -1,5 +1,5 @@
 /// The sources, and who of them is asked about what.
-struct EntitlementSources: Sendable {
+package struct EntitlementSources: Sendable {
     /// In the order of the configuration.
     let inOrder: [any EntitlementSource]
 

@@ -4,14 +4,47 @@ import CarrelIngest
 import CarrelJSON
 import CarrelSubscription
 
-/// `/admin/v1/explanations`: what each source says of somebody and a product, and their orders of an audiobook, by the name that
-/// they sign in with.
-struct ExplanationRoutes {
+/// What explains why somebody may read or listen to something.
+package struct Explanations: Sendable {
     let sources: EntitlementSources
     let products: ProductCatalog
     let orders: OrderExplanations
-    let audit: AuditGroup
-    let callers: Callers
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - sources: the sources of entitlement.
+    ///   - products: the catalog's products.
+    ///   - access: what opens a stream.
+    ///   - leases: who listens now.
+    package init(
+        _ estate: Estate,
+        sources: EntitlementSources,
+        products: ProductCatalog,
+        access: AccessMode,
+        leases: Leases
+    ) {
+        self.sources = sources
+        self.products = products
+        orders = OrderExplanations(database: estate.database, clock: estate.clock, access: access, leases: leases)
+    }
+}
+
+/// `/admin/v1/explanations`: what each source says of somebody and a product, and their orders of an audiobook, by the name that
+/// they sign in with.
+struct ExplanationRoutes {
+    private let sources: EntitlementSources
+    private let products: ProductCatalog
+    private let orders: OrderExplanations
+    private let audit: AuditGroup
+    private let callers: Callers
+
+    init(_ explanations: Explanations, audit: AuditGroup, callers: Callers) {
+        sources = explanations.sources
+        products = explanations.products
+        orders = explanations.orders
+        self.audit = audit
+        self.callers = callers
+    }
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/explanations") { request, _ in

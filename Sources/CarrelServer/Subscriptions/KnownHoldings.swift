@@ -6,7 +6,7 @@ import CarrelThreads
 ///
 /// Where the database tells whose rows change, all that this process changes is forgotten before the change is acknowledged, and
 /// what other processes change within a second. Where it does not, nothing is remembered.
-final class KnownHoldings: Sendable {
+package final class KnownHoldings: Sendable {
     /// Counts the changes, so that what was read before one is not believed after it.
     struct Mark: Sendable {
         fileprivate let changes: UInt64

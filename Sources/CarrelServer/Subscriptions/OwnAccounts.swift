@@ -13,6 +13,7 @@ struct OwnAccounts: EntitlementSource {
     let sessions: Sessions
     let check: PasswordCheck
     let products: ProductCatalog
+    let subscriptions: Subscriptions
     let known: KnownHoldings
     /// How many devices an account may use where neither it nor its plans say.
     let devicePolicy: DevicePolicy
@@ -176,7 +177,6 @@ struct OwnAccounts: EntitlementSource {
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
         guard let account = try await database.read({ try AccountStore.account(named: name, in: $0) }) else { return nil }
-        let subscriptions = Subscriptions(database: database, clock: clock, products: products)
         let explanation = try await subscriptions.explain(productID, to: account)
         let (verdict, rule): (SourceExplanation.Verdict, String?) =
             switch explanation.verdict {
@@ -189,7 +189,10 @@ struct OwnAccounts: EntitlementSource {
             verdict: verdict,
             rule: rule,
             findings: explanation.findings,
-            lastGrant: try await database.read { try AuditStore.lastGrant(of: productID, to: account.id, in: $0) }
+            lastGrant: try await database.read {
+                let created = try AccountStore.details(id: account.id, in: $0)?.createdAt
+                return try AuditStore.lastGrant(of: productID, to: account.id, created: created, in: $0)
+            }
         )
     }
 }

@@ -56,11 +56,12 @@ package enum SubscriptionStore {
     static let purchaseByID = SQL("SELECT account_id, ends_at FROM purchases WHERE id = $1")
     static let endPurchase = SQL("UPDATE purchases SET ends_at = $2 WHERE id = $1")
 
-    package static let statements = [
-        insertPlan, insertPlanProduct, plans, planByName, productsOfPlan, insertSubscription, subscriptionsOfAccount,
-        subscriptionByNumber, subscriptionByID, endSubscription, revokeSubscription, insertPurchase, purchasesOfAccount,
-        purchaseByNumber, purchaseByID, endPurchase,
-    ]
+    package static let statements =
+        [
+            insertPlan, insertPlanProduct, plans, planByName, productsOfPlan, insertSubscription, subscriptionsOfAccount,
+            subscriptionByNumber, subscriptionByID, endSubscription, revokeSubscription, insertPurchase, purchasesOfAccount,
+            purchaseByNumber, purchaseByID, endPurchase,
+        ] + statementsOfPersonalData + statementsOfGiven
 
     /// Whether the plan is new.
     static func insert(_ plan: Plan, at now: Instant, in transaction: any Transaction) throws -> Bool {

@@ -1,12 +1,13 @@
 package import CarrelBytes
 import CarrelCrypto
-import CarrelStore
+package import CarrelStore
 package import CarrelSubscription
 
 /// Plans, and what accounts hold of them: made, given, ended, explained. Every change is in the audit log.
 package struct Subscriptions: Sendable {
     let database: any Database
     let clock: any WallClock
+    let lifecycle: AccountLifecycle
     let products: ProductCatalog
 
     /// Makes a plan.
@@ -114,11 +115,11 @@ package struct Subscriptions: Sendable {
     /// One that ends earlier already stays as it is: ending never makes a subscription longer, however often it is asked for.
     package func end(_ id: String, at end: Instant? = nil, by actor: Actor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
             let end = max(end ?? entry.at, known.startsAt)
             guard known.revokedAt == nil, known.endsAt.map({ end < $0 }) ?? true else { return }
-            try Self.setEnd(of: id, account: known.account, to: end, entry, in: transaction)
+            try Self.setEnd(of: id, account: known.account, to: end, entry, by: actor, changes, in: transaction)
         }
     }
 
@@ -128,21 +129,23 @@ package struct Subscriptions: Sendable {
         account: String,
         to end: Instant,
         _ entry: Audit.Entry,
+        by actor: Actor,
+        _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
         try SubscriptionStore.endSubscription(id, at: end, in: transaction)
-        if end <= entry.at { try RevocationStore.revoke(.account(account), at: entry.at, in: transaction) }
+        if end <= entry.at { try changes.note(.holdingsReduced, of: account, by: actor, at: entry.at, in: transaction) }
         try AuditStore.append(entry, in: transaction)
     }
 
     /// Takes a subscription back with all that it gave for good, as if it had never been, and voids the account's credentials.
     package func revoke(_ id: String, by actor: Actor) async throws {
         let entry = actor.entry("subscription.revoke", on: id, at: clock.now)
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
             guard known.revokedAt == nil else { return }
             try SubscriptionStore.revokeSubscription(id, at: entry.at, in: transaction)
-            try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction)
+            try changes.note(.holdingsReduced, of: known.account, by: actor, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }
@@ -191,13 +194,13 @@ package struct Subscriptions: Sendable {
     /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.
     package func takeBack(_ id: String, by actor: Actor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
-        try await database.write { transaction in
+        try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.purchase(id, in: transaction) else {
                 throw ServerError(.notFound, "there is no such purchase")
             }
             guard known.endsAt.map({ entry.at < $0 }) ?? true else { return }
             try SubscriptionStore.endPurchase(id, at: entry.at, in: transaction)
-            try RevocationStore.revoke(.account(known.account), at: entry.at, in: transaction)
+            try changes.note(.holdingsReduced, of: known.account, by: actor, at: entry.at, in: transaction)
             try AuditStore.append(entry, in: transaction)
         }
     }
@@ -228,5 +231,19 @@ package struct Subscriptions: Sendable {
             verdict: entitlement.verdict(on: product, of: products, at: now),
             findings: product.map { entitlement.findings(on: $0, of: products, at: now) } ?? []
         )
+    }
+}
+
+/// What an erased person held ends.
+extension Subscriptions: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try SubscriptionStore.endAll(of: account, at: now, in: transaction) }
+        return []
     }
 }

@@ -326,7 +326,7 @@ final class UpstreamSource: EntitlementSource {
 
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation? {
         guard let known = try await memory.record(named: name, product: productID) else { return nil }
-        let grant = try await database.read { try AuditStore.lastGrant(of: productID, to: known.subject, in: $0) }
+        let grant = try await database.read { try AuditStore.lastGrant(of: productID, to: known.subject, created: nil, in: $0) }
         let isAvailable = state.withLock { $0.breaker.state == .closed }
         let now = clock.now
         var found = try policy.explanation(of: productID, known, isAvailable: isAvailable, lastGrant: grant, at: now)

@@ -1,6 +1,6 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
-import CarrelStore
+package import CarrelStore
 
 /// What people are filed under whom systems upstream know: keyed hashes, which say nothing to others.
 package struct UpstreamSubjects: Sendable {
@@ -32,5 +32,21 @@ package struct UpstreamSubjects: Sendable {
         var message: [UInt8] = []
         for part in [purpose, source, text] { message += "\(part.utf8.count):\(part)".utf8 }
         return fingerprint.authenticate(message.rawSpan)
+    }
+}
+
+/// What systems upstream said of an erased person is deleted.
+extension UpstreamSubjects: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased(let name) = change {
+            for subject in try all(named: name, in: transaction) { try UpstreamStore.delete(subject, in: transaction) }
+        }
+        return []
     }
 }

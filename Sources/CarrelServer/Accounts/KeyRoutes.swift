@@ -1,20 +1,13 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
-import CarrelStore
 
-/// `/admin/v1/…`: back-office keys, sign-in links, key rotation.
-struct AdminRoutes {
-    let home: Home
-    let database: any Database
+/// `/admin/v1/service-keys`, `/admin/v1/sign-in-links` and `/admin/v1/sessions`: what lets programs and people in.
+struct KeyRoutes {
     let accounts: Accounts
-    let master: MasterKeyring.Shared
-    let nodes: Nodes
-    let tickets: TicketKeyring
     let callers: Callers
 
     func add(to router: inout Router) {
-        let rotation = KeyRotation(home: home, database: database, clock: accounts.clock)
         router.on(.post, "admin/v1/service-keys") { request, _ in
             let actor = try await callers.require(request, .manageKeys)
             let object = try await JSONBody.object(of: request, limit: 4096)
@@ -72,48 +65,6 @@ struct AdminRoutes {
             let token = try await accounts.issueSession(for: account, by: actor)
             return .json(["account": .string(account.name), "token": .string(token)], status: .created).unstored
         }
-        router.on(.post, "admin/v1/master-key/rotate") { request, _ in
-            let actor = try await callers.require(request, .rotateKeys)
-            let outcome = try await rotation.run(by: actor, node: nodes.id) { master.use($0) }
-            return .json([
-                "version": .integer(outcome.version), "rewrapped": .integer(outcome.rewrapped),
-            ])
-        }
-        router.on(.post, "admin/v1/master-key/add") { request, _ in
-            let actor = try await callers.require(request, .rotateKeys)
-            let object = try await JSONBody.object(of: request, limit: 65_536)
-            try object.allowOnly(["keys", "file"])
-            var versions: [Int64] = []
-            if let text = try object.string("keys") {
-                // Keys travel over the home's own socket and nowhere else.
-                guard case .local = request.peer else {
-                    throw ServerError(.forbidden, "keys are brought with 'carrel keys add --from FILE' on the machine itself")
-                }
-                versions = try await rotation.take(
-                    from: try MasterKeyring(text: text, path: try object.string("file") ?? "the copy")
-                )
-            } else {
-                versions = [try await rotation.add(by: actor)]
-            }
-            try await nodes.beatAgain()
-            return .json(["added": .array(versions.map { .integer($0) })])
-        }
-        router.on(.get, "admin/v1/master-key") { request, _ in
-            try await callers.require(request, .rotateKeys)
-            let keys = try await database.read { try MasterKeyStore.known(in: $0) }
-            return .json([
-                "version": .integer(keys.current ?? master.current.current), "added": keys.added.map { .integer($0) } ?? .null,
-                "nodes": .array(try await nodes.recent().map(Self.json)),
-            ])
-        }
-        router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in
-            let actor = try await callers.require(request, .rotateKeys)
-            let rotation = try await tickets.rotate(atOnce: request.query.flag("atOnce"), by: actor)
-            return .json([
-                "key": .integer(Int64(rotation.id)), "signsFrom": .string(rotation.signsFrom.description),
-                "forgotten": .integer(rotation.forgotten),
-            ])
-        }
     }
 
     private static func json(_ live: SessionStore.Live) -> JSON {
@@ -123,13 +74,6 @@ struct AdminRoutes {
             "kind": .string(session.isStaff ? "staff" : session.deviceID == nil ? "browser" : "app"),
             "deviceName": .init(live.deviceName), "createdAt": .string(session.createdAt.description),
             "seenAt": .string(session.seenAt.description), "expiresAt": .string(session.expiresAt.description),
-        ]
-    }
-
-    private static func json(_ node: Nodes.Node) -> JSON {
-        [
-            "name": .string(node.name), "seenAt": .string(node.seenAt.description),
-            "masterVersions": .array(node.masterVersions.map { .integer($0) }),
         ]
     }
 

@@ -1,0 +1,47 @@
+package import CarrelHTTP
+
+/// The catalog of editions, and what a reader may read of it, as OPDS.
+package struct FeedsCapability: Capability {
+    package let shelf: EditionShelf
+    private let estate: Estate
+    private let delivery: EditionDeliveryCapability
+    private let callers: Callers
+    private let catalogID: String
+    private let parameters: ParameterNames
+    private let needSignIn: Bool
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - delivery: what the feeds lead to.
+    ///   - callers: tells who calls.
+    ///   - parameters: what apps call the parameters of the five calls.
+    ///   - needSignIn: whether feeds are for readers alone.
+    package init(
+        _ estate: Estate,
+        _ delivery: EditionDeliveryCapability,
+        _ callers: Callers,
+        parameters: ParameterNames,
+        needSignIn: Bool
+    ) throws {
+        self.estate = estate
+        self.delivery = delivery
+        self.callers = callers
+        self.parameters = parameters
+        self.needSignIn = needSignIn
+        catalogID = CatalogID.text(try estate.secret(.audit))
+        shelf = EditionShelf(database: estate.database, readers: delivery.readers)
+    }
+
+    package func addRoutes(to router: inout Router) {
+        let gate = FeedGate(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
+        FeedRoutes(
+            database: estate.database,
+            document: delivery.document,
+            catalogID: catalogID,
+            parameters: parameters,
+            callers: callers,
+            gate: gate
+        ).add(to: &router)
+        ShelfFeedRoutes(shelf: shelf, gate: gate, document: delivery.document, catalogID: catalogID).add(to: &router)
+    }
+}

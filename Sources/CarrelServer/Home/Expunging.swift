@@ -1,0 +1,33 @@
+package import CarrelStore
+import CarrelThreads
+
+/// Removes what was deleted for good from the database's files, its log among them. A reader of an older snapshot keeps the log as it is,
+/// so that it may take more than one attempt.
+package final class Expunging: Sendable {
+    private let database: any Database
+    /// How many deletions the database's files may still hold. A crash may have left some, so the first is there from the start.
+    private let progress = Locked((deleted: 1, expunged: 0))
+
+    package init(_ database: any Database) { self.database = database }
+
+    /// Removes what was deleted just now.
+    package func run() async {
+        await run(
+            progress.withLock {
+                $0.deleted += 1
+                return $0.deleted
+            }
+        )
+    }
+
+    /// Removes what is not removed yet.
+    package func finish() async {
+        let (deleted, expunged) = progress.withLock { $0 }
+        if expunged < deleted { await run(deleted) }
+    }
+
+    private func run(_ deleted: Int) async {
+        guard (try? await database.expunge()) == true else { return }
+        progress.withLock { $0.expunged = max($0.expunged, deleted) }
+    }
+}

@@ -1,0 +1,120 @@
+package import CarrelBytes
+package import CarrelJSON
+package import CarrelStore
+
+/// What a capability knows about people: how each of its tables is treated, and what of them an export holds.
+package enum PersonalData {
+    /// What a table holds about the person that an account stands for, and what becomes of it when the person is erased.
+    package enum Treatment: Sendable, Equatable {
+        /// In the export under this name, and deleted when the person is erased.
+        case deleted(exportedAs: String)
+        /// In the export under this name, and kept when the person is erased, without saying who it was, for this reason.
+        case kept(exportedAs: String, because: String)
+        /// Nothing about a person, for this reason.
+        case nothing(String)
+
+        /// The member of the export that holds it.
+        package var member: String? {
+            switch self {
+            case .deleted(let member), .kept(let member, _): member
+            case .nothing: nil
+            }
+        }
+    }
+
+    /// The reason why what was sold, lent and given is kept.
+    package static let accounting = "the accounts of the shop or library have to add up"
+
+    /// The person whose data are exported.
+    package struct Person: Sendable {
+        /// The account's id.
+        package let account: String
+        /// The name that they sign in with, here and upstream.
+        package let name: String
+        package let createdAt: Instant
+
+        package init(account: String, name: String, createdAt: Instant) {
+            self.account = account
+            self.name = name
+            self.createdAt = createdAt
+        }
+    }
+
+    /// A list of the export that may be long. It is read once for each key, page by page.
+    package struct Member: Sendable {
+        /// What the member is read for.
+        package enum Keys: Sendable {
+            /// For the person alone; the key is the account's id.
+            case person
+            /// For each item of an earlier member, by its id.
+            case items(of: String)
+            /// For the account's id, and for each item of all earlier members that the audit log may name.
+            case subjects
+        }
+
+        package let name: String
+        package let keys: Keys
+        /// Whether the audit log may name its items.
+        package let holdsSubjects: Bool
+        package let read: @Sendable (Person, _ key: String, _ after: [SQLValue]?, any Transaction) throws -> Page
+
+        package init(
+            _ name: String,
+            for keys: Keys = .person,
+            holdsSubjects: Bool = false,
+            read: @escaping @Sendable (Person, _ key: String, _ after: [SQLValue]?, any Transaction) throws -> Page
+        ) {
+            self.name = name
+            self.keys = keys
+            self.holdsSubjects = holdsSubjects
+            self.read = read
+        }
+
+        /// A member whose items are few.
+        package init(
+            _ name: String,
+            holdsSubjects: Bool = false,
+            all: @escaping @Sendable (Person, any Transaction) throws -> [JSON]
+        ) {
+            self.init(name, holdsSubjects: holdsSubjects) { person, _, _, transaction in
+                Page(items: try all(person, transaction), next: nil)
+            }
+        }
+    }
+
+    /// Items as they are exported, and where the next page starts; nil at the end.
+    package struct Page: Sendable {
+        package let items: [JSON]
+        package let next: [SQLValue]?
+
+        package init(items: [JSON], next: [SQLValue]?) {
+            self.items = items
+            self.next = next
+        }
+
+        /// Rows of a page at most.
+        private static let size = 500
+
+        /// Reads a page.
+        ///
+        /// - Parameters:
+        ///   - statement: what to read; its last value is the number of rows.
+        ///   - values: the others.
+        ///   - transaction: to read in.
+        ///   - item: a row as it is exported, and the place after it.
+        package init(
+            _ statement: SQL,
+            _ values: [SQLValue],
+            in transaction: any Transaction,
+            _ item: (Row) throws -> (JSON, [SQLValue])
+        ) throws {
+            var (items, last): ([JSON], [SQLValue]?) = ([], nil)
+            for row in try transaction.rows(statement, values + [.integer(Int64(Self.size))]) {
+                let (value, mark) = try item(row)
+                items.append(value)
+                last = mark
+            }
+            self.init(items: items, next: items.count == Self.size ? last : nil)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package import CarrelHTTP
+package import CarrelStore
+
+/// What accounts hold here: plans, subscriptions and purchases.
+package struct EntitlementsCapability: Capability {
+    package let subscriptions: Subscriptions
+    package let known: KnownHoldings
+    private let accounts: AccountsCapability
+    private let estate: Estate
+
+    package init(_ estate: Estate, _ accounts: AccountsCapability, products: ProductCatalog) async throws {
+        self.estate = estate
+        self.accounts = accounts
+        subscriptions = Subscriptions(
+            database: estate.database,
+            clock: estate.clock,
+            lifecycle: accounts.lifecycle,
+            products: products
+        )
+        known = KnownHoldings(database: estate.database, clock: estate.clock)
+        try await known.begin()
+        accounts.lifecycle.join(subscriptions)
+    }
+
+    /// The source of entitlement that Carrel's own accounts are.
+    ///
+    /// - Parameters:
+    ///   - devices: how many devices an account may use where neither it nor its plans say.
+    ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
+    package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
+        OwnAccounts(
+            database: estate.database,
+            clock: estate.clock,
+            sessions: accounts.accounts.sessions,
+            check: accounts.check,
+            products: subscriptions.products,
+            subscriptions: subscriptions,
+            known: known,
+            devicePolicy: devices,
+            givesFeedPasswords: givesFeedPasswords
+        )
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "plans": .nothing("what is on offer"), "plan_products": .nothing("what is on offer"),
+        "subscriptions": .kept(exportedAs: "subscriptions", because: PersonalData.accounting),
+        "purchases": .kept(exportedAs: "purchases", because: PersonalData.accounting),
+    ]
+    package static let statements = SubscriptionStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        PlanRoutes(subscriptions: subscriptions, desk: accounts.desk, callers: accounts.callers).add(to: &router)
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("subscriptions", holdsSubjects: true) {
+                try SubscriptionStore.exportedSubscriptions(of: $0.account, in: $1)
+            },
+            PersonalData.Member("purchases", holdsSubjects: true) {
+                try SubscriptionStore.exportedPurchases(of: $0.account, in: $1)
+            },
+        ]
+    }
+}
