@@ -128,7 +128,7 @@ extension LCPStore {
         static let license = SQL(
             """
             SELECT document FROM lcp_signed_license WHERE id = $1 AND provider = $2 AND signer IN ($3, '')
-            ORDER BY signer DESC LIMIT 1
+            ORDER BY signer DESC
             """
         )
         static let keepLicense = SQL(
@@ -143,9 +143,13 @@ extension LCPStore {
             ORDER BY signer DESC LIMIT 1
             """
         )
+        /// A signer's first row has what was known before there were signers.
         static let noteNewest = SQL(
             """
-            INSERT INTO lcp_signed_standing (license, provider, signer, newest) VALUES ($1, $2, $3, $4)
+            INSERT INTO lcp_signed_standing (license, provider, signer, newest, refusal, message)
+            SELECT $1, $2, $3, CASE WHEN before.newest > $4 THEN before.newest ELSE $4 END, before.refusal, before.message
+            FROM (SELECT 1 AS one) AS row LEFT JOIN lcp_signed_standing AS before
+            ON before.license = $1 AND before.provider = $2 AND before.signer = '' WHERE true
             ON CONFLICT (license, provider, signer) DO UPDATE SET newest = excluded.newest
             WHERE excluded.newest > lcp_signed_standing.newest
             """

@@ -203,8 +203,13 @@ public final class LCPStore: PassphraseStore {
     /// The license that was received last for a publication whose own cannot be replaced.
     func license(for document: LicenseDocument) async throws(LCPError) -> [UInt8]? {
         let key = Self.signedKey(document)
-        guard let row = try await read({ try $0.row(Statement.license, key) }) else { return nil }
-        return try Self.checked { () throws(StoreError) in try row.blob(0) }
+        let rows = try await read { try $0.rows(Statement.license, key) }
+        let kept = try Self.checked { () throws(StoreError) in try rows.map { row throws(StoreError) in try row.blob(0) } }
+        // one from before there were signers may be newer than the signer's own
+        guard kept.count > 1, let own = try? LicenseDocument(kept[0]), let earlier = try? LicenseDocument(kept[1]),
+            earlier.lastChange > own.lastChange
+        else { return kept.first }
+        return kept[1]
     }
 
     /// Keeps a license in the place of one that cannot be replaced.

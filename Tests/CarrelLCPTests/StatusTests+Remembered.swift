@@ -127,29 +127,63 @@ extension StatusTests {
         }
     }
 
+    /// A store as an earlier version left it: how a license stands, and a newer one beside it.
+    private func earlierStore(
+        _ own: LicenseDocument,
+        newest: Instant,
+        _ refusal: String?,
+        _ new: [UInt8]
+    ) async throws -> LCPStore {
+        let path = directory.file("lcp.sqlite")
+        let old = try SQLiteDatabase(path: path, migrations: Array(LCPStore.migrations.prefix(2)))
+        let key: [SQLValue] = [.text(own.id), .text(own.provider)]
+        try await old.write { transaction in
+            try transaction.run(
+                SQL("INSERT INTO lcp_standing VALUES ($1, $2, $3, $4, '')"),
+                key + [.instant(newest), SQLValue(refusal)]
+            )
+            try transaction.run(
+                SQL("INSERT INTO lcp_license (id, provider, document) VALUES ($1, $2, $3)"),
+                key + [.blob(new)]
+            )
+        }
+        await old.close()
+        return LCPStore(path: path)
+    }
+
     @Test func `counts as it stood in the store of an earlier version, until more is known`() async throws {
         try await withShelf { shelf in
             let own = try LicenseDocument(try #require(shelf.book.license))
             let new = try await renewed(shelf, until: "2027-01-15T00:00:00Z", updated: "2026-11-18T00:00:00Z")
-            let path = directory.file("lcp.sqlite")
-            let old = try SQLiteDatabase(path: path, migrations: Array(LCPStore.migrations.prefix(2)))
-            let key: [SQLValue] = [.text(own.id), .text(own.provider)]
-            try await old.write { transaction in
-                try transaction.run(
-                    SQL("INSERT INTO lcp_standing VALUES ($1, $2, 0, 'lcp.revoked', '')"),
-                    key
-                )
-                try transaction.run(
-                    SQL("INSERT INTO lcp_license (id, provider, document) VALUES ($1, $2, $3)"),
-                    key + [.blob(new)]
-                )
-            }
-            await old.close()
-            let store = LCPStore(path: path)
+            let store = try await earlierStore(own, newest: own.issued, "lcp.revoked", new)
             #expect(try await store.standing(of: own)?.refusal?.code == .revoked)
             #expect(try await store.license(for: own) == new)
+            // the license is seen, and its provider has not said anything since
+            try await store.noteSeen(own)
+            #expect(try await store.standing(of: own)?.refusal?.code == .revoked)
             try await store.noteStanding(of: own, refusal: nil)
             #expect(try await store.standing(of: own)?.refusal == nil)
+            await store.close()
+        }
+    }
+
+    @Test func `counts as the newest that an earlier version knew, though its signer's is older`() async throws {
+        try await withShelf { shelf in
+            let own = try LicenseDocument(try #require(shelf.book.license))
+            let middle = try await renewed(shelf, until: "2027-01-01T00:00:00Z", updated: "2026-11-10T00:00:00Z")
+            let new = try await renewed(shelf, until: "2027-01-15T00:00:00Z", updated: "2026-11-18T00:00:00Z")
+            let newest = try LicenseDocument(new)
+            let store = try await earlierStore(own, newest: newest.lastChange, nil, new)
+            try await store.noteSeen(own)
+            #expect(try await store.standing(of: own)?.newest == newest.lastChange)
+            #expect(try await store.standing(of: own)?.refusal(of: own)?.code == .superseded)
+            try await store.noteStanding(of: LicenseDocument(middle), refusal: nil)
+            #expect(try await store.standing(of: own)?.newest == newest.lastChange)
+            try await store.keep(LicenseDocument(middle), for: own)
+            #expect(try await store.license(for: own) == new)
+            let later = try await renewed(shelf, until: "2027-02-01T00:00:00Z", updated: "2026-11-19T00:00:00Z")
+            try await store.keep(LicenseDocument(later), for: own)
+            #expect(try await store.license(for: own) == later)
             await store.close()
         }
     }
