@@ -41,6 +41,7 @@ struct PositionsTests {
         let publication = publication(order, ["a.xhtml": 0, "b.xhtml": 1024, "c.xhtml": 2049])
         let positions = try await publication.positionsByReadingOrder()
         #expect(positions.map(\.count) == [1, 1, 3, 1])
+        #expect(try await publication.positionCountsByReadingOrder() == [1, 1, 3, 1])
         let all = positions.flatMap(\.self)
         #expect(all.map(\.locations.position) == [1, 2, 3, 4, 5, 6])
         #expect(all.map(\.locations.progression) == [0, 0, 0, 1.0 / 3, 2.0 / 3, 0])
@@ -86,6 +87,7 @@ struct PositionsTests {
         let order = (0..<50).map { chapter("\($0).xhtml") }
         let many = publication(order, Dictionary(uniqueKeysWithValues: order.map { ($0.href, 90_000 * 1024) }))
         #expect(try await many.positions().count == 50)
+        #expect(try await many.positionCountsByReadingOrder() == order.map { _ in 1 })
     }
 
     @Test func `may be made otherwise, or not at all`() async throws {
@@ -102,6 +104,7 @@ struct PositionsTests {
         builder.services.set((any PositionsService).self, nil)
         #expect(try await builder.build().positions().isEmpty)
         #expect(try await builder.build().positionsByReadingOrder() == [[]])
+        #expect(try await builder.build().positionCountsByReadingOrder() == [0])
     }
 
     @Test func `of an archive follow from what it holds, packed, and of a folder from its files`() async throws {

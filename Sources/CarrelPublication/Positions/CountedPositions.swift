@@ -23,8 +23,7 @@ final class CountedPositions: PositionsService {
     }
 
     func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
-        var counts = manifest.readingOrder.map(count)
-        if counts.reduce(0, +) > Self.limit { counts = counts.map { _ in 1 } }
+        let counts = await positionCountsByReadingOrder()
         let total = counts.reduce(0, +)
         var before = 0
         var positions: [[Locator]] = []
@@ -34,6 +33,11 @@ final class CountedPositions: PositionsService {
             before += count
         }
         return positions
+    }
+
+    func positionCountsByReadingOrder() async -> [Int] {
+        let counts = manifest.readingOrder.map(count)
+        return counts.reduce(0, +) > Self.limit ? counts.map { _ in 1 } : counts
     }
 
     private func count(_ link: Link) -> Int {

@@ -8,6 +8,12 @@ public protocol PositionsService: PublicationService {
     /// - Returns: as many lists as there are resources; numbered through from 1.
     /// - Throws: ``ResourceError``.
     func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]]
+
+    /// The number of positions of each resource of the reading order.
+    ///
+    /// - Returns: as many numbers as there are resources. By default those of ``positionsByReadingOrder()``.
+    /// - Throws: ``ResourceError``.
+    func positionCountsByReadingOrder() async throws(ResourceError) -> [Int]
 }
 
 /// Where positions are served.
@@ -35,6 +41,10 @@ public enum Positions {
 extension PositionsService {
     public var links: [Link] { [Positions.link] }
 
+    public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
+        try await positionsByReadingOrder().map(\.count)
+    }
+
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Positions.path else { return nil }
         return MadeResource(Positions.link) { [self] () async throws(ResourceError) in
@@ -48,6 +58,12 @@ extension Publication {
     public func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
         guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in [] } }
         return try await service.positionsByReadingOrder()
+    }
+
+    /// The number of positions of each resource of the reading order; 0 where the publication is not cut into positions.
+    public func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] {
+        guard let service = findService((any PositionsService).self) else { return readingOrder.map { _ in 0 } }
+        return try await service.positionCountsByReadingOrder()
     }
 
     /// The positions of the publication.

@@ -127,8 +127,8 @@ struct ReaderRoutes {
 
     /// How many positions each resource of the reading order has; nothing where the publication is not cut into positions.
     private func positionCounts() async -> [JSON] {
-        guard let positions = try? await publication.positionsByReadingOrder() else { return [] }
-        return positions.map { .integer($0.count) }
+        guard let counts = try? await publication.positionCountsByReadingOrder() else { return [] }
+        return counts.map { .integer($0) }
     }
 
     private func search(_ request: HTTPRequest) async throws -> JSON {
