@@ -148,18 +148,21 @@ struct ReaderServerTests {
     @Test func `shows nothing that its script cannot be put into while rights are counted`() async throws {
         var book = TestBook.sentences(chapters: 1, paragraphs: 2)
         let text = "<html><head><title>x</title></head><body><p>Words.</p></body></html>"
-        book.files["wide.html"] = [0xff, 0xfe] + text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+        let wide = text.utf16.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
+        book.files["wide.html"] = [0xff, 0xfe] + wide
+        book.files["markless.html"] = wide
+        book.files["half.html"] = [0xff, 0xfe] + wide.dropLast()
         book.files["late.html"] = Array("<!--\(String(repeating: "-", count: 70_000))-->\(text)".utf8)
         book.files["style.css"] = Array("p { color: red }".utf8)
         book.files["quoted.html"] = Array("<!DOCTYPE html [<!-- it's one quote --><?it's another> ?>]>\(text)".utf8)
         for isCounted in [false, true] {
             try await withReader(book, isCounted: isCounted) { address, beginning in
                 let base = origin(address) + (try #require(beginning["pages"]?.string)) + "EPUB/"
-                for name in ["wide.html", "late.html", "style.css"] {
+                for name in ["half.html", "late.html", "style.css"] {
                     let response = try await get(base + name, as: "iframe")
                     #expect(response.status == (isCounted ? .forbidden : .ok), "\(name)")
                 }
-                for name in ["chapter1.xhtml", "quoted.html"] {
+                for name in ["chapter1.xhtml", "quoted.html", "wide.html", "markless.html"] {
                     let response = try await get(base + name, as: "iframe")
                     #expect(response.status == .ok, "\(name)")
                     #expect(String(decoding: response.body, as: UTF8.self).contains(Self.script), "\(name)")
@@ -168,6 +171,40 @@ struct ReaderServerTests {
                 #expect(status5 == .ok)
             }
         }
+    }
+
+    @Test func `gives documents in UTF-16 as UTF-8, and says so`() async throws {
+        var book = TestBook.sentences(chapters: 1, paragraphs: 1)
+        book.chapters[0].body += "<p>más 🦊</p>"
+        book.isUTF16 = true
+        try await withReader(book) { address, beginning in
+            let path = (try #require(beginning["pages"]?.string)) + "EPUB/chapter1.xhtml"
+            let response = try await get(origin(address) + path, as: "iframe")
+            #expect(response.headers["Content-Type"] == "application/xhtml+xml;charset=utf-8")
+            let text = try #require(String(validating: response.body, as: UTF8.self))
+            #expect(text.hasPrefix("<?xml version=\"1.0\" encoding='UTF-8'?>"))
+            #expect(text.contains(Self.script) && text.hasSuffix("<p>más 🦊</p></body></html>"))
+            // what programs get stays as it is
+            let plain = try await get(origin(address) + (try #require(beginning["publication"]?.string)) + "EPUB/chapter1.xhtml")
+            #expect(plain.body.starts(with: [0xff, 0xfe]))
+        }
+    }
+
+    @Test func `counts positions without making them`() async throws {
+        final class Counts: PositionsService {
+            func positionsByReadingOrder() async throws(ResourceError) -> [[Locator]] {
+                throw ResourceError(.malformed, "positions are made")
+            }
+            func positionCountsByReadingOrder() async throws(ResourceError) -> [Int] { [7, 8] }
+        }
+        let publication = try await TestBook.sentences(chapters: 2, paragraphs: 1).open {
+            $0.services.set((any PositionsService).self) { _ in Counts() }
+        }
+        let reader = try await WebReader(publication, folder: folder, poppler: Poppler())
+        let beginning = try await beginning(try reader.start())
+        #expect(beginning["positions"] == [7, 8])
+        await reader.stop()
+        publication.close()
     }
 
     @Test func `lets no browser keep what was protected`() async throws {

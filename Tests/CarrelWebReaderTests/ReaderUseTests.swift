@@ -94,6 +94,25 @@ struct ReaderUseTests {
         }
     }
 
+    @Test(arguments: BrowserKind.allCases)
+    func `turns pages, changes the theme and keeps the place in a book in UTF-16`(kind: BrowserKind) async throws {
+        var book = TestBook.sentences(chapters: 2, paragraphs: 40)
+        book.chapters[0].body = book.chapters[0].body.replacing("</h1>", with: " más</h1>")
+        book.isUTF16 = true
+        let publication = try await book.open()
+        try await ReaderPage.withBrowser(kind: kind) { browser in
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                try await page.waitInDocument(until: "document.body.innerText.startsWith('Chapter 1 más')")
+                try await browser.press(BrowserKey.space)
+                try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page 2 of')")
+                try await page.waitForPlace { ($0["locations"]?["progression"]?.double ?? 0) > 0 }
+                try await browser.click("#open-look")
+                try await browser.script("document.querySelector('[name=theme][value=dark]').click()")
+                try await page.waitInDocument(until: "getComputedStyle(document.body).color === 'rgb(227, 221, 209)'")
+            }
+        }
+    }
+
     @Test func `hears in Firefox that there is no sound device`() async throws {
         let ffmpeg = try requirePeer("ffmpeg")
         let file = directory.file("tone.mp3")

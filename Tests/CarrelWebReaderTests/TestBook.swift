@@ -12,6 +12,8 @@ struct TestBook {
     /// Further files below `EPUB/`, by name.
     var files: [String: [UInt8]] = [:]
     var isFixed = false
+    /// Whether chapters are in UTF-16, with a byte order mark.
+    var isUTF16 = false
     /// What stands in the head of each chapter.
     var head = ""
     /// Attributes of each chapter's body.
@@ -85,7 +87,8 @@ struct TestBook {
             Self.page("Contents", "", "<nav epub:type=\"toc\"><ol>\((contents + asideContents).joined())</ol></nav>" + pageList)
         )
         for chapter in chapters + asides {
-            directory.write("book/EPUB/\(chapter.name)", Self.page(title, head, chapter.body, attributes))
+            let page = Self.page(title, head, chapter.body, attributes)
+            directory.write("book/EPUB/\(chapter.name)", isUTF16 ? Self.utf16(page) : Array(page.utf8))
         }
         for (name, bytes) in files { directory.write("book/EPUB/\(name)", bytes) }
         return root
@@ -134,6 +137,11 @@ struct TestBook {
         <html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" lang="en"><head><title>\(title)</title>\
         \(head)</head><body \(attributes)>\(body)</body></html>
         """
+    }
+
+    private static func utf16(_ page: String) -> [UInt8] {
+        let units = page.replacing("encoding=\"UTF-8\"", with: "encoding='utf-16'").utf16
+        return [0xff, 0xfe] + units.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] }
     }
 
     private static func type(of name: String) -> String {

@@ -1,4 +1,5 @@
 import CarrelPublication
+import CarrelXML
 
 /// A document of a publication with the reader's scripts before its own content, which turn its pages.
 final class ScriptedDocument: Resource {
@@ -21,13 +22,22 @@ final class ScriptedDocument: Resource {
         self.place = place
     }
 
-    /// - Parameter document: HTML, XHTML or SVG.
-    /// - Returns: the document with the script; nil where no place for one is found.
+    /// - Parameter document: HTML, XHTML or SVG, in UTF-8 or another encoding that ASCII is a part of, or in UTF-16.
+    /// - Returns: the document with the script, in UTF-8 instead of UTF-16; nil where no place for one is found.
     /// - Throws: what reading it throws.
     static func adding(to document: any Resource) async throws(ResourceError) -> (any Resource)? {
         let head = try await document.read(0..<headSize)
-        guard let place = RootTag.end(in: head) else { return nil }
-        return ScriptedDocument(document, at: Int64(place))
+        guard UTF16Decoder(head: head) != nil else {
+            return RootTag.end(in: head).map { ScriptedDocument(document, at: Int64($0)) }
+        }
+        guard try await document.length() <= UTF16Document.limit else { return nil }
+        let bytes = try await document.read(upTo: UTF16Document.limit)
+        guard let text = await UTF16Document.utf8(bytes), let place = RootTag.end(in: Array(text.prefix(Int(headSize))))
+        else { return nil }
+        var link = document.link
+        link.mediaType = MediaType("\(MediaType(ServedResource.mediaType(of: link))?.essence ?? "text/html");charset=utf-8")
+        document.close()
+        return ScriptedDocument(BytesResource(link, text), at: Int64(place))
     }
 
     func length() async throws(ResourceError) -> Int64 { try await document.length() + Int64(Self.script.count) }

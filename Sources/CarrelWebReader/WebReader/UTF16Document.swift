@@ -1,0 +1,34 @@
+import CarrelBytes
+import CarrelThreads
+import CarrelXML
+
+/// Documents in UTF-16, which are made UTF-8 where something is put into them.
+enum UTF16Document {
+    /// Bytes of a document at most.
+    static let limit = 8 << 20
+
+    private static let threads = BlockingThreads(name: "carrel-utf16", count: 1)
+
+    /// - Parameter bytes: all of the document.
+    /// - Returns: the document in UTF-8, and declared as such where it is XML that declares its encoding; nil where it is not UTF-16.
+    static func utf8(_ bytes: [UInt8]) async -> [UInt8]? {
+        try? await threads.run {
+            guard var decoder = UTF16Decoder(head: bytes) else { return nil }
+            var text = Array(try decoder.decode(bytes.rawSpan).utf8)
+            try decoder.finish()
+            if let name = encodingName(in: text) { text.replaceSubrange(name, with: "UTF-8".utf8) }
+            return text
+        }
+    }
+
+    /// The name of the encoding in an XML declaration (XML 1.0, 4.3.3).
+    private static func encodingName(in text: [UInt8]) -> Range<Int>? {
+        guard text.starts(with: "<?xml".utf8), let end = text.firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        let word = Array("encoding".utf8)
+        guard let start = text[..<end].indices.first(where: { text[$0..<end].starts(with: word) }),
+            let open = text[start..<end].firstIndex(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "'") }),
+            let close = text[(open + 1)..<end].firstIndex(of: text[open])
+        else { return nil }
+        return open + 1..<close
+    }
+}
