@@ -145,17 +145,17 @@ struct UnusualBookTests {
 
     @Test func `of pictures goes folder by folder, also where backslashes part them`() async throws {
         let names = ["Tale\\ch 1.5\\1.png", "Tale\\ch 1\\10.png", "Tale\\ch 1\\2.png", "Tale\\"]
-        let publication = try await open(path: cbz(names.map { ($0, $0.hasSuffix("\\") ? [] : [1]) }))
+        let publication = try await open(path: cbz(names.map { ($0, $0.hasSuffix("\\") ? [] : Self.png()) }))
         #expect(publication.metadata.title == "Tale")
         #expect(
             publication.readingOrder.map(\.href) == ["Tale/ch%201/2.png", "Tale/ch%201/10.png", "Tale/ch%201.5/1.png"]
         )
-        #expect(try await publication.get(publication.readingOrder[2]).read(upTo: 10) == [1])
+        #expect(try await publication.get(publication.readingOrder[2]).read(upTo: 1000) == Self.png())
         #expect(book.warnings.warnings.isEmpty)
     }
 
     @Test func `says which of its pages cannot be read, and opens`() async throws {
-        var archive = MadeArchive((1...4).map { MadeArchive.Entry("\($0).png", [1, 2, 3]) })
+        var archive = MadeArchive((1...4).map { MadeArchive.Entry("\($0).png", Self.png()) })
         archive.entries[1].method = 14
         archive.entries[2].packed = []
         archive.entries[2].size = 0
@@ -168,6 +168,71 @@ struct UnusualBookTests {
             ]
         )
         #expect(book.warnings.warnings.allSatisfy { $0.severity == .major })
+    }
+
+    private static func bytes(_ parts: [UInt8]...) -> [UInt8] { parts.flatMap(\.self) }
+    private static func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    /// Chunks of a PNG picture, as far as their sums do not matter.
+    private static func png(width: UInt8 = 2, data: Int = 20) -> [UInt8] {
+        let (high, low) = (UInt8(data >> 8), UInt8(data & 0xff))
+        return bytes(
+            [0x89],
+            ascii("PNG\r\n\u{1a}\n"),
+            [0, 0, 0, 13],
+            ascii("IHDR"),
+            [0, 0, 0, width, 0, 0, 0, 3, 8, 2, 0, 0, 0, 1, 2, 3, 4],
+            [0, 0, high, low],
+            ascii("IDAT"),
+            Array(repeating: 7, count: data + 4),
+            [0, 0, 0, 0],
+            ascii("IEND"),
+            [1, 2, 3, 4]
+        )
+    }
+
+    private static func jpeg(before: Int = 20, width: UInt8 = 2) -> [UInt8] {
+        let (high, low) = (UInt8((before + 2) >> 8), UInt8((before + 2) & 0xff))
+        return bytes(
+            [0xff, 0xd8, 0xff, 0xe0, high, low],
+            Array(repeating: 1, count: before),
+            [0xff, 0xc0, 0, 11, 8, 0, 3, 0, width, 1, 1, 0x11, 0, 0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0, 5, 5, 0xff, 0xd9]
+        )
+    }
+
+    private static func webP(_ size: UInt8 = 2) -> [UInt8] {
+        bytes(
+            ascii("RIFF"),
+            [24, 0, 0, 0],
+            ascii("WEBPVP8 "),
+            [12, 0, 0, 0, 0x30, 1, 0, 0x9d, 1, 0x2a, size, 0, size, 0, 9, 9]
+        )
+    }
+
+    @Test func `of pictures says which pages are no whole pictures of their kind`() async throws {
+        let gif = Self.bytes(Self.ascii("GIF89a"), [2, 0, 3, 0, 0, 0, 0, 0x3b])
+        let long = Self.png(data: 20_000)
+        let zeroed = Self.bytes(Array(long.prefix(8000)), Array(repeating: 0, count: long.count - 8000))
+        let page = Self.ascii("<html>not found</html>")
+        let pages: [(name: String, content: [UInt8])] = [
+            ("01.png", Self.png()), ("02.jpg", Self.jpeg()), ("03.gif", gif), ("04.webp", Self.webP()), ("05.jpg", Self.png()),
+            ("06.jpg", Self.jpeg(before: 60_000)), ("07.png", long),
+            ("11.png", Array(repeating: 0, count: 5000)), ("12.png", Self.png().dropLast(16)),
+            ("13.png", Array(Self.png().prefix(20))), ("14.png", zeroed), ("15.png", long.dropLast(9000)),
+            ("16.jpg", Self.jpeg().dropLast(2)), ("17.jpg", Array(Self.jpeg().prefix(30))), ("18.jpg", Self.jpeg(width: 0)),
+            ("19.webp", Self.webP().dropLast()), ("20.gif", Array(gif.prefix(8))), ("21.png", Self.png(width: 0)),
+            ("22.png", page), ("23.webp", Self.webP(0)),
+        ]
+        _ = try await open(path: cbz(pages))
+        let reasons = [
+            "is no picture of a known kind", "is cut off", "is cut off", "is cut off", "is cut off", "is cut off", "is cut off",
+            "has no size", "is cut off", "is cut off", "has no size", "is no picture of a known kind", "has no size",
+        ]
+        let faulty = pages.enumerated().dropFirst(7)
+        #expect(
+            book.warnings.warnings.map(\.message)
+                == zip(faulty, reasons).map { "page \($0.offset + 1), \"\($0.element.name)\", \($1)" }
+        )
     }
 
     @Test func `of a hundred thousand pages with long names is not sorted to the end after a cancellation`() async throws {

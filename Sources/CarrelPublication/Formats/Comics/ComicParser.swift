@@ -49,19 +49,60 @@ struct ComicParser: PublicationParser {
     /// Pages that are looked at, at most.
     private static let checkLimit = 2000
 
-    /// Looks whether each page can be read: whether its entry is there, and is packed in a way that is known.
+    /// Pages that are looked at side by side.
+    private static let checkWidth = 8
+
+    /// Looks whether each page can be read and is a picture with a size: a few kilobytes of each, of several at a time.
     private static func check(_ pages: [Link], _ fetcher: any Fetcher, _ warnings: Warnings) async throws(ResourceError) {
-        for (index, link) in pages.prefix(checkLimit).enumerated() {
-            let resource = fetcher.get(link)
-            defer { resource.close() }
-            do throws(ResourceError) {
-                if try await resource.read(0..<1).isEmpty {
-                    warnings.add(.major, "page \(index + 1), \"\(link.href)\", is empty")
-                }
-            } catch {
+        let count = min(pages.count, checkLimit)
+        let faults = await withTaskGroup(of: (Int, Result<String?, ResourceError>).self) { group in
+            var faults: [Result<String?, ResourceError>] = Array(repeating: .success(nil), count: count)
+            var next = 0
+            func add() {
+                guard next < count, !Task.isCancelled else { return }
+                let index = next
+                next += 1
+                group.addTask { (index, await fault(of: pages[index], fetcher)) }
+            }
+            for _ in 0..<checkWidth { add() }
+            for await (index, fault) in group {
+                faults[index] = fault
+                add()
+            }
+            return faults
+        }
+        if Task.isCancelled { throw ResourceError(.cancelled, "the opening was cancelled") }
+        for (index, fault) in faults.enumerated() {
+            switch fault {
+            case .success(nil): break
+            case .success(let fault?): warnings.add(.major, "page \(index + 1), \"\(pages[index].href)\", \(fault)")
+            case .failure(let error):
                 if error.code == .cancelled { throw error }
                 warnings.add(.major, "page \(index + 1) cannot be read: \(error.message)")
             }
+        }
+    }
+
+    /// Why a page cannot be shown; nil where nothing speaks against it.
+    private static func fault(of link: Link, _ fetcher: any Fetcher) async -> Result<String?, ResourceError> {
+        let resource = fetcher.get(link)
+        defer { resource.close() }
+        do throws(ResourceError) {
+            var bytes = try await resource.read(0..<PictureHead.size)
+            if bytes.isEmpty { return .success("is empty") }
+            let length = bytes.count < PictureHead.size ? Int64(bytes.count) : try await resource.length()
+            var head = PictureHead(bytes, length: length)
+            if head.finding == .unfinished {
+                bytes = try await resource.read(0..<PictureHead.largeSize)
+                head = PictureHead(bytes, length: length)
+            }
+            if case .fault(let fault) = head.finding { return .success(fault) }
+            let isPacked = fetcher.storedLength(of: link)?.byteCount != length
+            guard length == bytes.count || !isPacked else { return .success(nil) }
+            let tail = length == bytes.count ? bytes : try await resource.read(max(0, length - PictureHead.size)..<length)
+            return .success(head.ends(with: tail) ? nil : "is cut off")
+        } catch {
+            return .failure(error)
         }
     }
 
