@@ -174,6 +174,69 @@ let placeScripts: [(name: String, source: String)] = [
         """
     ),
     (
+        "bookmarks stay as they were changed, and can be put back, whenever the list comes",
+        """
+        const { Bookmarks } = await import('/assets/bookmarks.js');
+        for (const [tag, id] of [['div', 'panel-bookmarks'], ['dialog', 'bookmark-sheet'], ['button', 'bookmark-open'], ['form', 'bookmark-form'],
+          ['p', 'bookmark-place'], ['textarea', 'bookmark-note'], ['p', 'status']]) document.body.append(Object.assign(document.createElement(tag), { id }));
+        const panel = document.getElementById('panel-bookmarks');
+        const kept = (id) => ({ id, seconds: id.charCodeAt(0), note: id, createdAt: '2026-01-01T00:00:00Z' });
+        const lists = [];
+        const player = { time: 100, chapters: [], chapterAt: () => -1, playFrom() {} };
+        const shelf = {
+          list: () => new Promise((resolve, reject) => lists.push({ give: (...ids) => resolve(ids.map(kept)), fail: () => reject(new Error('down')) })),
+          add: async (seconds, note) => ({ ...kept(note), seconds }),
+          remove: async () => {},
+        };
+        const moment = () => new Promise((done) => setTimeout(done, 5));
+        const add = async (note) => {
+          document.getElementById('bookmark-note').value = note;
+          document.getElementById('bookmark-form').dispatchEvent(new Event('submit'));
+          await moment();
+        };
+        const remove = async (at) => { panel.querySelectorAll('[aria-label^=Remove]')[at].click(); await moment(); };
+        const rows = () => [...panel.querySelectorAll('li .row-title')].map((row) => row.textContent);
+        const bookmarks = new Bookmarks(player, shelf, () => {});
+
+        // added while the list is on its way
+        bookmarks.load();
+        await add('x');
+        lists[0].give('a', 'b');
+        await moment();
+        equal([rows(), lists.length], [['x', 'a', 'b'], 1]);
+
+        // removed and added while another list is on its way, which does not know it
+        bookmarks.load();
+        await remove(1);
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['x', 'b'], 'Put it back']);
+        check(document.activeElement === panel.querySelector('.undo button'));
+        await lists[1].give('a', 'b', 'x');
+        await moment();
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['b', 'x'], 'Put it back']);
+        panel.querySelector('.undo button').click();
+        await moment();
+        equal([rows(), panel.querySelector('.undo')], [['a', 'b', 'x'], null]);
+
+        // a list that does not come takes nothing away that is known
+        bookmarks.load();
+        await remove(1);
+        lists[2].fail();
+        await moment();
+        equal([rows(), panel.querySelector('.undo button')?.textContent], [['a', 'x'], 'Put it back']);
+
+        // what was added is no whole list
+        const other = new Bookmarks(player, shelf, () => {});
+        other.load();
+        lists[3].fail();
+        await moment();
+        check(panel.textContent.includes('could not be fetched'));
+        panel.querySelector('button').click();
+        lists[4].give('c');
+        await moment();
+        equal(rows(), ['c']);
+        """
+    ),
+    (
         "a browser without a way to play is told so, however often it tries again",
         """
         const { Player } = await import('/assets/player.js');

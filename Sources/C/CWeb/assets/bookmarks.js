@@ -47,6 +47,10 @@ export class Bookmarks {
   #list = null;
   #asking = newest();
   #isAsking = false;
+  /** What changed while a list is on its way, which may not know it: bookmarks that were added, and null for those removed, by id. @type {Map<string, Bookmark|null>} */
+  #changes = new Map();
+  /** The one that was removed last, to be offered back. @type {Bookmark|null} */
+  #removed = null;
   #place = 0;
 
   /**
@@ -74,15 +78,18 @@ export class Bookmarks {
 
   async load() {
     this.#isAsking = true;
+    this.#changes.clear();
     try {
       const list = await this.#asking((signal) => this.#shelf.list(signal));
       // something newer was asked for
       if (!list) return;
       this.#isAsking = false;
-      this.#list = list;
+      const added = [...this.#changes.values()].filter((bookmark) => bookmark !== null);
+      this.#list = [...list.filter(({ id }) => !this.#changes.has(id)), ...added];
       this.#show();
     } catch {
       this.#isAsking = false;
+      if (this.#list) return this.#show();
       this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be fetched.' }), this.#again());
     }
   }
@@ -100,8 +107,8 @@ export class Bookmarks {
   async #add(seconds, note, said) {
     try {
       const added = await this.#shelf.add(Math.round(seconds * 1000) / 1000, note);
-      this.#list = [...(this.#list ?? []), added];
-      this.#changed();
+      this.#removed = null;
+      this.#changed(added.id, added);
       this.#announce(said);
       setText(byId('status'), '');
     } catch {
@@ -117,18 +124,28 @@ export class Bookmarks {
       setText(byId('status'), 'The bookmark could not be removed. Try again.');
       return;
     }
-    this.#list = (this.#list ?? []).filter((other) => other !== bookmark);
-    this.#changed(bookmark);
+    this.#removed = bookmark;
+    this.#changed(bookmark.id, null);
     this.#announce('Bookmark removed');
   }
 
-  /** Shows what is known now. A list that is on its way does not know it: it is asked for again. @param {Bookmark|null} [removed] */
-  #changed(removed = null) {
-    if (this.#isAsking) this.load(); else this.#show(removed);
+  /**
+   * Shows what is known now. Where no list has come, it is asked for, unless it is on its way.
+   * @param {string} id @param {Bookmark|null} added null where it was removed
+   */
+  #changed(id, added) {
+    if (this.#isAsking) this.#changes.set(id, added);
+    if (this.#list) {
+      this.#list = this.#list.filter((other) => other.id !== id);
+      if (!added) return this.#show(true);
+      this.#list.push(added);
+      this.#show();
+    } else if (!this.#isAsking) this.load();
   }
 
-  /** @param {Bookmark|null} [removed] the one to offer back */
-  #show(removed = null) {
+  /** @param {boolean} [isFocused] whether the offer to put one back has the focus */
+  #show(isFocused = this.#panel.querySelector('.undo button') === document.activeElement) {
+    const removed = this.#removed;
     const list = [...(this.#list ?? [])].sort((a, b) => a.seconds - b.seconds);
     const undo = removed && make('p', { class: 'undo' }, 'Bookmark removed. ', make('button', {
       type: 'button', class: 'link', text: 'Put it back',
@@ -144,8 +161,7 @@ export class Bookmarks {
       rows.length > 0 ? make('ul', { class: 'rows' }, ...rows) : null,
       rows.length === 0 && !undo ? make('p', { class: 'empty', text: 'No bookmarks yet. Keep a place with the Bookmark button, or press B.' }) : null,
     ].filter((node) => node !== null));
-    const undoButton = undo?.querySelector('button');
-    if (undoButton instanceof HTMLElement) undoButton.focus();
+    if (isFocused) undo?.querySelector('button')?.focus();
   }
 
   /** @param {number} seconds */
