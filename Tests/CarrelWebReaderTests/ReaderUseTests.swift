@@ -94,6 +94,25 @@ struct ReaderUseTests {
         }
     }
 
+    @Test func `reads and searches in a browser that cannot color words`() async throws {
+        var book = TestBook.sentences(chapters: 2, paragraphs: 20)
+        let without = "delete self.Highlight; Object.defineProperty(CSS, 'highlights', { value: undefined });"
+        book.files["without.js"] = Array(without.utf8)
+        book.head = "<script src=\"without.js\"></script>"
+        let publication = try await book.open()
+        try await ReaderPage.withBrowser { browser in
+            try await ReaderPage.with(publication, browser, folder: folder) { page in
+                try await page.waitInDocument(
+                    until: "document.body.innerText.startsWith('Chapter 1') && !self.Highlight && !CSS.highlights"
+                )
+                try await browser.press(BrowserKey.space)
+                try await browser.wait(until: "document.getElementById('progress').textContent.startsWith('Page 2 of')")
+                let errors = try await browser.messages().filter(\.isError)
+                #expect(errors.isEmpty, "\(errors)")
+            }
+        }
+    }
+
     @Test(arguments: BrowserKind.allCases)
     func `turns pages, changes the theme and keeps the place in a book in UTF-16`(kind: BrowserKind) async throws {
         var book = TestBook.sentences(chapters: 2, paragraphs: 40)

@@ -69,4 +69,32 @@ let bookScripts: [(name: String, source: String)] = [
         equal(await ask(1, 'e'), 'e');
         """
     ),
+    (
+        "requests of the administrators' pages end by their signal, in browsers that cannot join signals",
+        """
+        const { call } = await import('/assets/admin-api.js');
+        const real = window.fetch, any = AbortSignal.any;
+        delete AbortSignal.any;
+        const signals = [];
+        window.fetch = (path, { signal }) => new Promise((resolve, reject) => {
+          signals.push(signal);
+          const end = () => reject(new DOMException('', 'AbortError'));
+          if (signal.aborted) end(); else signal.addEventListener('abort', end);
+        });
+        try {
+          const stop = new AbortController();
+          const asked = refused(() => call('GET', 'titles', undefined, stop.signal));
+          stop.abort();
+          equal((await asked).message, 'the server does not answer');
+          equal((await refused(() => call('GET', 'titles', undefined, stop.signal))).status, 0);
+          equal(signals.map((signal) => signal.aborted), [true, true]);
+          window.fetch = async () => new Response('{"a":1}');
+          equal(await call('GET', 'titles', undefined, new AbortController().signal), { a: 1 });
+          equal(await call('GET', 'titles'), { a: 1 });
+        } finally {
+          window.fetch = real;
+          AbortSignal.any = any;
+        }
+        """
+    ),
 ]

@@ -105,6 +105,39 @@ struct `Content security policy` {
     }
 }
 
+struct `Browsers of 2023` {
+    /// Since Firefox 115 ESR and Safari 16.4: found by their names, where nothing asks first whether they are there.
+    @Test(arguments: assets(".js")) func `have what scripts use`(script: WebAsset) {
+        let newer = [
+            "AbortSignal.any(", "Array.fromAsync(", "Object.groupBy(", "Map.groupBy(", "Promise.withResolvers(", "Promise.try(",
+            "URL.canParse(", "URL.parse(", "Response.json(", ".checkVisibility(", ".startViewTransition(", ".showPopover(",
+            ".isSubsetOf(", ".isSupersetOf(", ".isDisjointFrom(", ".symmetricDifference(", ".intersection(", ".difference(",
+            ".toWellFormed(", ".isWellFormed(", ".requestClose(", ".moveBefore(", ".setHTMLUnsafe(", "RegExp.escape(",
+            "Iterator.from(", ".values().map(", ".values().filter(", ".keys().map(", ".entries().map(", "Intl.Segmenter",
+            "Intl.DurationFormat", "CSS.highlights.", "navigator.locks.", "Uint8Array.fromBase64(",
+            ".toBase64(", ".toHex(", "scheduler.", "requestIdleCallback(", "'scrollend'", "caretPositionFromPoint(",
+        ]
+        let source = text(script)
+        for name in newer where source.contains(name) {
+            let isGuarded = script.name == "read-styles.js" && name == "CSS.highlights."
+            #expect(isGuarded, "\(script.name) uses \(name)")
+        }
+        #expect(!source.contains(/\.aria[A-Z]/), "attributes have the names that all browsers know")
+    }
+
+    @Test(arguments: assets(".css")) func `have what styles need`(style: WebAsset) {
+        let source = text(style)
+        for name in [
+            "text-wrap: nowrap", "light-dark(", "@starting-style", "@scope", "field-sizing", "anchor(", ":has-slotted", ":open",
+        ] {
+            #expect(!source.contains(name), "\(style.name) uses \(name)")
+        }
+        // a list with a selector that is not known is left out as a whole, and rules in rules are
+        #expect(!source.contains(/(?m)^[^{}]*(?:,[^{}]*:has\(|:has\([^{}]*\)[^{}]*,)[^{}]*\{/))
+        #expect(!source.contains(/(?m)^\s*&/))
+    }
+}
+
 struct `Elements` {
     @Test(arguments: [("listen.html", "shelf.js"), ("read.html", ""), ("shelf.html", "listen.js")])
     func `that scripts look for are on their page`(page: String, otherScript: String) throws {

@@ -171,7 +171,7 @@ function deviceRow(device) {
         const name = input.value.trim();
         const known = await send('PATCH', `${root}${path}`, { name: name === device.appName ? null : name });
         await showPlaces();
-        const again = [...document.querySelectorAll('#devices button')].find((button) => button.ariaLabel === `Rename ${known.name}`);
+        const again = [...document.querySelectorAll('#devices button')].find((button) => button.getAttribute('aria-label') === `Rename ${known.name}`);
         /** @type {HTMLElement|undefined} */ (again)?.focus();
         return `It is called ${known.name}.`;
       });

@@ -32,7 +32,12 @@ export async function call(method, path, body, signal) {
   const headers = { Accept: 'application/json' };
   if (method !== 'GET') headers['X-Carrel-Admin'] = 'page';
   if (body !== undefined) headers['Content-Type'] = 'application/json';
-  let response;
+  const stop = new AbortController();
+  const abort = () => stop.abort();
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort);
+  const timer = setTimeout(abort, patience);
+  let response, text;
   try {
     response = await fetch(`/admin/v1/${path}`, {
       method,
@@ -40,12 +45,16 @@ export async function call(method, path, body, signal) {
       body: body === undefined ? undefined : JSON.stringify(body),
       credentials: 'same-origin',
       cache: 'no-store',
-      signal: signal ? AbortSignal.any([signal, AbortSignal.timeout(patience)]) : AbortSignal.timeout(patience),
+      signal: stop.signal,
     });
+    text = await response.text();
   } catch {
     throw new Refusal(0, { detail: 'the server does not answer' });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
-  return answered(response.status, await response.text());
+  return answered(response.status, text);
 }
 
 /** What an answer says. @param {number} status @param {string} text @returns {any} */

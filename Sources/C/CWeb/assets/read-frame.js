@@ -3,9 +3,8 @@
 (() => {
   'use strict';
   // only the frame that the reader's page itself made; not a document's own frames, and not a window
-  const words = self.carrelWords, stylesOf = self.carrelStyles;
-  delete self.carrelWords;
-  delete self.carrelStyles;
+  const words = self.carrelWords, stylesOf = self.carrelStyles, highlight = self.carrelHighlight;
+  for (const name of ['carrelWords', 'carrelStyles', 'carrelHighlight']) delete self[name];
   if (self === top || parent !== top || !(document.currentScript instanceof HTMLScriptElement)) return;
   // no policy that Chromium obeys keeps these from talking to the world
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection']) delete self[name];
@@ -251,7 +250,7 @@
     }
     const found = to.text ? words.find(to.text, to.progression) : null;
     if (found) {
-      if (to.isHit) CSS.highlights.set('carrel-hit', new Highlight(words.range(found.start, found.end)));
+      if (to.isHit) highlight('hit', [words.range(found.start, found.end)]);
       return toOffset(found.start, isMoved);
     }
     if (to.end) { if (paged()) show(pages - 1); else moveTo(extent()); return settle(isMoved); }
@@ -277,7 +276,7 @@
       marked.push({ id: annotation.id, range: marks });
       byColor.get(annotation.color)?.push(marks);
     }
-    for (const [name, ranges] of byColor) CSS.highlights.set(`carrel-${name}`, new Highlight(...ranges));
+    for (const [name, ranges] of byColor) highlight(name, ranges);
   }
 
   // MARK: what the reader does
@@ -455,7 +454,7 @@
     turn(message) { turn(message.by); },
     marks(message) { if (isReady) mark(message.annotations); else annotations = message.annotations; },
     paper(message) { paper.replaceSync(message.isOn ? '' : noPaper); tell('paper'); },
-    clear() { CSS.highlights.delete('carrel-hit'); getSelection()?.removeAllRanges(); },
+    clear() { highlight('hit', []); getSelection()?.removeAllRanges(); },
     seen({ breaks = [] }) {
       if (!isReady) return;
       const start = firstSeen(), end = lastSeen(start), at = (element) => (element ? words.offsetOf(element, 0) : 0);

@@ -5,6 +5,14 @@
 
   const colors = ['yellow', 'green', 'blue', 'pink'];
 
+  /**
+   * Colors ranges of the document, where the browser can: Firefox from 140, Safari from 17.2. Elsewhere notes are listed, and hits gone to.
+   * @param {string} name @param {Range[]} ranges
+   */
+  self.carrelHighlight = (name, ranges) => {
+    if (CSS.highlights && self.Highlight) CSS.highlights.set(`carrel-${name}`, new Highlight(...ranges));
+  };
+
   /** The style sheet of a document of the publication, by how the reader wants pages and how its lines run. */
   self.carrelStyles = ({ look, flow, isFixed, isPaged, columns }) => {
     const marks = colors.map((name) => `::highlight(carrel-${name}) { background-color: ${look.marks?.[name] ?? 'Mark'}; color: inherit; }`);
