@@ -69,6 +69,16 @@ let wordScripts: [(name: String, source: String)] = [
             error = await refused(() => getJSON('/x'));
             equal(error.kind, kind);
           }
+          answer(500, '{"code":"store.damaged"}', { 'Content-Type': 'application/problem+json' });
+          error = await refused(() => getJSON('/x'));
+          equal([error.kind, error.passes], ['damaged', false]);
+          const { noticeForError } = await import('/assets/refusals.js');
+          const notice = noticeForError(error, { kind: 'loan', startsAt: null, endsAt: null });
+          equal(notice.heading, 'The recording is damaged');
+          check(notice.text.includes('your place is kept') && notice.retry);
+          const { SegmentSource } = await import('/assets/segments.js');
+          error = await refused(() => new SegmentSource('/v1/stream/hls/o/playlist.m3u8').open());
+          equal(error.kind, 'damaged');
           window.fetch = () => Promise.reject(new TypeError('down'));
           error = await refused(() => getJSON('/x'));
           equal([error.kind, error.passes], ['network', true]);

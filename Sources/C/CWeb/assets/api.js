@@ -1,8 +1,9 @@
 // Requests to our own server: same origin, cookie session, JSON or bytes. Every failure is a RequestError that says what kind it is.
 
 /**
- * @typedef {'network'|'signed-out'|'refused'|'missing'|'busy'|'other'} FailureKind
- *   network: no answer. signed-out: 401. refused: 403 with a reason. missing: 404 or 410. busy: 429 or 5xx, worth another try.
+ * @typedef {'network'|'signed-out'|'refused'|'missing'|'damaged'|'busy'|'other'} FailureKind
+ *   network: no answer. signed-out: 401. refused: 403 with a reason. missing: 404 or 410. damaged: 500, the server's files
+ *   are not whole. busy: 429 or other 5xx, worth another try.
  */
 
 export class RequestError extends Error {
@@ -82,6 +83,7 @@ async function failure(response) {
   const kind = status === 401 ? 'signed-out'
     : status === 403 ? 'refused'
     : status === 404 || status === 410 ? 'missing'
+    : problem.code === 'store.damaged' ? 'damaged'
     : status === 429 || status >= 500 ? 'busy'
     : 'other';
   const message = problem.detail ?? problem.title ?? `the server answered ${status}`;

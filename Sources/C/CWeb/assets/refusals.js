@@ -65,6 +65,14 @@ export function noticeForError(error, item) {
   if (error.kind === 'missing' && !item) {
     return { icon: 'alert', heading: 'Not on your shelf', text: 'There is no such title on your shelf. It may belong to another account.' };
   }
+  if (error.kind === 'damaged') {
+    return {
+      icon: 'alert',
+      heading: 'The recording is damaged',
+      text: 'Its files on the server are damaged, and trying again does not help until they are mended. Tell the library or shop that gave it to you; your place is kept.',
+      retry: true,
+    };
+  }
   return {
     icon: 'alert',
     heading: 'The server has a problem',
