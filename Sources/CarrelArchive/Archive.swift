@@ -10,6 +10,8 @@ import Glibc
 public final class Archive {
     /// Its files, folders and links, in the order of its directory.
     public let entries: [ArchiveEntry]
+    /// Entries whose names lead out of the folder that they are written to, where they are left out: never in ``entries``, and not to be read.
+    public let leftOut: [OmittedArchiveEntry]
 
     let limits: ArchiveLimits
     /// Bytes that may still come out of it.
@@ -22,14 +24,15 @@ public final class Archive {
     /// - Parameters:
     ///   - path: a regular file.
     ///   - limits: how much it may ask.
+    ///   - leavesOut: whether entries whose names lead elsewhere are left out; otherwise the archive is refused for them.
     /// - Throws: `ArchiveError` for whatever the archive must not be; nothing of it has been unpacked then.
-    public init(path: String, limits: ArchiveLimits) throws(ArchiveError) {
+    public init(path: String, limits: ArchiveLimits, leavingOutEscapes leavesOut: Bool = false) throws(ArchiveError) {
         let file = try ArchiveFile(path: path)
         let directory = try CentralDirectory(file, limit: limits.entries)
         try directory.checkPlaces(file)
         let handle = unsafe try Self.open(file)
         do throws(ArchiveError) {
-            entries = unsafe try Self.list(handle, directory)
+            (entries, leftOut) = unsafe try Self.list(handle, directory, leavesOut)
         } catch {
             unsafe zip_discard(handle)
             throw error
@@ -51,7 +54,9 @@ public final class Archive {
     /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
     public func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
         let shown = ArchiveName.printable(entry.rawName)
-        guard entries.indices.contains(entry.index), entries[entry.index] == entry else {
+        // entries before it may be left out
+        let place = max(0, entry.index - leftOut.count)
+        guard entries.count > place, entries[place...].prefix(leftOut.count + 1).contains(entry) else {
             throw ArchiveError(.damaged, "entry \(shown) is not of this archive")
         }
         if entry.isEncrypted { throw ArchiveError(.encrypted, "entry \(shown) needs a password") }
@@ -86,14 +91,23 @@ public final class Archive {
     }
 
     /// The entries as both readers of the directory see them, each with a safe name of its own.
-    private static func list(_ handle: OpaquePointer, _ directory: CentralDirectory) throws(ArchiveError) -> [ArchiveEntry] {
+    private static func list(
+        _ handle: OpaquePointer,
+        _ directory: CentralDirectory,
+        _ leavesOut: Bool
+    ) throws(ArchiveError) -> (entries: [ArchiveEntry], leftOut: [OmittedArchiveEntry]) {
         guard unsafe zip_get_num_entries(handle, 0) == directory.records.count else {
             throw ArchiveError(.damaged, "archive has two directories")
         }
         var entries: [ArchiveEntry] = []
+        var leftOut: [OmittedArchiveEntry] = []
         var names: Set<String> = []
         for (index, record) in directory.records.enumerated() {
             let shown = ArchiveName.printable(record.rawName)
+            if leavesOut, let fault = ArchiveName.escape(record.rawName) {
+                leftOut.append(OmittedArchiveEntry(record.rawName, "name \(shown) of entry \(index) \(fault)"))
+                continue
+            }
             if let fault = ArchiveName.fault(record.rawName) {
                 throw ArchiveError(.unsafeName, "name \(shown) of entry \(index) \(fault)")
             }
@@ -125,6 +139,6 @@ public final class Archive {
                 )
             )
         }
-        return entries
+        return (entries, leftOut)
     }
 }

@@ -7,6 +7,14 @@ package enum ArchiveName {
         raw.contains(UInt8(ascii: "\\")) ? raw.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 } : raw
     }
 
+    /// Why the place that a name says is not below the folder that it is written to; nil when it is.
+    static func escape(_ raw: [UInt8]) -> String? {
+        let raw = withSlashes(raw)
+        if raw.first == UInt8(ascii: "/") { return "is absolute" }
+        if raw.count > 1, raw[1] == UInt8(ascii: ":") { return "names a drive" }
+        return raw.split(separator: UInt8(ascii: "/")).contains { $0.elementsEqual("..".utf8) } ? "leaves its folder" : nil
+    }
+
     /// Why a name is refused; nil when it says one place below the folder it is written to.
     static func fault(_ raw: [UInt8]) -> String? {
         let raw = withSlashes(raw)
@@ -14,13 +22,11 @@ package enum ArchiveName {
         if raw.count > lengthLimit { return "is too long" }
         if raw.contains(0) { return "holds a NUL" }
         if raw.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "holds a control character" }
-        if raw[0] == UInt8(ascii: "/") { return "is absolute" }
-        if raw.count > 1, raw[1] == UInt8(ascii: ":") { return "names a drive" }
+        if let escape = escape(raw) { return escape }
         var parts = raw.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
         for part in parts {
             if part.isEmpty || part.elementsEqual(".".utf8) { return "has an empty part" }
-            if part.elementsEqual("..".utf8) { return "leaves its folder" }
         }
         return nil
     }

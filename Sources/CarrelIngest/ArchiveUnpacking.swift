@@ -8,9 +8,12 @@ struct ArchiveUnpacking {
     /// Bytes that may come out.
     let limit: Int64
 
-    func unpack(into folder: String, _ progress: (IngestProgress) throws -> Void) throws {
+    /// - Returns: entries that were left out, because their names lead out of the folder.
+    func unpack(into folder: String, _ progress: (IngestProgress) throws -> Void) throws -> [OmittedArchiveEntry] {
         do {
-            try unpack(try Archive(path: path, limits: ArchiveLimits(totalBytes: limit)), into: folder, progress)
+            let archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: limit), leavingOutEscapes: true)
+            try unpack(archive, into: folder, progress)
+            return archive.leftOut
         } catch let error as ArchiveError {
             throw IngestError(.archive, path, error.message)
         }

@@ -1,3 +1,4 @@
+import CarrelArchive
 import CarrelAudio
 import CarrelBytes
 import CarrelPackager
@@ -53,13 +54,19 @@ package struct Ingest {
         }
         let folder = try scratch.makeFolder()
         defer { scratch.remove(folder) }
-        try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
-        return try take(SourceParts(folder: folder, name: path), path, sourceHash)
+        let leftOut = try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
+        let warnings = try OmittedParts(leftOut, of: path).warnings { SourceParts.isSound($0.parts) }
+        return try take(SourceParts(folder: folder, name: path), path, sourceHash, warnings)
     }
 
-    private func take(_ parts: SourceParts, _ path: String, _ sourceHash: [UInt8]) throws -> IngestedTitle {
+    private func take(
+        _ parts: SourceParts,
+        _ path: String,
+        _ sourceHash: [UInt8],
+        _ omissions: [String] = []
+    ) throws -> IngestedTitle {
         let recording = try Recording.make(of: parts, ingest: self)
-        var warnings = recording.warnings
+        var warnings = omissions + recording.warnings
         var metadata = try recording.metadata {
             try options.overrides.title ?? options.untitled.title(of: path)
         }

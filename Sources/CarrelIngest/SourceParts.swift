@@ -35,10 +35,9 @@ struct SourceParts {
         found = NaturalOrder.sorted(found, by: \.relative)
         var pictures: [(relative: String, path: String)] = []
         for entry in found {
-            let suffix = Self.suffix(entry.relative)
-            if Self.pictures.contains(suffix) {
+            if Self.pictures.contains(Self.suffix(entry.relative)) {
                 pictures.append(entry)
-            } else if !Self.ignored.contains(suffix) {
+            } else if Self.isSound([entry.relative]) {
                 let file = try SourceFile(path: entry.path, name: entry.relative)
                 file.rest()
                 files.append(file)
@@ -47,6 +46,15 @@ struct SourceParts {
         coverPath = (pictures.first { Self.stem($0.relative).lowercased().contains("cover") } ?? pictures.first)?.path
         guard !files.isEmpty else { throw IngestError(.notAudio, name, "holds no sound") }
     }
+
+    /// Whether a file counts as sound by the parts of its path.
+    static func isSound(_ parts: [String]) -> Bool {
+        guard let last = parts.last, !parts.contains(where: isLitter) else { return false }
+        let suffix = suffix(last)
+        return !pictures.contains(suffix) && !ignored.contains(suffix)
+    }
+
+    private static func isLitter(_ name: String) -> Bool { name.hasPrefix(".") || name == "__MACOSX" }
 
     private static func walk(
         _ folder: String,
@@ -63,7 +71,7 @@ struct SourceParts {
             let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name.hasPrefix(".") || name == "__MACOSX" { continue }
+            if isLitter(name) { continue }
             let path = "\(folder)/\(name)"
             var status = stat()
             guard unsafe lstat(path, &status) == 0 else { continue }

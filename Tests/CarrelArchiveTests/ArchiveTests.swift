@@ -76,6 +76,29 @@ struct `ZIP archive` {
         #expect(error?.message.unicodeScalars.contains { $0.value < 32 } == false)
     }
 
+    @Test func `leaves names out that lead elsewhere where that is asked for, and reads the others`() throws {
+        let names = ["../up", "a", "/etc/passwd", "b/../../up", "b/c", "C:\\x", "d"]
+        let bytes = ZipBuilder(names.map { Item($0, Array($0.utf8)) }).bytes()
+        let archive = try Archive(
+            path: directory.write("a.zip", bytes),
+            limits: ArchiveLimits(totalBytes: 1 << 20),
+            leavingOutEscapes: true
+        )
+        #expect(archive.entries.map(\.name) == ["a", "b/c", "d"])
+        #expect(archive.leftOut.map(\.parts) == [["up"], ["etc", "passwd"], ["b", "up"], ["C:", "x"]])
+        #expect(archive.leftOut.first?.message == "name \"../up\" of entry 0 leaves its folder")
+        for (place, entry) in archive.entries.enumerated() { #expect(try content(archive, place) == Array(entry.name.utf8)) }
+        let other = try open(ZipBuilder([Item("x", [1])]).bytes()).entries[0]
+        #expect(throws: ArchiveError.self) { try archive.open(other) }
+        #expect(throws: ArchiveError.self) {
+            try Archive(
+                path: directory.write("b.zip", ZipBuilder([Item("a\0b", [1])]).bytes()),
+                limits: ArchiveLimits(totalBytes: 1 << 20),
+                leavingOutEscapes: true
+            )
+        }
+    }
+
     @Test(arguments: ["..mp3", "a/..b/c", "...", "a b/c", "kapitel 1: start"])
     func `takes names that only look odd`(name: String) throws {
         #expect(try open(ZipBuilder([Item(name, [1])]).bytes()).entries[0].name == name)

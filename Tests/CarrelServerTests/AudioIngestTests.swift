@@ -79,6 +79,17 @@ struct `An ingest of sound` {
         try await refuse(test, test.directory.write("hostile.zip", StoredZip.write(entries)), .archive, .notAudio, why)
     }
 
+    @Test func `of an archive leaves out what leads elsewhere and is no sound`() async throws {
+        let test = try await TestService()
+        let zip = StoredZip.write([
+            .init("../notes.txt", "x"), .init("1.mp3", bytes: SilentMP3.frames(100)), .init("__MACOSX/../1.mp3", "x"),
+            .init("../cover.jpg", "x"),
+        ])
+        let made = try await ingest(test, test.directory.write("book.zip", zip))
+        #expect(made.created && made.warnings.count == 3)
+        #expect(made.warnings.first?.hasSuffix("name \"../notes.txt\" of entry 0 leaves its folder; it is left out") == true)
+    }
+
     @Test func `of an archive that is a bomb is refused and leaves nothing behind`() async throws {
         let test = try await TestService()
         let zeros = test.directory.write("1.mp3", [UInt8](repeating: 0, count: 64 << 20))

@@ -83,7 +83,11 @@ struct `An ingest of an edition` {
 
     static let hostile: [(String, [StoredZip.Entry], String)] = [
         ("a name that leaves", [.init("index.html", "x"), .init("../evil.html", "x")], "leaves its folder"),
-        ("an absolute name", [.init("index.html", "x"), .init("/etc/passwd", "x")], "is absolute"),
+        (
+            "a picture that leaves and stands in a page",
+            [.init("index.html", "<html><img src=\"../a%20b.png\"></html>"), .init("../a b.png", "x")], "leaves its folder"
+        ),
+        ("an absolute name", [.init("index.html", "x"), .init("/etc/page.html", "x")], "is absolute"),
         ("a link", [.init("index.html", "x"), .link("a.html", to: "/etc/passwd")], "is a symbolic link"),
         ("a password", [.init("index.html", "x"), .locked("secret.html")], "\"secret.html\" is encrypted"),
         ("a clash of case", [.init("index.html", "x"), .init("A.css", "x"), .init("a.css", "y")], "the same name on some disks"),
@@ -98,6 +102,30 @@ struct `An ingest of an edition` {
         let error = await #expect(throws: IngestError.self) { try await test.ingest(path, "hostile") }
         #expect(error?.description.contains(why) == true, "\(what): \(error?.description ?? "")")
         #expect(try await test.service.editions.list().isEmpty)
+    }
+
+    @Test func `leaves out what leads elsewhere where no page needs it, and says so`() async throws {
+        let test = try await TestService()
+        let entries: [StoredZip.Entry] = [
+            .init("index.html", "<html><title>A</title><img src=\"a.png\"></html>"), .init("../notes.txt", "x"),
+            .init("a.png", "x"),
+            .init("/tmp/unused.png", "x"), .init("../.DS_Store", "x"),
+        ]
+        let made = try await test.ingest(test.directory.write("pages.zip", StoredZip.write(entries)), "pages")
+        #expect(
+            try await test.service.editions.resources(of: made.edition).map(\.path) == ["a.png", "index.html", "content.xml"]
+        )
+        #expect(
+            made.warnings.map { $0.split(separator: ": ").last.map(String.init) } == [
+                "name \"../notes.txt\" of entry 1 leaves its folder; it is left out",
+                "name \"/tmp/unused.png\" of entry 3 is absolute; it is left out",
+                "name \"../.DS_Store\" of entry 4 leaves its folder; it is left out",
+            ]
+        )
+        // apps get an EPUB as it is
+        let epub = test.directory.write("x.epub", EditionFiles.epub([.init("../notes.txt", "x")]))
+        let error = await #expect(throws: IngestError.self) { try await test.ingest(epub, "book") }
+        #expect(error?.description.contains("name \"../notes.txt\" of entry 4 leaves its folder") == true)
     }
 
     @Test func `is refused for an EPUB whose contents are protected, or that is a bomb`() async throws {

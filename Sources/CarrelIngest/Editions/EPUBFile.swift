@@ -15,6 +15,7 @@ struct EPUBFile {
     func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
         try ingest.refuseSamples(path)
         let archive = try EditionArchive(path: path, limit: ingest.options.archiveLimit)
+        try archive.refuseEscapes()
         let package = try EPUBPackage(archive, path: path, untitled: ingest.options.untitled)
         try archive.verify(ingest.progress)
         var metadata = package.metadata

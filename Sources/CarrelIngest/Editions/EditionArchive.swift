@@ -10,7 +10,7 @@ struct EditionArchive {
     init(path: String, limit: Int64) throws(IngestError) {
         source = path
         do throws(ArchiveError) {
-            archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: limit))
+            archive = try Archive(path: path, limits: ArchiveLimits(totalBytes: limit), leavingOutEscapes: true)
         } catch {
             throw IngestError(.archive, path, error.message)
         }
@@ -21,6 +21,12 @@ struct EditionArchive {
             }
         }
         try ResourceName.refuseClashes(archive.entries.lazy.filter { !$0.isDirectory }.map(\.name), in: path)
+    }
+
+    /// Refuses entries whose names lead elsewhere, in an archive that apps get as it is.
+    func refuseEscapes() throws(IngestError) {
+        guard let entry = archive.leftOut.first else { return }
+        throw IngestError(.archive, source, entry.message, hint: "take it out of the archive, as by zip -d")
     }
 
     var hasPages: Bool {

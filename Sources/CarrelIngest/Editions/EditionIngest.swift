@@ -1,3 +1,4 @@
+import CarrelArchive
 import CarrelAudio
 import CarrelBytes
 import CarrelCrypto
@@ -83,7 +84,9 @@ package struct EditionIngest {
             let folder = try scratch.makeFolder()
             defer { scratch.remove(folder) }
             try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(archive.archive, into: folder, progress)
-            return try PageEdition(self, try EditionFolder(folder, source: path), source: path).take(sourceHash)
+            let pages = try EditionFolder(folder, source: path)
+            let warnings = try OmittedParts(archive.archive.leftOut, of: path).warnings { try pages.isPart($0) }
+            return try PageEdition(self, pages, source: path).take(sourceHash, warnings)
         case nil:
             throw IngestError(
                 .notEdition,

@@ -16,7 +16,7 @@ struct PageEdition {
         self.source = source
     }
 
-    func take(_ sourceHash: [UInt8]) throws -> IngestedEdition {
+    func take(_ sourceHash: [UInt8], _ warnings: [String] = []) throws -> IngestedEdition {
         let files = folder.files
         guard let entry = Self.entry(of: files.map(\.path)) else {
             throw IngestError(.notEdition, source, "holds no page of HTML")
@@ -39,7 +39,7 @@ struct PageEdition {
             entry: entry,
             resources: package.resources,
             cover: cover,
-            warnings: []
+            warnings: warnings
         )
     }
 

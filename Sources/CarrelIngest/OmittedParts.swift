@@ -1,0 +1,22 @@
+import CarrelArchive
+
+/// What was left out of an archive because its name leads elsewhere: refused where it belongs to the publication, and else a warning.
+struct OmittedParts {
+    private let entries: [OmittedArchiveEntry]
+    private let source: String
+
+    init(_ entries: [OmittedArchiveEntry], of source: String) {
+        self.entries = entries
+        self.source = source
+    }
+
+    /// - Parameter isPart: whether an entry belongs to the publication.
+    /// - Returns: a warning for each that does not.
+    /// - Throws: `ingest.archive` for the first that does.
+    func warnings(_ isPart: (OmittedArchiveEntry) throws -> Bool) throws -> [String] {
+        try entries.map { entry in
+            if try isPart(entry) { throw IngestError(.archive, source, entry.message) }
+            return "\(source): \(entry.message); it is left out"
+        }
+    }
+}
