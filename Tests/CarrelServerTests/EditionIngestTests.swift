@@ -128,6 +128,24 @@ struct `An ingest of an edition` {
         #expect(error?.description.contains("name \"../notes.txt\" of entry 4 leaves its folder") == true)
     }
 
+    @Test func `reads an EPUB's documents that have a DOCTYPE, and nothing that it names`() async throws {
+        let test = try await TestService()
+        let type = """
+            <!DOCTYPE package PUBLIC "+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN" "http://127.0.0.1:9/oebpkg12.dtd" [
+            <!ENTITY secret SYSTEM "file:///etc/passwd"> <!ENTITY much "ten ten ten"> ]>
+            """
+        let opf = EditionFiles.opf.replacing("?>", with: "?>\(type)", maxReplacements: 1)
+            .replacing("Ann Author", with: "Ann&nbsp;&Aacute;uthor&secret;&much;")
+        let container = EditionFiles.container.replacing("?>", with: "?><!DOCTYPE container>", maxReplacements: 1)
+        let bytes = StoredZip.write([
+            .init("mimetype", "application/epub+zip"), .init("META-INF/container.xml", container), .init("OEBPS/book.opf", opf),
+        ])
+        let made = try await test.ingest(test.directory.write("x.epub", bytes), "book")
+        #expect(made.edition.title.metadata.title == "The <Book>")
+        #expect(made.edition.title.metadata.authors == ["Ann Áuthor"])
+        #expect(made.warnings.isEmpty)
+    }
+
     @Test func `is refused for an EPUB whose contents are protected, or that is a bomb`() async throws {
         let test = try await TestService()
         let encryption = """

@@ -42,7 +42,7 @@ struct EPUBPackage {
     private static func document(_ name: String, of archive: EditionArchive, _ path: String) throws -> XMLElement? {
         guard let bytes = try archive.content(of: name, limit: limits.bytes) else { return nil }
         do {
-            return try XMLElement.parse(bytes.rawSpan, limits: limits)
+            return try XMLElement.parse(bytes.rawSpan, limits: limits, documentType: .skipped)
         } catch {
             throw IngestError(.malformed, path, "entry \"\(name)\" cannot be read: \(error)")
         }
