@@ -47,7 +47,7 @@ public final class LCPStore: PassphraseStore {
     ///
     /// - Returns: a store that is closed with this one.
     /// - Throws: `lcp.store`.
-    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(try await opened()) }
+    public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(migrated: try await opened()) }
 
     public func close() async {
         // one that nobody needed is not made for this

@@ -185,9 +185,21 @@ struct UserRightsTests {
                 DatabaseUserRightsStore.migration(version: 2), DatabaseUserRightsStore.contentMigration(version: 3),
             ]
         )
-        let rights = rights(copy: 1, print: 1, DatabaseUserRightsStore(database))
+        let rights = try await rights(copy: 1, print: 1, DatabaseUserRightsStore(database))
         #expect(await rights.copy("a"))
         #expect(await rights.copy("a") == false)
         await database.close()
+    }
+
+    @Test(arguments: ["migration(version:)", "contentMigration(version:)"])
+    func `are not counted in a database without their tables, and the error names the missing step`(missing: String) async throws
+    {
+        let shelf = Migration(version: 1, name: "shelf", statements: [SQL("CREATE TABLE shelf (book TEXT PRIMARY KEY)")])
+        let known = missing.hasPrefix("content") ? [shelf, DatabaseUserRightsStore.migration(version: 2)] : [shelf]
+        let database = try SQLiteDatabase(path: directory.file("app.db"), migrations: known)
+        let error = await #expect(throws: UserRightsError(.migration, "")) { try await DatabaseUserRightsStore(database) }
+        #expect(error?.message.contains("add DatabaseUserRightsStore.\(missing) to its migrations") == true)
+        await database.close()
+        await #expect(throws: UserRightsError(.unavailable, "")) { try await DatabaseUserRightsStore(database) }
     }
 }

@@ -7,9 +7,35 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     /// Granted requests that are known at most, of each right of each publication.
     static let requestLimit = 1000
 
+    /// Counts in the database of an app.
+    ///
     /// - Parameter database: has the tables of `migration(version:)` and `contentMigration(version:)`; whoever opened it closes it.
-    public init(_ database: any Database) {
+    /// - Throws: `rights.migration`, with the step that is missing; `rights.unavailable`.
+    public convenience init(_ database: any Database) async throws(UserRightsError) {
+        self.init(migrated: database)
+        let any: [SQLValue] = [.text(""), .text("")]
+        try await require(Statement.use, any, "migration(version:)")
+        try await require(Statement.request, any + [.text("")], "contentMigration(version:)")
+    }
+
+    /// - Parameter database: known to have the tables.
+    package init(migrated database: any Database) {
         self.database = database
+    }
+
+    /// Throws where a statement does not fit the tables, as what a step makes is missing.
+    private func require(_ statement: SQL, _ values: [SQLValue], _ migration: String) async throws(UserRightsError) {
+        try await step { [database] in
+            do {
+                _ = try await database.read { try $0.row(statement, values) }
+            } catch let error as StoreError where error.code == .statement {
+                throw UserRightsError(
+                    .migration,
+                    "the database lacks a table or a column for used rights: "
+                        + "add DatabaseUserRightsStore.\(migration) to its migrations"
+                )
+            }
+        }
     }
 
     /// Opens a file of its own, or makes it.
@@ -19,7 +45,10 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     public convenience init(path: String) throws(UserRightsError) {
         do throws(StoreError) {
             self.init(
-                try SQLiteDatabase(path: path, migrations: [Self.migration(version: 1), Self.contentMigration(version: 2)])
+                migrated: try SQLiteDatabase(
+                    path: path,
+                    migrations: [Self.migration(version: 1), Self.contentMigration(version: 2)]
+                )
             )
         } catch {
             throw UserRightsError(.unavailable, error.message)

@@ -19,6 +19,8 @@ public struct UserRightsError: Error, Equatable, Sendable, CustomStringConvertib
         public static let differentRequest = Code("rights.different-request")
         /// The store cannot be read or written, or holds what it should not.
         public static let unavailable = Code("rights.unavailable")
+        /// The database lacks a table or a column: its app did not add a migration.
+        public static let migration = Code("rights.migration")
     }
 
     public let code: Code
