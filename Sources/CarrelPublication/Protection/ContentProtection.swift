@@ -47,7 +47,7 @@ public struct ProtectedAsset: Sendable {
 /// Asks the user for credentials: of the proposal's `callback`, the result takes the place; nil when the user does not want to give any.
 public typealias OnAskCredentialsCallback = @Sendable (_ dialog: Dialog<String>, _ sender: (any Sendable)?) async -> String?
 
-/// The name before 0.5.
+/// Its name before it had that of the proposal, which no release has had.
 @available(*, deprecated, renamed: "OnAskCredentialsCallback")
 public typealias OnAskCredentials = OnAskCredentialsCallback
 
