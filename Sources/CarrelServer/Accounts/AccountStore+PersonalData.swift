@@ -55,6 +55,7 @@ extension AccountStore {
     ///   - pseudonym: its name from now on.
     ///   - now: the time.
     ///   - transaction: the erasure's.
+    /// - Throws: what the database throws.
     package static func erase(_ account: String, pseudonym: String, at now: Instant, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteDevices, [.text(account)])
         try SessionStore.deleteAll(ofAccount: account, in: transaction)

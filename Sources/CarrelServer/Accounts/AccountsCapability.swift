@@ -106,7 +106,10 @@ package struct AccountsCapability: Capability {
     /// Counters of each kind that are kept at most, however many clients guess.
     private static let counterLimit = 100_000
 
+    /// What removes sessions, links and counters past their time.
+    ///
     /// - Parameter counterLimit: counters of each kind that are kept.
+    /// - Returns: one for each kind of row.
     package static func cleanups(counterLimit: Int = Self.counterLimit) -> [Cleanup] {
         [
             Cleanup { try SessionStore.deleteExpired(at: $0, limit: $1, in: $2) },

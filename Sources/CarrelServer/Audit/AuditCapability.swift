@@ -14,6 +14,7 @@ package struct AuditCapability: Capability {
     ///   - estate: what it stands on.
     ///   - retention: how long entries stay that an archive has; nil for ever.
     ///   - isProduct: whether an id is a product's, which entries are looked up by.
+    /// - Throws: ``ServerError`` `masterKey` where the key of the chain is missing.
     package init(
         _ estate: Estate,
         retention: Duration?,

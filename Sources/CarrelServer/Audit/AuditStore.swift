@@ -194,6 +194,8 @@ package enum AuditStore {
     ///   - actor: the account, or the subject upstream.
     ///   - created: when the account was created; nil where the log has to be searched whole.
     ///   - transaction: to read in.
+    /// - Returns: the time and the rule; nil where none were.
+    /// - Throws: what the database throws.
     static func lastGrant(
         of product: String,
         to actor: String,

@@ -16,6 +16,7 @@ package struct FeedsCapability: Capability {
     ///   - callers: tells who calls.
     ///   - parameters: what apps call the parameters of the five calls.
     ///   - needSignIn: whether feeds are for readers alone.
+    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
     package init(
         _ estate: Estate,
         _ delivery: EditionDeliveryCapability,

@@ -18,6 +18,7 @@ package struct EntitlementSourcesCapability: Capability {
     ///   - products: the catalog's products.
     ///   - settings: of app stores.
     ///   - order: all sources in the order in which they are asked, given that of app stores where one is configured.
+    /// - Throws: what `order` throws; ``ServerError`` `masterKey` where a secret is missing.
     package init(
         _ estate: Estate,
         _ accounts: AccountsCapability,

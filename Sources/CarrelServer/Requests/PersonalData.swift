@@ -102,6 +102,7 @@ package enum PersonalData {
         ///   - values: the others.
         ///   - transaction: to read in.
         ///   - item: a row as it is exported, and the place after it.
+        /// - Throws: what the database and `item` throw.
         package init(
             _ statement: SQL,
             _ values: [SQLValue],

@@ -18,6 +18,7 @@ package struct SignOnCapability: Capability {
     ///   - accounts: who signs in.
     ///   - settings: the provider, where there is one.
     ///   - onFailure: told why a sign-in failed, which the client is not.
+    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
     package init(
         _ estate: Estate,
         _ accounts: AccountsCapability,

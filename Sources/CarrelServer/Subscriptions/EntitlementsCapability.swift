@@ -27,6 +27,7 @@ package struct EntitlementsCapability: Capability {
     /// - Parameters:
     ///   - devices: how many devices an account may use where neither it nor its plans say.
     ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
+    /// - Returns: the source.
     package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
         OwnAccounts(
             database: estate.database,
