@@ -107,12 +107,13 @@ let package = Package(
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
-        library("CarrelHTTP", bytes: true, ["CarrelBytes", "CarrelThreads"]),
+        library("CarrelMetrics", ["CarrelBytes", "CarrelThreads"]),
+        library("CarrelHTTP", bytes: true, ["CLinux", "CarrelBytes", "CarrelThreads"]),
         library("CarrelZlib", bytes: true, ["CZlib", "CarrelBytes"]),
         library(
             "CarrelHTTPServer",
             bytes: true,
-            ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
+            ["CarrelBytes", "CarrelHTTP", "CarrelMetrics", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
         ),
         library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
         library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
@@ -175,7 +176,7 @@ let package = Package(
             bytes: true,
             [
                 "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelHTTPServer",
+                "CarrelMetrics",
                 "CarrelIngest", "CarrelJOSE", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore",
                 "CarrelSubscription",
                 "CarrelThreads", "CarrelUpstream", "CarrelWeb", "CarrelXML",
@@ -204,7 +205,7 @@ let package = Package(
             "carrel",
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelHTTPServer",
+                "CarrelHTTPServer", "CarrelMetrics",
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
@@ -272,7 +273,7 @@ let package = Package(
         tests(
             "CarrelReaderTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelReader",
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics", "CarrelReader",
                 "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
             ]
         ),
@@ -288,7 +289,7 @@ let package = Package(
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelSettingsTests", ["CarrelCommandLine", "CarrelJSON", "CarrelSettings", "CarrelTesting"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
-        tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelTesting", "CarrelThreads"]),
+        tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads"]),
         tests(
             "CarrelHTTPClientTests",
             ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
@@ -300,7 +301,7 @@ let package = Package(
                 "CarrelPostgres",
                 "CarrelReceipts", "CarrelServer",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
-                "CarrelHTTPServer",
+                "CarrelHTTPServer", "CarrelMetrics",
             ]
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
@@ -314,7 +315,7 @@ let package = Package(
             "CarrelPlayerTests",
             [
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelHTTPServer", "CarrelServer", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
+                "CarrelHTTPServer", "CarrelMetrics", "CarrelServer", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
                 "carrel",
             ]
         ),

@@ -1,5 +1,6 @@
 import CLinux
 public import CarrelHTTP
+public import CarrelMetrics
 internal import CarrelThreads
 import Glibc
 import Synchronization

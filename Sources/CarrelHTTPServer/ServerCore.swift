@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelMetrics
 import Synchronization
 
 /// What all workers of a server share.

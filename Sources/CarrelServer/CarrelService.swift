@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelCrypto
 package import CarrelHTTP
-package import CarrelHTTPServer
+package import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
 

@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings

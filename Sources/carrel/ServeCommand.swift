@@ -2,6 +2,7 @@ import CLinux
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelServer
 import CarrelSettings
 import CarrelStore

@@ -1,5 +1,6 @@
 import CarrelCommandLine
 import CarrelCrypto
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelServer
 import CarrelSettings

@@ -1,3 +1,5 @@
+import CarrelHTTP
+
 /// The origin of links into the server: one that browsers reach and that the server answers for.
 public enum LinkOrigin {
     /// The origin for links where the operator has not named a public one.

@@ -1,3 +1,5 @@
+public import CarrelHTTP
+
 /// Where a server listens.
 public enum Listener: Sendable, Hashable {
     /// A numeric address and a port, 0 for any free one. With TLS when `isTLS`; the configuration names the certificate.

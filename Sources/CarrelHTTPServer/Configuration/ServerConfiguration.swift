@@ -1,3 +1,5 @@
+public import CarrelHTTP
+
 /// How a server listens, whom it believes, and how long it waits.
 public struct ServerConfiguration: Sendable {
     /// Certificate and key of TLS listeners, in PEM files.

@@ -1,3 +1,5 @@
+import CarrelHTTP
+
 internal import CarrelThreads
 
 /// How many connections are open, in all and of each network.

@@ -1,4 +1,5 @@
 import CLinux
+import CarrelHTTP
 import Glibc
 
 /// A socket that listens; closed, and its path removed, when the last holder lets go.

@@ -1,4 +1,5 @@
 import CarrelHTTP
+import CarrelMetrics
 internal import CarrelThreads
 
 /// The memory that the bodies of requests may take: of all clients together, and of each network.

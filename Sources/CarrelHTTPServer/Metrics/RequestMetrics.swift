@@ -1,3 +1,5 @@
+import CarrelMetrics
+
 /// One worker's way to the counters of requests, so that it looks each of them up once.
 final class RequestMetrics {
     private struct Key: Hashable {

@@ -1,3 +1,4 @@
+import CarrelMetrics
 import Synchronization
 
 /// What the server counts.

@@ -2,6 +2,7 @@ package import CarrelBytes
 package import CarrelCrypto
 package import CarrelHTTP
 package import CarrelJSON
+import CarrelMetrics
 package import CarrelStore
 
 /// People, staff, their sessions and devices, and who may do what.

@@ -8,6 +8,9 @@ package struct AuthenticationDocument: Sendable {
     let publicURL: String?
 
     static let mediaType = "application/opds-authentication+json"
+    /// The feed of what a reader may read.
+    static let shelfPath = "/opds/v2/shelf"
+    static let shelfRelation = "http://opds-spec.org/shelf"
     static let path = "/opds/authentication"
 
     /// Where the document is, for whoever asks for what needs it.
@@ -25,7 +28,7 @@ package struct AuthenticationDocument: Sendable {
             "links": [
                 ["rel": "start", "href": .string(base + "/opds/v2"), "type": "application/opds+json"],
                 [
-                    "rel": .string(ShelfFeedRoutes.relation), "href": .string(base + ShelfFeedRoutes.path),
+                    "rel": .string(Self.shelfRelation), "href": .string(base + Self.shelfPath),
                     "type": "application/opds+json",
                 ],
                 ["rel": "self", "href": .string(base + Self.path), "type": .string(Self.mediaType)],

@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelMetrics
 
 /// How many pairs were presented, by scheme and by what came of it.
 struct CredentialCounters: Sendable {

@@ -1,6 +1,6 @@
 package import CarrelBytes
 import CarrelCrypto
-package import CarrelHTTPServer
+package import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
 
@@ -258,7 +258,7 @@ package final class CredentialKeyring: Sendable {
     /// What happened in the database after a number.
     private struct Change: Sendable {
         let serial: UInt32
-        let revocations: [Revocations.Numbered]
+        let revocations: [Revocation.Numbered]
         let secrets: [(id: UInt8, wrapped: MasterKeyring.Wrapped)]
 
         init(after known: UInt32, in transaction: any Transaction) throws {

@@ -34,7 +34,7 @@ package struct EditionCredentials: Sendable {
     }
 
     /// No pair lives longer.
-    package static let longestLife = Duration.seconds(31 * 24 * 3600)
+    package static let longestLife = Revocation.longestLife
 
     private struct Keys: Sendable {
         let password: HMACSHA256

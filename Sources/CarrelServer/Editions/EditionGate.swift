@@ -1,6 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
-import CarrelHTTPServer
+import CarrelMetrics
 
 /// Lets requests pass to what needs credentials. The product is the one that the route says, never one that the client names.
 package struct EditionGate: Sendable {

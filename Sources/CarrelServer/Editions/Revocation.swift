@@ -6,6 +6,12 @@ package enum Revocation: Sendable, Equatable {
     case product(String)
     case all
 
+    /// No credentials live longer, so that older revocations of accounts can be forgotten.
+    package static let longestLife = Duration.seconds(31 * 24 * 3600)
+
+    /// A revocation and its number.
+    package typealias Numbered = (revocation: Revocation, serial: UInt32)
+
     /// The first of the two columns that name it in the database.
     var kind: String {
         switch self {

@@ -37,10 +37,10 @@ package enum RevocationStore {
         ]
         _ = try transaction.run(upsert, values)
         // What was revoked so long ago has died by itself.
-        _ = try transaction.run(forgetAccounts, [.instant(now - EditionCredentials.longestLife - .seconds(24 * 3600))])
+        _ = try transaction.run(forgetAccounts, [.instant(now - Revocation.longestLife - .seconds(24 * 3600))])
     }
 
-    static func since(_ serial: UInt32, in transaction: any Transaction) throws -> [Revocations.Numbered] {
+    static func since(_ serial: UInt32, in transaction: any Transaction) throws -> [Revocation.Numbered] {
         try transaction.rows(since, [.integer(Int64(serial))]).map {
             guard let revocation = Revocation(kind: try $0.text(0), subject: try $0.text(1)),
                 let number = UInt32(exactly: try $0.integer(2))

@@ -8,11 +8,8 @@ struct Revocations: Sendable {
     /// The accounts by the tags that credentials carry.
     private var tags: [UInt64: UInt32] = [:]
 
-    /// What was revoked, and its number.
-    typealias Numbered = (revocation: Revocation, serial: UInt32)
-
     /// Adds what came since, up to a number.
-    mutating func add(_ later: [Numbered], upTo serial: UInt32, _ credentials: EditionCredentials) {
+    mutating func add(_ later: [Revocation.Numbered], upTo serial: UInt32, _ credentials: EditionCredentials) {
         for (revocation, number) in later {
             switch revocation {
             case .account(let id):

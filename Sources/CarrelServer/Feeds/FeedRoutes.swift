@@ -72,7 +72,7 @@ struct FeedRoutes {
             .init(relation: "self", type: AtomFeed.mediaType, address: address(mark)),
             .init(relation: "start", type: AtomFeed.mediaType, address: path),
             .init(relation: "search", type: Self.searchType, address: "/opds/v1/search.xml"),
-            .init(relation: ShelfFeedRoutes.relation, type: AtomFeed.mediaType, address: ShelfFeedRoutes.atomPath),
+            .init(relation: AuthenticationDocument.shelfRelation, type: AtomFeed.mediaType, address: ShelfFeedRoutes.atomPath),
             .init(
                 relation: "http://opds-spec.org/auth/document",
                 type: AuthenticationDocument.mediaType,

@@ -54,7 +54,7 @@ struct PublicationFeed {
             "templated": true,
         ])
         links.append([
-            "rel": .string(ShelfFeedRoutes.relation), "href": .string(base + ShelfFeedRoutes.path),
+            "rel": .string(AuthenticationDocument.shelfRelation), "href": .string(base + AuthenticationDocument.shelfPath),
             "type": .string(Self.mediaType), "properties": ["authenticate": AuthenticationDocument.link(base)],
         ])
         links.append([

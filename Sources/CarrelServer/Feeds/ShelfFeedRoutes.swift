@@ -10,8 +10,6 @@ struct ShelfFeedRoutes {
     let catalogID: String
 
     static let atomPath = "/opds/v1/shelf"
-    static let path = "/opds/v2/shelf"
-    static let relation = "http://opds-spec.org/shelf"
 
     func add(to router: inout Router) {
         router.openToOtherOrigins { router in
@@ -52,7 +50,7 @@ struct ShelfFeedRoutes {
         func link(_ relation: String, _ address: String) -> JSON {
             ["rel": .string(relation), "href": .string(base + address), "type": .string(PublicationFeed.mediaType)]
         }
-        func link(_ relation: String, _ page: Int) -> JSON { link(relation, address(Self.path, page)) }
+        func link(_ relation: String, _ page: Int) -> JSON { link(relation, address(AuthenticationDocument.shelfPath, page)) }
         var links = [link("self", page.number), link("first", 1), link("last", page.last), link("start", "/opds/v2")]
         if page.number > 1 { links.append(link("previous", min(page.number - 1, page.last))) }
         if page.number < page.last { links.append(link("next", page.number + 1)) }

@@ -1,6 +1,6 @@
 package import CarrelBytes
 package import CarrelCrypto
-package import CarrelHTTPServer
+package import CarrelMetrics
 package import CarrelStore
 
 /// What every capability stands on: the home, its database and keys, and what counts.

@@ -1,4 +1,5 @@
 package import CarrelHTTP
+import CarrelMetrics
 package import CarrelStore
 
 /// What was listened to: positions, history, bookmarks.

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
+import CarrelMetrics
 
 /// `/v2/states/…`: listening positions, with the names and casing that existing apps use.
 struct ListeningRoutes {

@@ -1,6 +1,6 @@
 import CarrelBytes
 package import CarrelHTTP
-package import CarrelHTTPServer
+package import CarrelMetrics
 import CarrelJSON
 package import CarrelStore
 

@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
+import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 import CarrelThreads

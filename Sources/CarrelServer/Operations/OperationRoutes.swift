@@ -1,5 +1,5 @@
 import CarrelHTTP
-import CarrelHTTPServer
+import CarrelMetrics
 import CarrelJSON
 import CarrelStore
 

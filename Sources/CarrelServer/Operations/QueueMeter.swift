@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelMetrics
 import CarrelThreads
 
 /// How much work waits for threads that may block, for an operator: a queue that refuses is one that is too slow.

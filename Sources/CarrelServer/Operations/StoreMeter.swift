@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelMetrics
 import CarrelStore
 
 /// What SQLite's writer has done, for an operator: how many writes share a commit, and how many wait for theirs.

@@ -1,5 +1,5 @@
 import CarrelHTTP
-import CarrelHTTPServer
+import CarrelMetrics
 
 extension HTTPRequest {
     /// Whether the client came by the home's own socket, or from this machine to a name that only this machine has.

@@ -134,15 +134,6 @@ extension HTTPResponse {
     }
 }
 
-extension PathParameters {
-    /// The order id in the path, in the form in which ids are kept. Clients send GUIDs in either case.
-    func orderID() throws -> String {
-        let text = self["order"]
-        guard text.utf8.count == 36 else { throw Orders.unknown }
-        return text.lowercased()
-    }
-}
-
 extension Query {
     /// A whole number in `range`; nil when it is absent.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(ServerError) -> Int? {

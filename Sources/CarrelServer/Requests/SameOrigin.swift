@@ -23,4 +23,12 @@ enum SameOrigin {
             )
         }
     }
+
+    /// Whether a text is a path on this server and nothing that a browser could take for another server's address.
+    static func isPath(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.first == UInt8(ascii: "/"), bytes.count <= 512 else { return false }
+        return !bytes.dropFirst().starts(with: "/".utf8)
+            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") }
+    }
 }

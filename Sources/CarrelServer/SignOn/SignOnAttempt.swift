@@ -18,7 +18,7 @@ struct SignOnAttempt: Sendable {
     init(returnPath: String?, at now: Instant) {
         id = Random.bytes(16)
         expiresAt = now + Self.life
-        self.returnPath = returnPath.flatMap { Self.isPath($0) ? $0 : nil } ?? "/"
+        self.returnPath = returnPath.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
 
     /// An attempt out of its cookie; nil when we did not seal it.
@@ -52,13 +52,5 @@ struct SignOnAttempt: Sendable {
             verifier: derived("verifier"),
             redirect: redirect
         )
-    }
-
-    /// Whether a text is a path on this server and nothing that a browser could take for another server's address.
-    static func isPath(_ text: String) -> Bool {
-        let bytes = Array(text.utf8)
-        guard bytes.first == UInt8(ascii: "/"), bytes.count <= 512 else { return false }
-        return !bytes.dropFirst().starts(with: "/".utf8)
-            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") }
     }
 }

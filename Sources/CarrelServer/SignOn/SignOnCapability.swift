@@ -2,7 +2,7 @@ import CarrelCrypto
 package import CarrelHTTP
 import CarrelHTTPClient
 import CarrelUpstream
-import CarrelHTTPServer
+import CarrelMetrics
 package import CarrelStore
 
 /// Signing in at an OpenID provider.

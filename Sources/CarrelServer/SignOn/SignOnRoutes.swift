@@ -1,4 +1,5 @@
 import CarrelHTTP
+import CarrelMetrics
 import CarrelUpstream
 
 /// `/sign-in/oidc` and `/sign-in/oidc/callback`: to the provider and back.

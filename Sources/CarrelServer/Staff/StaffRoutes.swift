@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
+import CarrelMetrics
 
 /// `/admin/v1/session`, `/admin/v1/setup` and `/admin/v1/staff`: how people get to the administrator's page, and what they are.
 package struct StaffRoutes {

@@ -4,6 +4,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelMetrics
 import CarrelPackager
 
 /// `/v1/stream/hls/{orderId}/…`: playlists, segments, keys, chapters and covers.

@@ -1,11 +1,3 @@
-/// Who may use an order's URLs.
-package enum AccessMode: String, Sendable, CaseIterable {
-    /// The order id is the capability, as existing apps expect.
-    case orderURL = "order-url"
-    /// The account's session (bearer token or cookie) is needed too.
-    case session
-}
-
 /// What the operator decides about streaming.
 package struct StreamSettings: Sendable {
     package var access = AccessMode.orderURL

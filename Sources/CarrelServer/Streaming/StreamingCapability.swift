@@ -1,6 +1,6 @@
 package import CarrelBytes
 package import CarrelHTTP
-package import CarrelHTTPServer
+package import CarrelMetrics
 package import CarrelJSON
 
 /// Delivery of audio: playlists, keys and segments.

@@ -1,6 +1,6 @@
 import CarrelBytes
 import CarrelHTTP
-import CarrelHTTPServer
+import CarrelMetrics
 import CarrelSubscription
 import CarrelXML
 

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 

@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelMetrics
 
 /// How a source's system is doing, for `/metrics`.
 struct UpstreamMeter: Sendable {

@@ -1,6 +1,7 @@
 package import CarrelCrypto
+package import CarrelHTTP
 import CarrelHTTPClient
-package import CarrelHTTPServer
+import CarrelMetrics
 package import CarrelSubscription
 package import CarrelUpstream
 

@@ -1,6 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
-import CarrelHTTPServer
+import CarrelMetrics
 import CarrelStore
 import CarrelSubscription
 import CarrelThreads

@@ -1,4 +1,5 @@
 import CarrelHTTP
+import CarrelMetrics
 
 /// The doors for people: signing in with a password or by a link, choosing a new password, signing out. All of it works without
 /// scripts.
@@ -165,7 +166,7 @@ struct SignInRoutes {
 
     /// Where to go on: one of our own paths, as a link could say anything.
     private static func place(_ next: String?) -> String {
-        next.flatMap { SignOnAttempt.isPath($0) ? $0 : nil } ?? "/"
+        next.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
     }
 
     /// Goes on with a session's cookie.

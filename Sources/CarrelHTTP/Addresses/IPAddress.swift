@@ -1,4 +1,4 @@
-internal import CLinux
+package import CLinux
 
 /// A numeric IPv4 or IPv6 address; IPv4 mapped into IPv6 counts as IPv4.
 public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
@@ -18,7 +18,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = Self.unmapped(bytes)
     }
 
-    init?(_ address: clinux_address) {
+    package init?(_ address: clinux_address) {
         guard address.length > 0 else { return nil }
         bytes = address.array
     }
