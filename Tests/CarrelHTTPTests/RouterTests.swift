@@ -36,6 +36,19 @@ struct `A router` {
         String(decoding: try await response.body.collect(upTo: 10000), as: UTF8.self)
     }
 
+    @Test func `tells every handler whose request it answers, and what it calls`() async throws {
+        var router = Router()
+        router.on(.get, "peer") { _, _ in
+            let later = await Task { Peer.current?.description }.value
+            return .text("\(Peer.current?.description ?? "-") \(later ?? "-")")
+        }
+        for peer in [Peer.network(address: "192.0.2.1", port: 5), .local(userID: 7)] {
+            let response = await router.respond(to: HTTPRequest(.get, "/peer", peer: peer))
+            #expect(try await Self.text(response) == "\(peer) \(peer)")
+        }
+        #expect(Peer.current == nil)
+    }
+
     @Test(arguments: [
         ("/", "/"), ("/v1/orders/1", "v1/orders/{order}"), ("/v1/orders/new", "v1/orders/new"),
         ("/v1/orders/new/", "404"), ("/v1/orders//", "404"), ("/v1/orders/", "404"), ("/v1//orders/1", "404"),

@@ -1,3 +1,4 @@
+import CarrelHTTPServer
 import CarrelSubscription
 import CarrelThreads
 import Testing
@@ -7,18 +8,24 @@ import Testing
 struct `The slots of a slow upstream system` {
     @Test func `are shared: half of them, an eighth for each network, for tokens that it never confirmed`() throws {
         var slots = UpstreamSlots(16)
-        let taken = slots.take(isConfirmed: false, from: "a")
+        func network(_ name: String) -> ClientNetwork? {
+            IPAddress("2001:db8:0:\(name)::1").map { ClientNetwork($0) }
+        }
+        let taken = slots.take(isConfirmed: false, from: network("a"))
         let first = try #require(taken)
         func take(_ networks: String..., isConfirmed: Bool = false) -> Int {
-            networks.count { slots.take(isConfirmed: isConfirmed, from: $0) != nil }
+            networks.count { slots.take(isConfirmed: isConfirmed, from: network($0)) != nil }
         }
         #expect(take("a", "a") == 1, "an eighth for one network")
         #expect(take("b", "b", "c", "c", "d", "d") == 6)
         #expect(take("e") == 0, "half for all of them")
-        #expect(take("a", "a", "a", "a", "a", "a", "a", "a", "z", isConfirmed: true) == 8)
+        #expect(take("a", "a", "a", "a", "a", "a", "a", "a", "ff", isConfirmed: true) == 8)
         #expect(slots.inFlight == 16)
         slots.giveBack(first)
         #expect(take("e", "f") == 1)
+        var own = UpstreamSlots(16)
+        let ownCount = (0..<9).count { _ in own.take(isConfirmed: false, from: nil) != nil }
+        #expect(ownCount == 8, "this machine has no limit of one network")
     }
 
     @Test func `are never all taken by made-up tokens: one that it confirmed is still asked about`() async throws {

@@ -12,4 +12,7 @@ public enum Peer: Sendable, Hashable, CustomStringConvertible {
         case .local(let userID): "uid:\(userID)"
         }
     }
+
+    /// The client whose request is being answered, wherever in its handler; nil outside of one. The router sets it.
+    @TaskLocal public static var current: Peer?
 }

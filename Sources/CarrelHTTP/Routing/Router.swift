@@ -182,7 +182,7 @@ public struct Router: Sendable {
             return response(problem, to: request)
         }
         do {
-            return try await route.action(request, match.parameters)
+            return try await Peer.$current.withValue(request.peer) { try await route.action(request, match.parameters) }
         } catch let error as HTTPError {
             return response(error, to: request)
         } catch let error as any HTTPProblemConvertible {

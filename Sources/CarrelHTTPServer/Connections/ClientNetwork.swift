@@ -1,11 +1,11 @@
 import CarrelHTTP
 
 /// The network of a client as limits count it: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has.
-struct ClientNetwork: Hashable, Sendable {
+package struct ClientNetwork: Hashable, Sendable {
     private let high: UInt64
     private let isIPv6: Bool
 
-    init(_ address: IPAddress) {
+    package init(_ address: IPAddress) {
         isIPv6 = address.bytes.count == 16
         high = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -16,6 +16,7 @@ package struct EditionShelf: Sendable {
     }
 
     let database: any Database
+    let searches: CatalogSearches
     let readers: ReaderEntitlement
 
     /// A page of somebody's shelf.
@@ -34,8 +35,8 @@ package struct EditionShelf: Sendable {
         words: String? = nil
     ) async throws -> Page? {
         guard var products = try await readers.products(for: reader) else { return nil }
-        if let words {
-            let found = try await database.search { try EditionStore.products(withWords: words, in: $0) }
+        if let words, EditionSearch(words: words).hasWords {
+            let found = try await searches.run { try EditionStore.products(withWords: words, in: $0) }
             if let found { products = products.filter { found.contains($0.id) } }
         }
         let wanted = products.dropFirst((number - 1) * size).prefix(size).map(\.id)

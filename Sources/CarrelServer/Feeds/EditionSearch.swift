@@ -24,6 +24,9 @@ struct EditionSearch: Sendable, Equatable {
         let count: Int
     }
 
+    /// Whether texts are compared; without words a page is a part of everything.
+    var hasWords: Bool { !Wanted(self).grams.isEmpty }
+
     /// The texts of a search as the index and the statements take them.
     fileprivate struct Wanted {
         let words: [String]

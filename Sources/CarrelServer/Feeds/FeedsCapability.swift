@@ -3,6 +3,7 @@ package import CarrelHTTP
 /// The catalog of editions, and what a reader may read of it, as OPDS.
 package struct FeedsCapability: Capability {
     package let shelf: EditionShelf
+    private let searches: CatalogSearches
     private let estate: Estate
     private let delivery: EditionDeliveryCapability
     private let callers: Callers
@@ -30,13 +31,15 @@ package struct FeedsCapability: Capability {
         self.parameters = parameters
         self.needSignIn = needSignIn
         catalogID = CatalogID.text(try estate.secret(.audit))
-        shelf = EditionShelf(database: estate.database, readers: delivery.readers)
+        searches = CatalogSearches(database: estate.database)
+        shelf = EditionShelf(database: estate.database, searches: searches, readers: delivery.readers)
     }
 
     package func addRoutes(to router: inout Router) {
         let gate = FeedGate(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
         FeedRoutes(
             database: estate.database,
+            searches: searches,
             document: delivery.document,
             catalogID: catalogID,
             parameters: parameters,

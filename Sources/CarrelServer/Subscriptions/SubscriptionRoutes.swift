@@ -132,8 +132,7 @@ struct SubscriptionRoutes {
                 }
             }
             let parameters = try await Self.parameters(of: request)
-            let network = SignInThrottle.network(of: request.peer.description)
-            let response = try await UpstreamSlots.$network.withValue(network) { try await call(request, parameters) }
+            let response = try await call(request, parameters)
             guard saysWhatWasAsked else { return response }
             let product = parameters[names.product].map { " of '\($0)'" } ?? ""
             return Self.ending(response, with: XMLWriter.comment("\(name)\(product), request \(request.id)") + "\n".utf8)

@@ -1,15 +1,14 @@
+import CarrelHTTPServer
+
 /// The calls to an upstream system that run at the same time.
 ///
 /// Tokens that the system has confirmed to us may take every slot. All others share half of them, an eighth for each network, so
 /// that made-up tokens never occupy a slow system.
 struct UpstreamSlots: Sendable {
-    /// The network of the client whose request is being answered, as `SignInThrottle` counts networks; empty where there is none.
-    @TaskLocal static var network = ""
-
     /// A slot that was taken.
     struct Slot: Sendable {
-        /// Nil for a confirmed token.
-        fileprivate let network: String?
+        fileprivate let isConfirmed: Bool
+        fileprivate let network: ClientNetwork?
     }
 
     private let limit: Int
@@ -18,7 +17,7 @@ struct UpstreamSlots: Sendable {
     /// Slots that are taken.
     private(set) var inFlight = 0
     private var unconfirmed = 0
-    private var networks: [String: Int] = [:]
+    private var networks: [ClientNetwork: Int] = [:]
 
     init(_ limit: Int) {
         self.limit = limit
@@ -30,24 +29,25 @@ struct UpstreamSlots: Sendable {
     ///
     /// - Parameters:
     ///   - isConfirmed: whether the call is about a token that the system has confirmed, or an attempt to sign in, which is counted.
-    ///   - network: the client's.
+    ///   - network: the client's; nil where no limit of one network applies.
     /// - Returns: nil when none is free.
-    mutating func take(isConfirmed: Bool, from network: String) -> Slot? {
+    mutating func take(isConfirmed: Bool, from network: ClientNetwork?) -> Slot? {
         guard inFlight < limit else { return nil }
         if !isConfirmed {
-            let hasRoom = network.isEmpty || networks[network, default: 0] < networkLimit
+            let hasRoom = network.map { networks[$0, default: 0] < networkLimit } ?? true
             guard unconfirmed < unconfirmedLimit, hasRoom else { return nil }
             unconfirmed += 1
-            networks[network, default: 0] += 1
+            if let network { networks[network, default: 0] += 1 }
         }
         inFlight += 1
-        return Slot(network: isConfirmed ? nil : network)
+        return Slot(isConfirmed: isConfirmed, network: network)
     }
 
     mutating func giveBack(_ slot: Slot) {
         inFlight -= 1
-        guard let network = slot.network else { return }
+        guard !slot.isConfirmed else { return }
         unconfirmed -= 1
+        guard let network = slot.network else { return }
         networks[network] = networks[network].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 }

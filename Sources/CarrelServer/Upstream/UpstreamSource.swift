@@ -85,7 +85,7 @@ final class UpstreamSource: EntitlementSource {
         isConfirmed: Bool,
         _ body: @escaping @Sendable (any UpstreamSystem) async throws(UpstreamError) -> Answer
     ) async -> Result<Answer, UpstreamError> {
-        let network = UpstreamSlots.network
+        let network = ClientNetwork.current
         let admission = state.withLock { state -> (CircuitBreaker.Admission, UpstreamSlots.Slot)? in
             guard let slot = state.slots.take(isConfirmed: isConfirmed, from: network) else { return nil }
             guard let admission = state.breaker.admit(at: clock.now) else {

@@ -39,7 +39,7 @@ public final class SQLiteDatabase: Database {
         writer = SQLiteWriter(connection)
         self.readers = SQLiteReaders(path: path, patience: patience)
         threads = BlockingThreads(name: "sqlite-read", count: readers, limit: 16384)
-        searches = BlockingThreads(name: "sqlite-search", count: 1, limit: 64)
+        searches = BlockingThreads(name: "sqlite-search", count: 1, limit: SearchQueue.limit)
     }
 
     public var engine: DatabaseEngine { .sqlite }
