@@ -19,7 +19,8 @@ public final class PostgresDatabase: Database {
     /// - Parameters:
     ///   - address: `postgres://user:password@host/database`, or `key=value` pairs (PostgreSQL §34.1.1).
     ///   - migrations: the whole schema, step by step.
-    ///   - connections: transactions at once, each on a thread of its own.
+    ///   - connections: all connections that are open at the same time, at least 3: one tells whether the server answers, a quarter of
+    ///     them (one or two) is for searches, and the others are for all other transactions, each with a thread of its own.
     ///   - patience: how long a write is run again before it fails with `store.busy`.
     ///   - clock: tells the time that is noted beside each migration that is applied.
     /// - Throws: `store.unavailable` when the server cannot be reached, and what `SQLiteDatabase` throws about the schema.
@@ -30,13 +31,15 @@ public final class PostgresDatabase: Database {
         patience: Duration = .seconds(10),
         clock: any WallClock = SystemClock()
     ) throws(StoreError) {
+        precondition(connections >= 3, "a database needs a connection each for transactions, searches and the pulse")
         let plan = try MigrationPlan(migrations, for: .postgresql)
         pulse = PostgresPulse(address: address)
         // Without the pulse, which would end a migration on a server that is only slow.
         try PostgresConnection(address).migrate(plan, clock: clock)
-        pool = PostgresPool(address: address, idleLimit: connections * 2, pulse: pulse)
+        let transactions = connections - 1
+        pool = PostgresPool(address: address, idleLimit: transactions, pulse: pulse)
         pool.giveBack(try PostgresConnection(address, pulse: pulse))
-        queue = PostgresQueue(threads: connections)
+        queue = PostgresQueue(threads: transactions, searches: max(1, min(2, connections / 4)))
         self.patience = patience
     }
 

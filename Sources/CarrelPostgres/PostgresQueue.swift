@@ -16,9 +16,12 @@ final class PostgresQueue: Sendable {
     /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
     private static let patience = Duration.seconds(10)
 
-    init(threads: Int) {
-        self.threads = BlockingThreads(name: "postgres", count: threads, limit: 16384)
-        searches = BlockingThreads(name: "postgres-search", count: min(2, threads), limit: 64)
+    /// - Parameters:
+    ///   - threads: transactions at the same time.
+    ///   - searches: those of them for what looks at many rows.
+    init(threads: Int, searches: Int) {
+        self.threads = BlockingThreads(name: "postgres", count: threads - searches, limit: 16384)
+        self.searches = BlockingThreads(name: "postgres-search", count: searches, limit: SearchQueue.limit)
     }
 
     /// Runs `work` on one of the threads; throws `store.busy` when too much waits.

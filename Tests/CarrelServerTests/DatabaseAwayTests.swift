@@ -23,7 +23,7 @@ struct `A service whose database` {
             let database = try PostgresDatabase(
                 try await postgres.newDatabase(),
                 migrations: Schema.migrations,
-                connections: 2
+                connections: 4
             )
             service = try await CarrelService.open(try Home(at: directory.path), database: database, missing: .create)
         }

@@ -14,7 +14,7 @@ struct `A home` {
 
     private func open(_ home: Home, _ address: String?, missing: Home.Missing) async throws {
         let database: (any Database)? =
-            if let address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 2) } else { nil }
+            if let address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else { nil }
         do {
             try await CarrelService.open(home, database: database, missing: missing, clock: clock).database.close()
         } catch {
@@ -67,7 +67,7 @@ struct `A home` {
         let address = try await newAddress()
         try home.make()
         if let address {
-            try await PostgresDatabase(address, migrations: Schema.migrations, connections: 1).close()
+            try await PostgresDatabase(address, migrations: Schema.migrations, connections: 3).close()
         } else {
             try await CarrelService.openDatabase(home, missing: .create).close()
         }

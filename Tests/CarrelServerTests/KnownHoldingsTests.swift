@@ -36,7 +36,7 @@ struct `What is remembered of an account` {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         // Not the same one twice: what one tells of, the other must find.
         let second: any Database =
-            if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 2) } else {
+            if let address = test.address { try PostgresDatabase(address, migrations: Schema.migrations, connections: 4) } else {
                 try CarrelService.openDatabase(test.service.home)
             }
         let other = try await CarrelService.open(test.service.home, database: second, clock: test.clock)

@@ -47,7 +47,7 @@ struct `A PostgreSQL server that is not well` {
         async throws
     {
         let server = try await PrivatePostgres.own()
-        let database = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 2)
+        let database = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 4)
         try await database.write { try Shelf.add("a", to: $0) }
         try await database.probe()
         try server.freeze()
@@ -82,7 +82,7 @@ struct `A PostgreSQL server that is not well` {
 
     @Test func `is asked again while it restarts`() async throws {
         let server = try await PrivatePostgres.own()
-        let database = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 2)
+        let database = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 4)
         try await database.write { try Shelf.add("a", to: $0) }
         await server.shutDown()
         async let counted = Shelf.count(database)
@@ -97,7 +97,7 @@ struct `A PostgreSQL server that is not well` {
     @Test func `refuses with "unavailable" when it has no connection left, and keeps those that are open`() async throws {
         let server = try await PrivatePostgres.own(["max_connections=6", "superuser_reserved_connections=0"])
         let address = try await server.newDatabase()
-        let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: 1)
+        let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: 3)
         var others: [PostgresDatabase] = []
         while others.count < 10, let other = try? PostgresDatabase(address, migrations: Shelf.migrations) { others.append(other) }
         #expect(others.count == 5)

@@ -23,6 +23,10 @@ struct `A PostgreSQL database` {
     static let exists = SQL("SELECT EXISTS (SELECT 1 FROM book WHERE id = $1)")
     static let durability = SQL("SELECT current_setting('synchronous_commit')")
 
+    static let ownName = SQL("SELECT current_database()")
+    static let pause = SQL("SELECT 1 FROM pg_sleep(0.02)")
+    static let sessions = SQL("SELECT count(*) FROM pg_stat_activity WHERE datname = $1")
+
     @Test func `goes on when its connections were ended`() async throws {
         try await TestEngine.postgresql.withPlace { open in
             let (database, other) = (try open(Shelf.migrations, SystemClock()), try open(Shelf.migrations, SystemClock()))
@@ -148,6 +152,33 @@ struct `A PostgreSQL database` {
             #expect(used == wanted)
             await database.close()
         }
+    }
+
+    @Test(arguments: [3, 8])
+    func `opens no more connections than it is given, for searches and health checks too`(limit: Int) async throws {
+        let server = try await PrivatePostgres.shared()
+        let address = try await server.newDatabase()
+        let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: limit)
+        let other = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 3)
+        let name = try await database.read { try $0.row(Self.ownName)?.text(0) ?? "" }
+        let isOver = Locked(false)
+        var most: Int64 = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<24 {
+                group.addTask { while !isOver.withLock(\.self) { _ = try await database.read { try $0.row(Self.pause) } } }
+                group.addTask { while !isOver.withLock(\.self) { _ = try await database.search { try $0.row(Self.pause) } } }
+            }
+            group.addTask { while !isOver.withLock(\.self) { try await database.probe() } }
+            let start = ContinuousClock.now
+            while most < Int64(limit) || .now - start < .milliseconds(300), .now - start < .seconds(10) {
+                most = max(most, try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 })
+            }
+            isOver.withLock { $0 = true }
+            try await group.waitForAll()
+        }
+        #expect(most == Int64(limit), "all of them are used, and not one more")
+        await database.close()
+        await other.close()
     }
 
     @Test(arguments: [
