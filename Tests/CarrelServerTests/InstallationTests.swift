@@ -102,6 +102,20 @@ struct `An installation` {
         #expect(none == nil && fileID(test) == nil, "nothing is paired")
     }
 
+    @Test func `of an older version with media that no title names goes on once they are moved away`() async throws {
+        let test = try await TestService()
+        try await forget(in: test)
+        try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }
+        #expect(unsafe unlink(file(test)) == 0)
+        try await expectRefusal(test, saying: "move it away")
+        try await checkProcess(["mv", test.directory.file("blobs"), test.directory.file("blobs.old")])
+        try await checkProcess(["mkdir", "-m", "700", test.directory.file("blobs")])
+        try await restart(test)
+        let first = try await id(test.service.database)
+        #expect(first != nil && fileID(test) == first)
+        #expect(test.directory.read("blobs.old/installation") == nil, "the media that were moved away are as they were")
+    }
+
     @Test func `gets one id from nodes that start at the same time`() async throws {
         let test = try await TestService()
         try await forget(in: test)

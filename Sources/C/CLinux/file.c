@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -27,6 +28,10 @@ int clinux_write(int descriptor, const void *bytes, size_t count) {
 
 int clinux_unnamed_file(const char *folder) {
     return open(folder, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+}
+
+int clinux_rename_new(const char *old, const char *fresh) {
+    return renameat2(AT_FDCWD, old, AT_FDCWD, fresh, RENAME_NOREPLACE);
 }
 
 int clinux_sealable_file(void) {

@@ -24,7 +24,10 @@ enum Installation {
         if let inStore, let inDatabase { return try requireSame(inStore, inDatabase, blobs) }
         let named = try await NamedBlobs(in: database)
         guard try await thread.run({ try blobs.isEmpty || blobs.contains { named.contains($0) } }) else {
-            throw ServerError(.installation, "\(blobs.path) holds media, and the database names none of them")
+            throw ServerError(
+                .installation,
+                "\(blobs.path) holds media, and the database names none of them: where no title is missing from the catalog, move it away and start again"
+            )
         }
         let wanted = inDatabase ?? inStore ?? Random.uuid()
         let id = try await database.write { try InstallationStore.join(wanted, at: now, in: $0) }

@@ -1,3 +1,4 @@
+import CLinux
 import CarrelBytes
 import Glibc
 
@@ -28,19 +29,32 @@ extension DirectoryBlobStore {
         return String(decoding: line, as: UTF8.self)
     }
 
+    /// How the file gets its name, unless another has it. File systems without hard links, such as exFAT and some network shares, take the
+    /// second; the third is for those that cannot do that either.
+    enum Placing: CaseIterable, Sendable {
+        case link, renameNew
+        /// A plain rename by the holder of a lock.
+        case lockedRename
+    }
+
     /// Makes the store belong to an installation, unless it belongs to one.
     ///
     /// - Parameter id: visible ASCII, up to 200 characters.
     /// - Returns: the id that the store has then: of several processes, the first counts.
     /// - Throws: `store.full` or `store.unavailable` when the file cannot be written.
     public func join(installation id: String) throws(StoreError) -> String {
-        while try !place(Array("\(id)\n".utf8)) {}
+        try join(installation: id, by: Placing.allCases)
+    }
+
+    /// Makes the store belong to an installation, in the first of some ways that the file system takes.
+    func join(installation id: String, by ways: [Placing]) throws(StoreError) -> String {
+        while try !place(Array("\(id)\n".utf8), by: ways) {}
         return try installation() ?? id
     }
 
-    /// Links a new file into place, unless one is there. Returns false when another process took the new file for one that a dead process
+    /// Moves a new file into place, unless one is there. Returns false when another process took the new file for one that a dead process
     /// left, before it was locked.
-    private func place(_ line: [UInt8]) throws(StoreError) -> Bool {
+    private func place(_ line: [UInt8], by ways: [Placing]) throws(StoreError) -> Bool {
         let temporary = "\(partials)/installation-\(getpid())-\(UInt64.random(in: .min ... .max))"
         let descriptor = unsafe Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw StoreError(errno: errno, "\(temporary) cannot be written") }
@@ -48,15 +62,39 @@ extension DirectoryBlobStore {
             unsafe unlink(temporary)
             close(descriptor)
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return false }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw StoreError(errno: errno, "\(temporary) cannot be locked") }
+            return false
+        }
         let isWritten = unsafe line.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) } == line.count
         guard isWritten, fsync(descriptor) == 0 else { throw StoreError(errno: errno, "\(temporary) cannot be written") }
-        if unsafe link(temporary, installationPath) != 0, errno != EEXIST {
-            if errno == ENOENT { return false }
-            throw StoreError(errno: errno, "\(installationPath) cannot be written")
+        var failure = EINVAL
+        for way in ways {
+            failure = try move(temporary, by: way)
+            if ![EPERM, EOPNOTSUPP, ENOSYS, EINVAL].contains(failure) { break }  // else another way may do
         }
+        if failure == ENOENT { return false }
+        guard failure == 0 || failure == EEXIST else { throw StoreError(errno: failure, "\(installationPath) cannot be written") }
         try syncFolder(of: installationPath)
         return true
+    }
+
+    /// Gives the file its name. Returns 0, or why not: EEXIST where another has it.
+    private func move(_ temporary: String, by way: Placing) throws(StoreError) -> Int32 {
+        switch way {
+        case .link: return unsafe link(temporary, installationPath) == 0 ? 0 : errno
+        case .renameNew: return unsafe clinux_rename_new(temporary, installationPath) == 0 ? 0 : errno
+        case .lockedRename:
+            // The folder stays whatever happens, so that all processes lock the same.
+            let folder = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            guard folder >= 0 else { throw StoreError(errno: errno, "\(path) cannot be opened") }
+            defer { close(folder) }
+            while flock(folder, LOCK_EX) != 0 {
+                guard errno == EINTR else { throw StoreError(errno: errno, "\(path) cannot be locked") }
+            }
+            if unsafe access(installationPath, F_OK) == 0 { return EEXIST }
+            return unsafe rename(temporary, installationPath) == 0 ? 0 : errno
+        }
     }
 
     /// Whether the store has no blob, but for the trash.

@@ -16,6 +16,9 @@ int clinux_write(int descriptor, const void *_Nullable bytes, size_t count);
 /// Returns -1 with errno EOPNOTSUPP where a file system cannot.
 int clinux_unnamed_file(const char *_Nonnull folder);
 
+/// Renames a file, unless the new name is taken: -1 with errno EEXIST then, and with EINVAL where a file system cannot.
+int clinux_rename_new(const char *_Nonnull old, const char *_Nonnull fresh);
+
 /// Makes a file in memory that can be sealed.
 int clinux_sealable_file(void);
 
