@@ -1,8 +1,9 @@
-import CarrelStore
 import CarrelTesting
 import CarrelThreads
 import Glibc
 import Testing
+
+@testable import CarrelStore
 
 struct `A SQLite database` {
     @Test func `is private to its user`() async throws {
@@ -17,6 +18,43 @@ struct `A SQLite database` {
         }
         await database.close()
         #expect(names(in: folder.path) == ["a.db"])
+    }
+
+    @Test func `of a version that did not overwrite what it deleted loses it with the first expunging, once`() async throws {
+        let folder = TemporaryDirectory()
+        let path = folder.file("a.db")
+        func content() -> String {
+            ["a.db", "a.db-wal"].map { String(decoding: folder.read($0) ?? [], as: UTF8.self) }.joined()
+        }
+        let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
+        try await database.write { transaction in
+            for number in 0..<500 { try Shelf.add("secret \(number) of a reader", to: transaction) }
+        }
+        await database.close()
+        let former = try SQLiteConnection(path: path, mode: .write, patience: 1000)
+        try former.execute("PRAGMA secure_delete = OFF")
+        try former.execute("PRAGMA user_version = 0")
+        try former.execute("DELETE FROM book")
+        #expect(former.truncateLog())
+        #expect(content().contains("of a reader"), "a search would find what is there")
+        withExtendedLifetime(former) {}
+
+        let later = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
+        try await later.write { try Shelf.add("kept", to: $0) }
+        #expect(try await later.expunge())
+        #expect(!content().contains("of a reader") && content().contains("kept"))
+        #expect(try await Shelf.count(later) == 1)
+        let version = try await later.read { try $0.row(SQL("PRAGMA user_version"))?.integer(0) }
+        #expect(version == 1, "the next time nothing is written again")
+        await later.close()
+    }
+
+    @Test func `that is new never needs to be written again`() async throws {
+        let folder = TemporaryDirectory()
+        let database = try SQLiteDatabase(path: folder.file("a.db"), migrations: Shelf.migrations)
+        let version = try await database.read { try $0.row(SQL("PRAGMA user_version"))?.integer(0) }
+        #expect(version == 1)
+        await database.close()
     }
 
     @Test func `commits waiting writes together`() async throws {

@@ -16,6 +16,27 @@ extension SQLiteConnection {
         } == SQLITE_OK
     }
 
+    /// Notes that everything that is deleted in the database is overwritten, from its first row on.
+    static let markOverwritten: StaticString = "PRAGMA user_version = 1"
+    private static let overwritten = SQL("PRAGMA user_version")
+
+    /// Writes a database again, once, whose deleted rows an earlier version did not overwrite: they stay in its free pages otherwise.
+    ///
+    /// - Returns: false where another process uses the database: try again later. Where there is no room, the next start tries again.
+    func overwriteFormerlyDeleted() throws -> Bool {
+        guard try row(Self.overwritten, [])?.integer(0) == 0 else { return true }
+        // The copy is as large as the database: not in memory.
+        try execute("PRAGMA temp_store = FILE")
+        defer { try? execute("PRAGMA temp_store = MEMORY") }
+        do throws(StoreError) {
+            try execute("VACUUM")
+            try execute(Self.markOverwritten)
+            return true
+        } catch {
+            return error.code != .busy
+        }
+    }
+
     /// Pages of the log that make a checkpoint due: 8 MiB.
     static let checkpointPages = 2048
     /// Pages of the log from which on a checkpoint waits a little for readers: 32 MiB.

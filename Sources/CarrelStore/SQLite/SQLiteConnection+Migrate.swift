@@ -11,6 +11,7 @@ extension SQLiteConnection {
             do throws(StoreError) {
                 try run(MigrationPlan.createTable)
                 let pending = try plan.pending(applied: rows(MigrationPlan.select))
+                if pending.first?.version == 1 { try execute(Self.markOverwritten) }
                 if let next = pending.first { try plan.apply(next, in: self, now: clock.now) }
                 try execute("COMMIT")
                 isDone = pending.count <= 1

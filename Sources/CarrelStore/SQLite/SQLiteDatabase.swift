@@ -83,7 +83,10 @@ public final class SQLiteDatabase: Database {
     }
 
     public func expunge() async throws -> Bool {
-        try await writer.betweenGroups { $0.truncateLog() }
+        try await writer.betweenGroups { connection in
+            let isOverwritten = try connection.overwriteFormerlyDeleted()
+            return connection.truncateLog() && isOverwritten
+        }
     }
 
     public func probe() async throws {
