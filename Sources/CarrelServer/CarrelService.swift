@@ -82,7 +82,7 @@ package final class CarrelService: Sendable {
             try EditionStore.isProduct($0, in: $1)
         }
         let accounts = try AccountsCapability(estate, settings.accounts(signOnLabel: signOnLabel))
-        let catalog = try await CatalogCapability(
+        let catalog = CatalogCapability(
             estate,
             blobs: blobs,
             sweepsEverything: settings.sweepsEverything,

@@ -162,18 +162,49 @@ struct `The index of the catalog` {
         try await test.service.database.read { try $0.row(Self.indexed)?.integer(0) }
     }
 
-    @Test func `is made for editions that an earlier version wrote, when the service is opened`() async throws {
+    @Test func `is made for editions that an earlier version wrote, beside requests`() async throws {
         let test = try await filled()
         try await test.service.database.write { transaction in
-            try transaction.run(SQL("UPDATE editions SET search_version = 0"))
+            try transaction.run(SQL("UPDATE editions SET search_version = 0, search_at = 0"))
             try transaction.run(
                 SQL(sqlite: "DELETE FROM edition_search", postgresql: "UPDATE editions SET search_grams = NULL")
             )
         }
         #expect(try await find(test, "bahn") == [])
         let other = try await test.another()
+        #expect(try await find(test, "bahn") == [], "opening waits for no index: commands and readiness would")
+        #expect(try await test.send(.get, "/opds/v2/search?query=bahn").status == 200, "a search answers with what there is")
+        try await other.housekeeping.run()
         #expect(try await find(test, "bahn").count == 10)
         await other.database.close()
+    }
+
+    /// As an earlier version writes an edition, which knows nothing of the index.
+    private static let formerUpdate = SQL(
+        "UPDATE editions SET state = $2, updated_at = $3, search_title = $4, search_text = $4 WHERE product_id = $1"
+    )
+
+    @Test func `follows what a node of an earlier version writes beside this one`() async throws {
+        let test = try await filled()
+        func change(_ product: String, _ title: String, state: String = "published") async throws {
+            test.clock.advance(by: .seconds(3600))
+            let now = test.clock.now
+            try await test.service.database.write {
+                try $0.run(Self.formerUpdate, [.text(product), .text(state), .instant(now), .text(title)])
+            }
+        }
+        try await change("p.1", "flugzeug")
+        #expect(!(try await find(test, "bahn").contains("p.1")), "the text decides, whatever the index says")
+        try await change("p.3", "zeppelin", state: "withdrawn")
+        try await test.service.housekeeping.run()
+        #expect(try await find(test, "flugz") == ["p.1"])
+        #expect(try await find(test, "zepp") == [])
+        #expect(try await indexed(test) == Int64(Self.titles.count - 1), "what it withdrew leaves the index")
+        try await change("p.3", "zeppelin")
+        try await test.service.housekeeping.run()
+        #expect(try await find(test, "zepp") == ["p.3"])
+        let left = try await test.service.database.read { try $0.rows(EditionStore.notIndexed, [1, 10]).count }
+        #expect(left == 0)
     }
 
     @Test func `keeps a search of hundreds of characters and words within bounds`() async throws {

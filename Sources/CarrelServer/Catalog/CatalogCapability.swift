@@ -20,8 +20,7 @@ package struct CatalogCapability: Capability {
     ///   - blobs: the media.
     ///   - sweepsEverything: whether the first sweep may move more than a tenth of the media.
     ///   - callers: tells who calls.
-    /// - Throws: what the database throws.
-    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: Callers) async throws {
+    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: Callers) {
         let (database, clock) = (estate.database, estate.clock)
         self.estate = estate
         self.callers = callers
@@ -33,7 +32,6 @@ package struct CatalogCapability: Capability {
         products = ProductCatalog(clock: clock) { known in
             try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
-        try await EditionIndex.complete(database)
         openEditions = OpenEditions(database: database, blobs: coldBlobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
         ingesting = Ingesting(work: work, titles: titles, editions: editions)
@@ -52,14 +50,20 @@ package struct CatalogCapability: Capability {
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
     }
 
+    /// Indexes for searches what other versions of the program wrote.
+    @Sendable package func completeIndex() async throws { try await EditionIndex.complete(estate.database) }
+
     package var jobs: [BackgroundJob] {
-        let (sweep, everything) = (blobSweep, Locked(sweepsEverything))
+        let (sweep, everything, index) = (blobSweep, Locked(sweepsEverything), completeIndex)
         return [
             BackgroundJob(every: BlobSweep.interval, trouble: "unused media were not removed") {
                 let isHeld = sweep.isHeld
                 try await sweep.run(everything: everything.withLock(\.self))
                 if !isHeld { everything.withLock { $0 = false } }
-            }
+            },
+            BackgroundJob(every: .seconds(10), trouble: "what other versions wrote cannot be indexed") {
+                try await index()
+            },
         ]
     }
 }

@@ -5,8 +5,8 @@ import CarrelSubscription
 ///
 /// SQLite keeps it in a table of FTS5, PostgreSQL in a `tsvector` ([decision 21](docs/decisions/0021-the-index-of-the-catalog.md)).
 package enum EditionIndex {
-    /// Editions that are indexed in one transaction after an upgrade.
-    private static let batch = 100
+    /// Editions that are indexed in one transaction after an upgrade; other writes wait for it.
+    private static let batch = 25
     /// Batches in turn that may find the database busy.
     private static let patience = 30
 
@@ -24,7 +24,8 @@ package enum EditionIndex {
         }
     }
 
-    /// Indexes the editions that another version of the program wrote.
+    /// Indexes the editions that another version of the program wrote, before an upgrade or on another node. Housekeeping does so beside
+    /// the requests; until then a search finds what the index has.
     package static func complete(_ database: any Database) async throws {
         let version = SQLValue.integer(SearchGrams.version)
         guard try await database.read({ try $0.row(EditionStore.notIndexed, [version, 1]) }) != nil else { return }

@@ -106,11 +106,11 @@ package enum EditionStore {
     /// Gives an edition its place in the index.
     static let markIndexed = SQL(
         sqlite: """
-            UPDATE editions SET search_version = $2,
+            UPDATE editions SET search_version = $2, search_at = updated_at,
                 search_id = coalesce(search_id, (SELECT coalesce(max(search_id), 0) + 1 FROM editions))
             WHERE title_id = $1
             """,
-        postgresql: "UPDATE editions SET search_version = $2 WHERE title_id = $1"
+        postgresql: "UPDATE editions SET search_version = $2, search_at = updated_at WHERE title_id = $1"
     )
     static let setGrams = SQL(
         sqlite: "INSERT OR REPLACE INTO edition_search (rowid, grams) SELECT search_id, $2 FROM editions WHERE title_id = $1",
@@ -120,7 +120,15 @@ package enum EditionStore {
         sqlite: "DELETE FROM edition_search WHERE rowid = (SELECT search_id FROM editions WHERE title_id = $1)",
         postgresql: "UPDATE editions SET search_grams = NULL WHERE title_id = $1"
     )
-    static let notIndexed = SQL("SELECT title_id, state, search_text FROM editions WHERE search_version < $1 LIMIT $2")
+    /// The plus keeps SQLite from the index of versions, where it would look at every edition.
+    static let notIndexed = SQL(
+        """
+        SELECT title_id, state, search_text FROM editions WHERE search_version < $1
+        UNION ALL
+        SELECT title_id, state, search_text FROM editions WHERE search_at <> updated_at AND +search_version >= $1
+        LIMIT $2
+        """
+    )
     static let insertResource = SQL(
         """
         INSERT INTO edition_resources (title_id, path, place, media_type, byte_offset, byte_count, digest, is_sample, changed_at)

@@ -1,7 +1,7 @@
 import CarrelStore
 
 extension Schema {
-    /// What the index holds is made by `SearchGrams`, which also says how; `EditionIndex` fills it when the service is opened.
+    /// What the index holds is made by `SearchGrams`, which also says how; `EditionIndex` fills it beside the requests.
     static let editionSearch = Migration(
         version: 19,
         name: "the index of the catalog",
@@ -17,6 +17,16 @@ extension Schema {
         postgresql: [
             SQL("ALTER TABLE editions ADD COLUMN search_grams tsvector"),
             SQL("CREATE INDEX editions_by_search_grams ON editions USING gin (search_grams) WITH (fastupdate = off)"),
+        ]
+    )
+
+    /// When the edition was changed that the index holds: another time means that a node of an earlier version wrote the edition.
+    static let editionSearchTimes = Migration(
+        version: 24,
+        name: "which editions the index of the catalog is behind with",
+        statements: [
+            SQL("ALTER TABLE editions ADD COLUMN search_at BIGINT NOT NULL DEFAULT 0"),
+            SQL("CREATE INDEX editions_by_search_delay ON editions (title_id) WHERE search_at <> updated_at"),
         ]
     )
 }
