@@ -17,7 +17,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
     /// The daemon's settings, which it refers to while it runs.
     private let settings: UnsafeMutablePointer<cmhd_settings>
     /// The exchanges whose header is still coming.
-    private var heads: [Exchange] = []
+    private var heads = AwaitedHeads<Exchange>()
 
     /// - Parameters:
     ///   - core: shared with the other workers.
@@ -72,19 +72,18 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
 
     /// Notes that the header of an exchange is on its way.
     func awaitHead(of exchange: Exchange) {
-        heads.append(exchange)
+        heads.add(exchange)
     }
 
     /// The header has come, or never will.
     func endHead(of exchange: Exchange) {
-        // Mostly the one that came last.
-        if let at = heads.lastIndex(where: { $0 === exchange }) { heads.remove(at: at) }
+        heads.end(exchange)
     }
 
-    /// The library is about to answer a length that it does not read: we do, once. Of the exchanges whose header we wait for, that one has
-    /// all of it.
-    func refuseLength() {
-        heads.last(where: \.hasWholeHead)?.refuseLength()
+    /// The library is about to answer a request by itself. A length that it does not read we answer, once.
+    func endRefused(forItsLength: Bool) {
+        let refused = heads.endRefused(\.hasWholeHead)
+        if forItsLength { refused?.refuseLength() }
     }
 
     /// Takes a connection over, or closes it and returns false: then nobody will tell of its end.
@@ -146,8 +145,8 @@ private func accessCallback(
     )
 }
 
-private func refusedCallback(_ context: UnsafeMutableRawPointer) {
-    unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue().refuseLength()
+private func refusedCallback(_ context: UnsafeMutableRawPointer, _ isForItsLength: Bool) {
+    unsafe Unmanaged<Worker>.fromOpaque(context).takeUnretainedValue().endRefused(forItsLength: isForItsLength)
 }
 
 private func completedCallback(

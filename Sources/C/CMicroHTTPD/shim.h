@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <microhttpd.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,8 +17,8 @@ struct cmhd_settings {
     MHD_RequestCompletedCallback _Nonnull completed;
     MHD_NotifyConnectionCallback _Nonnull connection;
     void *_Nullable (*_Nonnull target)(void *_Nullable, const char *_Nullable, struct MHD_Connection *_Nullable);
-    /// Called before the library answers a Content-Length that it does not read.
-    void (*_Nonnull refused)(void *_Nonnull);
+    /// Called before the library answers a request by itself: true for a Content-Length that it does not read.
+    void (*_Nonnull refused)(void *_Nonnull, bool);
     size_t connection_memory;
     unsigned int connection_limit;
     const char *_Nullable tls_key;
@@ -32,12 +33,14 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
     return text ? strlen(text) : 0;
 }
 
-/// Hears the library's messages. It says so before it answers a Content-Length by itself, without asking us.
+/// Hears the library's messages. It says so before it answers a request by itself, without asking us, and first why.
 static inline void cmhd_hear(void *_Nullable context, const char *_Nullable format, va_list arguments) {
     (void)arguments;
     const struct cmhd_settings *settings = context;
     // "Failed to parse `Content-Length' header", "Too large value of 'Content-Length' header"
-    if (settings && format && strstr(format, "Content-Length' header")) settings->refused(settings->context);
+    if (!settings || !format) return;
+    if (strstr(format, "Content-Length' header")) settings->refused(settings->context, true);
+    if (strstr(format, "Error processing request")) settings->refused(settings->context, false);
 }
 
 /// A daemon with one thread of its own that is given its connections. The settings stay where they are as long as it runs.

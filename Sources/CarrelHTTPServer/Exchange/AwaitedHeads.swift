@@ -1,0 +1,29 @@
+/// The exchanges of a worker whose header is still coming, and which of them the library refuses.
+///
+/// The library tells of a refusal without its connection. It reads the connections of a worker one after the other: between the end of a
+/// header and its request or its refusal it looks at no other. So of all that are awaited, the refused one alone has its whole header, as
+/// long as those that were refused before are awaited no more.
+struct AwaitedHeads<Head: AnyObject> {
+    private var heads: [Head] = []
+
+    /// Notes that a header is on its way.
+    mutating func add(_ head: Head) {
+        heads.append(head)
+    }
+
+    /// The header has come, or never will.
+    mutating func end(_ head: Head) {
+        // Mostly the one that came last.
+        if let at = heads.lastIndex(where: { $0 === head }) { heads.remove(at: at) }
+    }
+
+    /// Ends the wait for the header that the library refuses.
+    ///
+    /// - Parameter isWhole: whether all of a header has come.
+    /// - Returns: the exchange that it belongs to; nil in doubt, and where all of it has not come.
+    mutating func endRefused(_ isWhole: (Head) -> Bool) -> Head? {
+        let whole = heads.filter(isWhole)
+        heads.removeAll(where: isWhole)
+        return whole.count == 1 ? whole.first : nil
+    }
+}
