@@ -18,7 +18,7 @@ package final class CarrelService: Sendable {
     private let draining: Locked<Bool>
     private let accountsCapability: AccountsCapability
     private let auditCapability: AuditCapability
-    private let catalog: CatalogCapability
+    package let catalog: CatalogCapability
     private let ordersCapability: OrdersCapability
     private let entitlements: EntitlementsCapability
     private let streaming: StreamingCapability

@@ -174,7 +174,7 @@ struct `The index of the catalog` {
         let other = try await test.another()
         #expect(try await find(test, "bahn") == [], "opening waits for no index: commands and readiness would")
         #expect(try await test.send(.get, "/opds/v2/search?query=bahn").status == 200, "a search answers with what there is")
-        try await other.housekeeping.run()
+        try await other.catalog.completeIndex()
         #expect(try await find(test, "bahn").count == 10)
         await other.database.close()
     }
@@ -196,12 +196,12 @@ struct `The index of the catalog` {
         try await change("p.1", "flugzeug")
         #expect(!(try await find(test, "bahn").contains("p.1")), "the text decides, whatever the index says")
         try await change("p.3", "zeppelin", state: "withdrawn")
-        try await test.service.housekeeping.run()
+        try await test.service.catalog.completeIndex()
         #expect(try await find(test, "flugz") == ["p.1"])
         #expect(try await find(test, "zepp") == [])
         #expect(try await indexed(test) == Int64(Self.titles.count - 1), "what it withdrew leaves the index")
         try await change("p.3", "zeppelin")
-        try await test.service.housekeeping.run()
+        try await test.service.catalog.completeIndex()
         #expect(try await find(test, "zepp") == ["p.3"])
         let left = try await test.service.database.read { try $0.rows(EditionStore.notIndexed, [1, 10]).count }
         #expect(left == 0)

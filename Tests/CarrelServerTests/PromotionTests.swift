@@ -72,6 +72,23 @@ struct `An account that becomes staff` {
         #expect(try await StaffPage(test: test).signedIn("carol", "a password of her own").status == 201)
     }
 
+    @Test(arguments: [false, true])
+    func `never takes a password that was on its way meanwhile`(hasPassword: Bool) async throws {
+        let test = try await service()
+        let account = try await test.service.desk.create("carol", password: hasPassword ? StaffPage.password : nil, by: .operator)
+        let (database, service) = try await test.counted()
+        // The password is hashed when the promotion commits.
+        database.before(write: 1) { _ = try await test.service.staff.setRole(.support, of: account, by: .operator) }
+        let refused = await #expect(throws: ServerError.self) {
+            try await service.desk.change(account.id, .init(password: "mallory knows this one"), by: Actor("mallory"))
+        }
+        #expect(refused?.code == .conflict)
+        #expect(try await StaffPage(test: test).signedIn("carol", "mallory knows this one").status == 401)
+        #expect(try await test.service.desk.details(of: account.id).hasPassword == false, "only the person's link gives one")
+        try await test.service.desk.change(account.id, .init(password: "the next one is taken"), by: .operator)
+        #expect(try await StaffPage(test: test).signedIn("carol", "the next one is taken").status == 201)
+    }
+
     @Test func `keeps what its person has when its role changes among staff`() async throws {
         let test = try await service()
         let page = try await test.staffPage(.support)

@@ -54,8 +54,10 @@ package struct AccountDesk: Sendable {
     ///   - id: the account.
     ///   - change: what to change.
     ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left, `notFound`.
+    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account was
+    ///   promoted, suspended or given a password while this one was hashed, `notFound`.
     package func change(_ id: String, _ change: Change, by actor: Actor) async throws {
+        let serial = try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
         let (hash, now) = (try await hash(change.password), clock.now)
         let suspension = change.isSuspended == true ? "account.suspend" : "account.resume"
         let (password, suspended, limited) = (
@@ -65,6 +67,9 @@ package struct AccountDesk: Sendable {
         try await lifecycle.write(in: database) { transaction, changes in
             guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
             if let hash {
+                guard try RevocationStore.serial(ofAccount: id, in: transaction) == serial else {
+                    throw ServerError(.conflict, "the account was changed while the password was prepared: try again")
+                }
                 try Self.replacePassword(hash, of: id, by: actor, at: now, changes, in: transaction)
                 try AuditStore.append(password, in: transaction)
             }

@@ -12,9 +12,10 @@ package enum RevocationStore {
         """
     )
     static let since = SQL("SELECT kind, subject, serial FROM revocations WHERE serial > $1 ORDER BY serial")
+    static let ofAccount = SQL("SELECT serial FROM revocations WHERE kind = 'account' AND subject = $1")
     static let forgetAccounts = SQL("DELETE FROM revocations WHERE kind = 'account' AND revoked_at < $1")
 
-    package static let statements = [serial, advance, upsert, since, forgetAccounts]
+    package static let statements = [serial, advance, upsert, since, ofAccount, forgetAccounts]
 
     static func serial(in transaction: any Transaction) throws -> UInt32 {
         guard let row = try transaction.row(serial), let number = UInt32(exactly: try row.integer(0)) else {
@@ -38,6 +39,11 @@ package enum RevocationStore {
         _ = try transaction.run(upsert, values)
         // What was revoked so long ago has died by itself.
         _ = try transaction.run(forgetAccounts, [.instant(now - Revocation.longestLife - .seconds(24 * 3600))])
+    }
+
+    /// The number of an account's last revocation: another one means that its password was replaced, that it was suspended or promoted.
+    static func serial(ofAccount id: String, in transaction: any Transaction) throws -> Int64? {
+        try transaction.row(ofAccount, [.text(id)])?.integer(0)
     }
 
     static func since(_ serial: UInt32, in transaction: any Transaction) throws -> [Revocation.Numbered] {
