@@ -81,7 +81,11 @@ package final class CarrelService: Sendable {
         let audit = try AuditCapability(estate, retention: settings.auditRetention) {
             try EditionStore.isProduct($0, in: $1)
         }
-        let accounts = try AccountsCapability(estate, settings.accounts(signOnLabel: signOnLabel))
+        let accounts = try AccountsCapability(
+            estate,
+            settings.accounts(signOnLabel: signOnLabel),
+            audit: audit.audit.fold
+        )
         let catalog = CatalogCapability(
             estate,
             blobs: blobs,
@@ -89,14 +93,25 @@ package final class CarrelService: Sendable {
             callers: accounts.callers
         )
         let orders = OrdersCapability(estate, accounts)
-        let entitlements = try await EntitlementsCapability(estate, accounts, products: catalog.products)
+        let entitlements = try await EntitlementsCapability(
+            estate,
+            accounts,
+            products: catalog.products,
+            audit: audit.audit.fold
+        )
         let sources = try EntitlementSourcesCapability(
             estate,
             accounts,
             products: catalog.products,
             receipts: settings.receipts
-        ) { try settings.subscription.sources(estate, accounts, entitlements, receipts: $0) }
-        let signOn = try SignOnCapability(estate, accounts, settings.signOn, onFailure: settings.onFailure)
+        ) { try settings.subscription.sources(estate, accounts, entitlements, audit: audit.audit.fold, receipts: $0) }
+        let signOn = try SignOnCapability(
+            estate,
+            accounts,
+            settings.signOn,
+            audit: audit.audit.fold,
+            onFailure: settings.onFailure
+        )
         let streaming = try await StreamingCapability(estate, settings.stream, catalog, orders.orders, accounts.callers)
         let listening = ListeningCapability(estate, accounts, streaming.streaming, lateDays: settings.lateDays)
         let delivery = try await EditionDeliveryCapability(

@@ -116,7 +116,7 @@ struct BlobsCheck: Command {
     }
 
     private func tell(_ findings: BlobCheck.Findings, _ damaged: [Damage], _ console: Console) {
-        console.print("\(findings.count) blobs, \(damaged.count) damaged or missing")
+        console.print("\(findings.count) \(findings.count == 1 ? "blob" : "blobs"), \(damaged.count) damaged or missing")
         guard !damaged.isEmpty else { return }
         var table = TextTable(["STATE", "USE", "TITLE", "PRODUCT", "BLOB"].map { TextTable.Column($0) })
         for one in damaged {

@@ -14,6 +14,14 @@ struct `A check of the blobs` {
 
     private func json(_ result: ProcessResult) throws -> JSON { try JSON.parse(result.output.rawSpan) }
 
+    @Test func `counts one blob as one`() async throws {
+        try await checkProcess([DemoServer.program, "init", "--home", home])
+        try await checkProcess(["mkdir", "-p", "\(home)/blobs/03"])
+        directory.write("home/blobs/03/039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81", [1, 2, 3])
+        let result = try await carrel()
+        #expect(result.text.hasPrefix("1 blob, 0 damaged or missing"), "\(result.text)\(result.errorText)")
+    }
+
     @Test func `finds a changed byte and a missing file, says which title is hit, and mends both from a copy`() async throws {
         let sound = directory.file("tone.mp3")
         try await checkProcess([

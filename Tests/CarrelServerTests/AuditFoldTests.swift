@@ -81,6 +81,53 @@ struct `What an account repeats` {
         #expect(counts == [2, 1] && answer.json["entries"]?.array?.first?["reason"] == "plan box")
     }
 
+    @Test func `of sign-ins that are refused is two entries a minute for each account and reason`() async throws {
+        let test = try await TestService {
+            $0.passwordCost = .init(memory: 64, passes: 1)
+            $0.subscription.devices.limit = 1
+        }
+        var accounts: [String: Account] = [:]
+        for name in ["alice", "bob"] {
+            accounts[name] = try await test.service.desk.create(name, password: StaffPage.password, by: .operator)
+            let reply = try await test.ask("sign_in", ["username": name, "password": StaffPage.password, "uuid": "phone"])
+            #expect(reply.xml.hasPrefix("<token>"))
+        }
+        func signIn(_ name: String, times: Int) async throws {
+            for number in 0..<times {
+                let parameters = ["username": name, "password": StaffPage.password, "uuid": "tablet \(number)"]
+                #expect(try await test.ask("sign_in", parameters).xml.contains("devicelimit"))
+                #expect(try await StaffPage(test: test).signedIn(name).status == 401)
+                test.clock.advance(by: .milliseconds(100))
+            }
+        }
+        /// Action, account, reason and count of each entry.
+        func refusals() async throws -> [String] {
+            var filter = Audit.Filter()
+            (filter.outcome, filter.limit) = (.refused, 1000)
+            return try await test.service.audit.list(filter).map { entry in
+                let name = accounts.first { $0.value.id == entry.subject }?.key ?? entry.subject
+                return "\(entry.action) \(name) \(entry.unfolded.reason) \(entry.unfolded.count)"
+            }.sorted()
+        }
+        try await signIn("alice", times: 6)
+        try await signIn("bob", times: 3)
+        #expect(
+            try await refusals() == [
+                "session.start alice devices 1", "session.start bob devices 1", "staff.sign-in alice role 1",
+                "staff.sign-in bob role 1",
+            ]
+        )
+        test.clock.advance(by: minute)
+        try await test.service.audit.seal()
+        #expect(
+            try await refusals() == [
+                "session.start alice devices 1", "session.start alice devices 5", "session.start bob devices 1",
+                "session.start bob devices 2", "staff.sign-in alice role 1", "staff.sign-in alice role 5",
+                "staff.sign-in bob role 1", "staff.sign-in bob role 2",
+            ]
+        )
+    }
+
     @Test func `is two entries a minute for each reason of refusal, whatever products were asked for`() async throws {
         let shop = try await shop()
         for number in 0..<200 {

@@ -54,6 +54,17 @@ struct `A plan or product that is granted twice` {
         #expect(try await shop.entries("subscription.create") == 2)
     }
 
+    /// The sign of Kelvin is canonically equivalent to the letter.
+    @Test func `is another plan where its name has other bytes, however alike they look`() async throws {
+        let shop = try await shop()
+        try await shop.test.service.subscriptions.createPlan(Plan(name: "Kids", scope: .everything), by: .operator)
+        let end = shop.after(30)
+        #expect(try await shop.post("subscriptions", ["plan": "Kids", "end": end, "number": "7"]).status == 201)
+        #expect(try await shop.post("subscriptions", ["plan": "Kids", "end": end, "number": "7"]).status == 200)
+        #expect(try await shop.post("subscriptions", ["plan": "\u{212a}ids", "end": end, "number": "7"]).status == 409)
+        #expect(try await shop.post("subscriptions", ["plan": "\u{212a}ids", "end": end]).status == 400, "there is no such plan")
+    }
+
     @Test func `returns the purchase of the first request with the same number`() async throws {
         let shop = try await shop()
         let body: JSON = ["product": "issue-1", "kind": "gift", "number": "A 1"]

@@ -36,7 +36,7 @@ package struct AccountsCapability: Capability {
         package init() {}
     }
 
-    package init(_ estate: Estate, _ settings: Settings) throws {
+    package init(_ estate: Estate, _ settings: Settings, audit: AuditFold) throws {
         let (database, clock) = (estate.database, estate.clock)
         self.settings = settings
         activity = estate.activity
@@ -54,11 +54,12 @@ package struct AccountsCapability: Capability {
         let throttle = SignInThrottle(
             database: database,
             clock: clock,
+            audit: audit,
             secret: try estate.secret(.throttle),
             networkLimit: settings.signInNetworkLimit
         )
         check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
-        staff = Staff(database: database, clock: clock, passwords: passwords, check: check, lifecycle: lifecycle)
+        staff = Staff(database: database, clock: clock, passwords: passwords, check: check, lifecycle: lifecycle, audit: audit)
         callers = Callers(
             accounts: accounts,
             appPasswords: appPasswords,

@@ -20,6 +20,7 @@ import CarrelThreads
 package struct SignInThrottle: Sendable {
     let database: any Database
     let clock: any WallClock
+    private let audit: AuditFold
     private let fingerprint: HMACSHA256
     /// Many readers may share a network: it is only slowed down, to so many attempts a minute.
     private let ofNetwork: Rule
@@ -32,11 +33,19 @@ package struct SignInThrottle: Sendable {
     /// - Parameters:
     ///   - database: where the counters are.
     ///   - clock: the time.
+    ///   - audit: where refusals are noted.
     ///   - secret: what is stored of names, addresses and passwords is their HMAC under it, of 32 bytes.
     ///   - networkLimit: attempts a minute from one network, over all accounts; at least 1.
-    init(database: any Database, clock: any WallClock, secret: Secret, networkLimit: Int = Self.usualNetworkLimit) {
+    init(
+        database: any Database,
+        clock: any WallClock,
+        audit: AuditFold,
+        secret: Secret,
+        networkLimit: Int = Self.usualNetworkLimit
+    ) {
         self.database = database
         self.clock = clock
+        self.audit = audit
         fingerprint = HMACSHA256(key: secret)
         let step = Duration.seconds(60) / networkLimit
         ofNetwork = Rule(free: Int64(networkLimit), step: step, longest: step)
@@ -321,9 +330,8 @@ package struct SignInThrottle: Sendable {
             return true
         }
         guard isDue else { return }
-        let entry = Actor(Actor.nobody, requestID: attempt.requestID)
-            .entry(attempt.action, on: attempt.subject, at: now, outcome: .refused, reason: "throttled")
-        try await database.write { try AuditStore.append(entry, in: $0) }
+        let actor = Actor(Actor.nobody, requestID: attempt.requestID)
+        try await audit.recordRefused(attempt.action, of: attempt.subject, by: actor, at: now, reason: "throttled")
     }
 
     // MARK: Keys

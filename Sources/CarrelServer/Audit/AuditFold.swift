@@ -4,7 +4,8 @@ import CarrelThreads
 /// Folds what an account repeats within a minute into two entries: the first immediately, and one that counts the others at the
 /// minute's end ([decision 22](../../../docs/decisions/0022-repeated-entries-fold.md)).
 ///
-/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for. An account has
+/// Grants fold by account, product and rule, refusals by account and reason, whatever product was asked for; refused sign-ins by the
+/// account that was to be signed in to. An account has
 /// ``slotLimit`` of these at most in a minute; what comes beyond them is counted in one more. Accounts beyond ``accountLimit`` are
 /// not folded. The counts wait in memory: ``flush(at:)`` writes those whose minute is over, ``flushAll()`` all of them.
 package final class AuditFold: Sendable {
@@ -24,14 +25,15 @@ package final class AuditFold: Sendable {
     /// What is folded together.
     private struct Key: Equatable {
         let hash: Int
+        let actor: String
         let action: String
-        /// Empty for refusals.
+        /// Empty for refusals of an account's own requests.
         let subject: String
         let outcome: Audit.Entry.Outcome
         let reason: String
 
-        init(_ action: String, _ subject: String, _ outcome: Audit.Entry.Outcome, _ reason: String) {
-            (self.action, self.subject, self.outcome, self.reason) = (action, subject, outcome, reason)
+        init(_ actor: String, _ action: String, _ subject: String, _ outcome: Audit.Entry.Outcome, _ reason: String) {
+            (self.actor, self.action, self.subject, self.outcome, self.reason) = (actor, action, subject, outcome, reason)
             var hasher = Hasher()
             hasher.combine(subject)
             hasher.combine(outcome)
@@ -57,7 +59,6 @@ package final class AuditFold: Sendable {
 
     /// An entry that counts others.
     private struct Count {
-        let actor: String
         let key: Key
         let more: Int
         let last: Instant
@@ -70,7 +71,7 @@ package final class AuditFold: Sendable {
     private struct State {
         var accounts: [String: Account] = [:]
         /// The accounts in the order in which their minutes began, from `head` on.
-        var queue: [(actor: String, start: Instant)] = []
+        var queue: [(account: String, start: Instant)] = []
         var head = 0
         var slotCount = 0
         /// Of minutes that have ended, to be written yet.
@@ -78,12 +79,12 @@ package final class AuditFold: Sendable {
 
         static func isOver(_ start: Instant, at now: Instant) -> Bool { now < start || now - start >= AuditFold.window }
 
-        mutating func step(_ key: Key, of actor: String, at now: Instant) -> Step {
-            guard let index = accounts.index(forKey: actor), !Self.isOver(accounts.values[index].start, at: now) else {
-                remove(actor)
+        mutating func step(_ key: Key, of account: String, at now: Instant) -> Step {
+            guard let index = accounts.index(forKey: account), !Self.isOver(accounts.values[index].start, at: now) else {
+                remove(account)
                 guard accounts.count < AuditFold.accountLimit, slotCount < AuditFold.totalLimit else { return .unfolded }
-                accounts[actor] = Account(start: now, slots: [Slot(key: key, last: now)])
-                queue.append((actor, now))
+                accounts[account] = Account(start: now, slots: [Slot(key: key, last: now)])
+                queue.append((account, now))
                 slotCount += 1
                 return .first
             }
@@ -96,7 +97,7 @@ package final class AuditFold: Sendable {
                 slotCount += 1
                 return .first
             }
-            let rest = Key(key.action, "", key.outcome, AuditFold.others)
+            let rest = Key(key.actor, key.action, "", key.outcome, AuditFold.others)
             if let place = accounts.values[index].slots.firstIndex(where: { $0.key == rest }) {
                 return Self.count(&accounts.values[index].slots[place], at: now)
             }
@@ -116,11 +117,11 @@ package final class AuditFold: Sendable {
         }
 
         /// Ends an account's minute.
-        mutating func remove(_ actor: String) {
-            guard let account = accounts.removeValue(forKey: actor) else { return }
+        mutating func remove(_ id: String) {
+            guard let account = accounts.removeValue(forKey: id) else { return }
             slotCount -= account.slots.count
             for slot in account.slots where slot.more > 0 {
-                ended.append(Count(actor: actor, key: slot.key, more: slot.more, last: slot.last))
+                ended.append(Count(key: slot.key, more: slot.more, last: slot.last))
             }
         }
 
@@ -128,10 +129,10 @@ package final class AuditFold: Sendable {
         mutating func end(at now: Instant?, limit: Int) -> Bool {
             for _ in 0..<limit {
                 guard head < queue.count else { break }
-                let (actor, start) = queue[head]
+                let (account, start) = queue[head]
                 if let now, !Self.isOver(start, at: now) { return true }
                 head += 1
-                if accounts[actor]?.start == start { remove(actor) }
+                if accounts[account]?.start == start { remove(account) }
             }
             if head == queue.count || head > 4096 && head > queue.count / 2 {
                 queue.removeFirst(head)
@@ -157,10 +158,28 @@ package final class AuditFold: Sendable {
         outcome: Audit.Entry.Outcome = .allowed,
         reason: String = ""
     ) async throws {
-        try group.requireWritable()
         let subject = Self.cut(subject)
-        let key = Key(action, outcome == .allowed ? subject : "", outcome, reason)
-        switch state.withLock({ $0.step(key, of: actor.id, at: now) }) {
+        let key = Key(actor.id, action, outcome == .allowed ? subject : "", outcome, reason)
+        try await record(key, of: actor.id, on: subject, by: actor, at: now)
+    }
+
+    /// Takes the refusal of a sign-in to the log, or counts it: of each account and reason.
+    ///
+    /// - Parameters:
+    ///   - action: the kind of sign-in.
+    ///   - account: the id of the account; empty where there is none.
+    ///   - actor: who asks.
+    ///   - now: the time.
+    ///   - reason: why it is refused.
+    /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
+    func recordRefused(_ action: String, of account: String, by actor: Actor, at now: Instant, reason: String) async throws {
+        try await record(Key(actor.id, action, account, .refused, reason), of: account, on: account, by: actor, at: now)
+    }
+
+    private func record(_ key: Key, of account: String, on subject: String, by actor: Actor, at now: Instant) async throws {
+        try group.requireWritable()
+        let (action, outcome, reason) = (key.action, key.outcome, key.reason)
+        switch state.withLock({ $0.step(key, of: account, at: now) }) {
         case .folded: return
         case .unfolded: try await group.record(action, on: subject, by: actor, at: now, outcome: outcome, reason: reason)
         case .first:
@@ -168,7 +187,7 @@ package final class AuditFold: Sendable {
                 try await group.record(action, on: subject, by: actor, at: now, outcome: outcome, reason: reason)
             } catch {
                 state.withLock { state in
-                    guard let index = state.accounts.index(forKey: actor.id),
+                    guard let index = state.accounts.index(forKey: account),
                         let place = state.accounts.values[index].slots.firstIndex(where: { $0.key == key })
                     else { return }
                     state.accounts.values[index].slots[place].hasFirst = false
@@ -203,7 +222,7 @@ package final class AuditFold: Sendable {
                     try await group.record(
                         count.key.action,
                         on: count.key.subject,
-                        by: Actor(count.actor),
+                        by: Actor(count.key.actor),
                         at: count.last,
                         outcome: count.key.outcome,
                         reason: count.reason
@@ -220,12 +239,12 @@ package final class AuditFold: Sendable {
     var unwritten: [Audit.Entry] {
         let counts = state.withLock { state in
             state.ended
-                + state.accounts.flatMap { actor, account in
-                    account.slots.filter { $0.more > 0 }.map { Count(actor: actor, key: $0.key, more: $0.more, last: $0.last) }
+                + state.accounts.values.flatMap { account in
+                    account.slots.filter { $0.more > 0 }.map { Count(key: $0.key, more: $0.more, last: $0.last) }
                 }
         }
         return counts.map { count in
-            Actor(count.actor).entry(
+            Actor(count.key.actor).entry(
                 count.key.action,
                 on: count.key.subject,
                 at: count.last,

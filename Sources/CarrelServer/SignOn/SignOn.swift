@@ -15,6 +15,7 @@ struct SignOn: Sendable {
     let lifecycle: AccountLifecycle
     let clock: any WallClock
     let sessions: Sessions
+    let audit: AuditFold
     /// Seals what a browser keeps meanwhile.
     let key: HMACSHA256
 
@@ -70,22 +71,15 @@ struct SignOn: Sendable {
         let subscriptions = [String: String](
             uniqueKeysWithValues: plans.map { ($0, SignOnStore.subscriptionPrefix + Random.uuid()) }
         )
-        let linking = Actor(Actor.nobody, requestID: requestID)
-        return try await lifecycle.write(in: database) { transaction, changes in
+        let (outcome, account) = try await lifecycle.write(in: database) { transaction, changes -> (Outcome, account: String?) in
             guard try SignOnStore.useUp(hash, until: attempt.expiresAt, in: transaction) else {
-                return .refused("state")
+                return (.refused("state"), nil)
             }
             guard let account = try Self.account(of: identity, fresh, at: now, in: transaction) else {
-                let entry = linking.entry("session.start", on: "", at: now, outcome: .refused, reason: "not-linked")
-                try AuditStore.append(entry, in: transaction)
-                return .refused("not-linked")
+                return (.refused("not-linked"), nil)
             }
             let actor = Actor(account.id, requestID: requestID)
-            guard !account.isSuspended else {
-                let entry = actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "suspended")
-                try AuditStore.append(entry, in: transaction)
-                return .refused("suspended")
-            }
+            guard !account.isSuspended else { return (.refused("suspended"), account.id) }
             try SignOnStore.markSeen(issuer: identity.issuer, subject: identity.subject, at: now, in: transaction)
             try apply(identity, to: account, subscriptions, at: now, changes, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
@@ -97,8 +91,14 @@ struct SignOn: Sendable {
                 try AuditStore.append(actor.entry("staff.sign-in", on: account.id, at: now, reason: "oidc"), in: transaction)
                 return true
             }
-            return .session(token.text, staff: isStaff == true ? staffToken?.text : nil, returnPath: attempt.returnPath)
+            let staff = isStaff == true ? staffToken?.text : nil
+            return (.session(token.text, staff: staff, returnPath: attempt.returnPath), account.id)
         }
+        if case .refused(let reason) = outcome, reason != "state" {
+            let actor = Actor(account ?? Actor.nobody, requestID: requestID)
+            try await audit.recordRefused("session.start", of: account ?? "", by: actor, at: now, reason: reason)
+        }
+        return outcome
     }
 
     /// A session at the administrator's page; nil for who is no member of staff.
@@ -160,7 +160,7 @@ struct SignOn: Sendable {
         for (plan, id) in freshIDs.sorted(by: { $0.key < $1.key }) {
             let isIn = groups.contains { settings.plans[$0] == plan }
             let end = isIn ? now + settings.planLife : now
-            let known = running.filter { $0.plan.name == plan }
+            let known = running.filter { $0.plan.name.utf8.elementsEqual(plan.utf8) }
             for subscription in known {
                 let action = isIn ? "subscription.extend" : "subscription.end"
                 let entry = actor.entry(action, on: subscription.id, at: now, reason: "oidc")

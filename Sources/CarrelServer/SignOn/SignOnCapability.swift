@@ -17,12 +17,14 @@ package struct SignOnCapability: Capability {
     ///   - estate: what it stands on.
     ///   - accounts: who signs in.
     ///   - settings: the provider, where there is one.
+    ///   - audit: records refusals.
     ///   - onFailure: told why a sign-in failed, which the client is not.
     /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
     package init(
         _ estate: Estate,
         _ accounts: AccountsCapability,
         _ settings: SignOnSettings,
+        audit: AuditFold,
         onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
     ) throws {
         self.accounts = accounts
@@ -40,6 +42,7 @@ package struct SignOnCapability: Capability {
                 lifecycle: accounts.lifecycle,
                 clock: estate.clock,
                 sessions: accounts.accounts.sessions,
+                audit: audit,
                 key: HMACSHA256(key: try estate.secret(.signOn))
             )
         } else {

@@ -10,6 +10,7 @@ package struct Staff: Sendable {
     let passwords: PasswordHashing
     let check: PasswordCheck
     let lifecycle: AccountLifecycle
+    let audit: AuditFold
 
     static let sessionPrefix = "ct_"
     static let linkPrefix = "cu_"
@@ -49,14 +50,8 @@ package struct Staff: Sendable {
         let account = record.account
         let role = try await role(of: account.id)
         guard role.isStaff, !account.isSuspended else {
-            let entry = Actor(Actor.nobody, requestID: requestID).entry(
-                "staff.sign-in",
-                on: account.id,
-                at: clock.now,
-                outcome: .refused,
-                reason: account.isSuspended ? "suspended" : "role"
-            )
-            try await database.write { try AuditStore.append(entry, in: $0) }
+            let (actor, reason) = (Actor(Actor.nobody, requestID: requestID), account.isSuspended ? "suspended" : "role")
+            try await audit.recordRefused("staff.sign-in", of: account.id, by: actor, at: clock.now, reason: reason)
             throw Self.notRecognised
         }
         let (session, token, family) = fresh(account, role)

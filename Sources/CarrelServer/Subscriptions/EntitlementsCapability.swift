@@ -7,8 +7,15 @@ package struct EntitlementsCapability: Capability {
     package let known: KnownHoldings
     private let accounts: AccountsCapability
     private let estate: Estate
+    private let audit: AuditFold
 
-    package init(_ estate: Estate, _ accounts: AccountsCapability, products: ProductCatalog) async throws {
+    package init(
+        _ estate: Estate,
+        _ accounts: AccountsCapability,
+        products: ProductCatalog,
+        audit: AuditFold
+    ) async throws {
+        self.audit = audit
         self.estate = estate
         self.accounts = accounts
         subscriptions = Subscriptions(
@@ -37,6 +44,7 @@ package struct EntitlementsCapability: Capability {
             products: subscriptions.products,
             subscriptions: subscriptions,
             known: known,
+            audit: audit,
             devicePolicy: devices,
             givesFeedPasswords: givesFeedPasswords
         )

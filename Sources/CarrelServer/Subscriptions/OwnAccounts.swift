@@ -15,6 +15,7 @@ struct OwnAccounts: EntitlementSource {
     let products: ProductCatalog
     let subscriptions: Subscriptions
     let known: KnownHoldings
+    let audit: AuditFold
     /// How many devices an account may use where neither it nor its plans say.
     let devicePolicy: DevicePolicy
     /// Whether a token comes with a second credential for feeds.
@@ -50,10 +51,7 @@ struct OwnAccounts: EntitlementSource {
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         let account = record.account
         let actor = Actor(account.id, requestID: request.requestID)
-        let (allowed, refused) = (
-            actor.entry("session.start", on: account.id, at: now),
-            actor.entry("session.start", on: account.id, at: now, outcome: .refused, reason: "devices")
-        )
+        let allowed = actor.entry("session.start", on: account.id, at: now)
         enum Start { case started, noSlot(isOneFree: Bool), passwordChanged }
         let start = try await database.write { transaction -> Start in
             // The password was looked at for a while: it counts only if it is the account's still.
@@ -65,7 +63,6 @@ struct OwnAccounts: EntitlementSource {
             policy.limit = record.deviceLimit ?? plans.compactMap(\.plan.deviceLimit).max() ?? policy.limit
             let id = try Devices.register(device, of: account.id, policy: policy, at: now, in: transaction)
             guard let id else {
-                try AuditStore.append(refused, in: transaction)
                 let held = try DeviceStore.devices(of: account.id, in: transaction).count { $0.freedAt == nil }
                 return .noSlot(isOneFree: held < policy.limit ?? 0)
             }
@@ -80,6 +77,7 @@ struct OwnAccounts: EntitlementSource {
         case .started: return outcome(token)
         case .passwordChanged: return .notRecognised
         case .noSlot(let isOneFree):
+            try await audit.recordRefused("session.start", of: account.id, by: actor, at: now, reason: "devices")
             return .refused(
                 status: "devicelimit",
                 message: isOneFree

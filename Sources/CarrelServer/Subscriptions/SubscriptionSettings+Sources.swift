@@ -6,6 +6,7 @@ extension SubscriptionSettings {
         _ estate: Estate,
         _ accounts: AccountsCapability,
         _ entitlements: EntitlementsCapability,
+        audit: AuditFold,
         receipts: ReceiptSource?
     ) throws -> [any EntitlementSource] {
         var made: [any EntitlementSource] = []
@@ -19,6 +20,7 @@ extension SubscriptionSettings {
                         database: estate.database,
                         clock: estate.clock,
                         products: entitlements.subscriptions.products,
+                        audit: audit,
                         throttle: accounts.check.throttle,
                         secret: try estate.secret(.upstream),
                         metrics: estate.metrics

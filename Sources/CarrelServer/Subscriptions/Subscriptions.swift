@@ -64,7 +64,9 @@ package struct Subscriptions: Sendable {
                 let earlier = try SubscriptionStore.subscription(number: number, of: account.id, in: transaction)
             {
                 let known = earlier.subscription
-                guard known.plan.name == name, earlier.askedStart == asked.start, earlier.askedEnd == asked.end else {
+                guard known.plan.name.utf8.elementsEqual(name.utf8), earlier.askedStart == asked.start,
+                    earlier.askedEnd == asked.end
+                else {
                     throw Self.otherContent(number, "subscription", known.id)
                 }
                 return (known, false)
@@ -74,7 +76,8 @@ package struct Subscriptions: Sendable {
             }
             if number == nil {
                 let repeated = try SubscriptionStore.subscriptions(of: account.id, in: transaction).first {
-                    $0.plan.name == name && $0.endsAt == end && $0.startsAt <= start && !$0.isVoid && !$0.hasEnded(at: now)
+                    $0.plan.name.utf8.elementsEqual(name.utf8) && $0.endsAt == end && $0.startsAt <= start && !$0.isVoid
+                        && !$0.hasEnded(at: now)
                 }
                 if let repeated { throw Self.repeated("plan", "subscription", repeated.id) }
             }

@@ -28,6 +28,7 @@ final class UpstreamSource: EntitlementSource {
     private let clock: any WallClock
     private let products: ProductCatalog
     private let throttle: SignInThrottle
+    private let audit: AuditFold
     private let meter: UpstreamMeter
     private let state: Locked<State>
 
@@ -49,6 +50,7 @@ final class UpstreamSource: EntitlementSource {
         clock: any WallClock,
         products: ProductCatalog,
         throttle: SignInThrottle,
+        audit: AuditFold,
         secret: Secret,
         metrics: MetricsRegistry
     ) throws(UpstreamError) {
@@ -60,6 +62,7 @@ final class UpstreamSource: EntitlementSource {
         self.clock = clock
         self.products = products
         self.throttle = throttle
+        self.audit = audit
         let cap = if case .open(_, let perMinute) = policy { perMinute } else { 0 }
         let state = Locked(
             State(breaker: CircuitBreaker(settings.breaker), cap: MinuteCap(cap), slots: UpstreamSlots(settings.concurrency))
@@ -200,10 +203,8 @@ final class UpstreamSource: EntitlementSource {
         switch result {
         case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
-            let now = clock.now
             let actor = Actor(Actor.nobody, requestID: request.requestID)
-            let entry = actor.entry("session.start", on: "", at: now, outcome: .refused, reason: "upstream \(name)")
-            try await database.write { try AuditStore.append(entry, in: $0) }
+            try await audit.recordRefused("session.start", of: "", by: actor, at: clock.now, reason: "upstream \(name)")
             return .refused(status: status ?? "notrecognised", message: message)
         case .success(.token(let token, let password)):
             guard Self.isToken(token) else {
