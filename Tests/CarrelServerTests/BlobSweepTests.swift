@@ -27,6 +27,25 @@ struct `A sweep of the blobs` {
         return listed.text.split(separator: "\n").map(String.init)
     }
 
+    /// Sweeps the media of the title away, which the database does not name for a while.
+    ///
+    /// - Returns: the name of their blob.
+    private func sweepMedia(of test: TestService) async throws -> String {
+        let media = try await test.service.database.write { transaction in
+            let row = try #require(try transaction.row(SQL("SELECT media_blob FROM titles"), []))
+            try transaction.run(SQL("UPDATE titles SET media_blob = sample_blob"))
+            return try row.text(0)
+        }
+        #expect(try await test.service.blobSweep.run() == 1)
+        return media
+    }
+
+    private func setMedia(_ media: String, of test: TestService) async throws {
+        try await test.service.database.write { transaction in
+            _ = try transaction.run(SQL("UPDATE titles SET media_blob = $1"), [.text(media)])
+        }
+    }
+
     @Test func `moves what is unused to the trash, and deletes it a week later`() async throws {
         let test = try await TestService()
         let used = try blobs(test)
@@ -45,17 +64,10 @@ struct `A sweep of the blobs` {
     @Test func `moves back what the database names again`() async throws {
         let test = try await TestService()
         let used = try blobs(test)
-        let media = try await test.service.database.write { transaction in
-            let row = try #require(try transaction.row(SQL("SELECT media_blob FROM titles"), []))
-            try transaction.run(SQL("UPDATE titles SET media_blob = sample_blob"))
-            return try row.text(0)
-        }
-        #expect(try await test.service.blobSweep.run() == 1)
+        let media = try await sweepMedia(of: test)
         #expect(try blobs(test).count == used.count - 1)
         test.clock.advance(by: .seconds(30 * 24 * 3600))
-        try await test.service.database.write { transaction in
-            _ = try transaction.run(SQL("UPDATE titles SET media_blob = $1"), [.text(media)])
-        }
+        try await setMedia(media, of: test)
         #expect(try await test.service.blobSweep.run() == 0)
         #expect(try blobs(test) == used)
         #expect(try await trash(test).isEmpty)
@@ -82,16 +94,9 @@ struct `A sweep of the blobs` {
     @Test func `moves back what a restored database names, beside the one that it replaced`() async throws {
         let test = try await TestService()
         let used = try blobs(test)
-        let media = try await test.service.database.write { transaction in
-            let row = try #require(try transaction.row(SQL("SELECT media_blob FROM titles"), []))
-            try transaction.run(SQL("UPDATE titles SET media_blob = sample_blob"))
-            return try row.text(0)
-        }
-        #expect(try await test.service.blobSweep.run() == 1)
+        let media = try await sweepMedia(of: test)
         _ = test.directory.write("carrel.db.before-restore", [1])
-        try await test.service.database.write { transaction in
-            _ = try transaction.run(SQL("UPDATE titles SET media_blob = $1"), [.text(media)])
-        }
+        try await setMedia(media, of: test)
         #expect(try await test.service.blobSweep.run() == 0)
         #expect(try blobs(test) == used)
     }

@@ -170,8 +170,8 @@ struct `scripts/test-report` {
         #expect(without.succeeded)
         #expect(
             without.lines.suffix(2) == [
-                "third-party test data: none (CARREL_FIXTURES is not set, and ../shared/fixtures is not there); "
-                    + "tests that were skipped for want of it: 2",
+                "third-party test data: none, tests skipped without it: 2 "
+                    + "(set CARREL_FIXTURES to its folder, or put it at ../shared/fixtures)",
                 "1 passed, 0 failed, 2 skipped",
             ]
         )
