@@ -344,6 +344,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
+        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelServer"]),
         fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),

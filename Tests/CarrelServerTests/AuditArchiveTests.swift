@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer
@@ -53,6 +54,25 @@ struct `An archive of the audit log` {
         #expect(response.status == .ok)
         let answer = try await response.body.collect(upTo: 1 << 20)
         return try JSON.parse(answer.rawSpan)
+    }
+
+    /// What the fuzzer starts from: were it no archive, the fuzzer would mutate what is refused at the first look.
+    @Test func `is what its fuzz target begins with`() throws {
+        guard Engine.current == .sqlite else { return }
+        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        let corpus = try #require(Fixtures.bytes(at: "\(root)/Fuzz/AuditArchiveFuzz/corpus/archive"))
+        let lines = try lines(corpus)
+        #expect(lines.count == 4 && lines[0]["format"]?.string == AuditArchive.format)
+        #expect(AuditArchive.mark(lines[0]["after"])?.number == 4)
+        let rows = lines[1...2].compactMap { AuditArchive.Row($0) }
+        #expect(rows.map(\.json) == Array(lines[1...2]))
+        #expect(AuditArchive.mark(lines[3]["end"]) == rows.last?.mark)
+        let page = try #require(lines[2]["page"]?["entries"]?.string.flatMap { CarrelBytes.Base64.decode($0) })
+        let entries = try AuditPage.entries(in: page, of: lines[2]["id"]?.string ?? "")
+        #expect(entries.map(\.actor) == ["alice", "bob"])
+        let key = HMACSHA256(key: Secret([UInt8](repeating: 7, count: 32)))
+        let chain = AuditChain(key: key, head: AuditHead(path: "/nonexistent"))
+        for row in rows { #expect(try chain.count(row, after: AuditArchive.mark(lines[0]["after"])) == nil) }
     }
 
     /// Where a file ends.

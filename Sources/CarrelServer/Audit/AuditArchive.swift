@@ -112,16 +112,16 @@ package struct AuditArchive: Sendable {
     }
 
     /// A row of the log with its place in the chain.
-    struct Row {
+    package struct Row {
         let entry: Audit.Entry
-        let mark: AuditHead.Mark
+        package let mark: AuditHead.Mark
         let page: AuditRow.Page?
 
         init(entry: Audit.Entry, mark: AuditHead.Mark, page: AuditRow.Page?) {
             (self.entry, self.mark, self.page) = (entry, mark, page)
         }
 
-        init?(_ json: JSON) {
+        package init?(_ json: JSON) {
             guard let mark = AuditArchive.mark(json), let at = json["at"]?.int.map(Int64.init), let id = json["id"]?.string,
                 let actor = json["actor"]?.string, let action = json["action"]?.string, let subject = json["subject"]?.string,
                 let outcome = json["outcome"]?.string.flatMap(Audit.Entry.Outcome.init(rawValue:)),
@@ -150,7 +150,7 @@ package struct AuditArchive: Sendable {
             self.page = AuditRow.Page(first: start, last: end, filter: filter, bytes: bytes)
         }
 
-        var json: JSON {
+        package var json: JSON {
             var object: JSONObject = [
                 "number": .integer(mark.number), "seal": .string(Hex.encode(mark.seal)), "id": .string(entry.id),
                 "at": .integer(entry.at.milliseconds), "actor": .string(entry.actor), "action": .string(entry.action),

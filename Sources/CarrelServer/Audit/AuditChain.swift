@@ -1,16 +1,16 @@
 import CarrelBytes
-import CarrelCrypto
+package import CarrelCrypto
 import CarrelStore
 import CarrelThreads
 
 /// How the seals of the audit log follow from one another, and how far this home has seen them.
-final class AuditChain: Sendable {
+package final class AuditChain: Sendable {
     private let key: HMACSHA256
     private let head: AuditHead
     /// The last that this process has seen; the file follows within a second.
     private let last = Locked<AuditHead.Mark?>(nil)
 
-    init(key: HMACSHA256, head: AuditHead) {
+    package init(key: HMACSHA256, head: AuditHead) {
         self.key = key
         self.head = head
     }
@@ -78,7 +78,7 @@ final class AuditChain: Sendable {
     }
 
     /// How many entries a row stands for; nil where it is not what was sealed behind `last`.
-    func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
+    package func count(_ row: AuditArchive.Row, after last: AuditHead.Mark?) throws -> Int? {
         guard row.mark == (try mark(of: row.entry, after: last)) else { return nil }
         guard row.entry.action == AuditPage.action else { return row.page == nil ? 1 : nil }
         guard let page = row.page, page.digest == row.entry.reason else { return nil }
