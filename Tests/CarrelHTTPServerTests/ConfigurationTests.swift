@@ -1,5 +1,6 @@
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelTesting
 import Testing
 

@@ -1,6 +1,7 @@
 import CarrelTesting
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelThreads
 import Glibc
 import Testing

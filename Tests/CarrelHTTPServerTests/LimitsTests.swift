@@ -1,5 +1,6 @@
 import CarrelHTTP
 @testable import CarrelHTTPServer
+import CarrelMetrics
 import CarrelTesting
 import Glibc
 import Testing

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelMetrics
 import CarrelServer
 import Testing
 

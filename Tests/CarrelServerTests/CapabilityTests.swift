@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelServer
 import CarrelStore
 import CarrelTesting

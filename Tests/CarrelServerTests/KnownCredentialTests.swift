@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelServer
 import Testing
 

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
+import CarrelMetrics
 import CarrelServer
 import CarrelStore
 import Testing

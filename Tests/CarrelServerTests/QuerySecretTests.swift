@@ -2,6 +2,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
+import CarrelMetrics
 import CarrelServer
 import Testing
 

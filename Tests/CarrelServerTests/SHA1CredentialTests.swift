@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTPServer
+import CarrelMetrics
 import CarrelServer
 import Testing
 

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
+import CarrelMetrics
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

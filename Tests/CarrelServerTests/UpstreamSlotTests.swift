@@ -1,3 +1,4 @@
+import CarrelHTTP
 import CarrelHTTPServer
 import CarrelSubscription
 import CarrelThreads

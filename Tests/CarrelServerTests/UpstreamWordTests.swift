@@ -4,6 +4,7 @@ import CarrelHTTP
 import CarrelHTTPServer
 import CarrelIngest
 import CarrelJSON
+import CarrelMetrics
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -54,7 +54,7 @@ package final class AccountLifecycle: Sendable {
 
     package init() {}
 
-    /// Adds a participant. Participants act in the order in which they joined.
+    /// Adds a participant, which must not hold the lifecycle itself. Participants act in the order in which they joined.
     package func join(_ participant: any AccountParticipant) {
         participants.withLock { $0.append(participant) }
     }

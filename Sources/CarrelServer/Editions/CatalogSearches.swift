@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelHTTP
 import CarrelStore
 import CarrelThreads
 

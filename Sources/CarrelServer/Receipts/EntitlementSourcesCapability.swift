@@ -42,7 +42,7 @@ package struct EntitlementSourcesCapability: Capability {
             subjects: subjects,
             expunging: estate.expunging
         )
-        accounts.lifecycle.join(receipts)
+        accounts.lifecycle.join(StorePurchasesErasure())
         accounts.lifecycle.join(subjects)
     }
 

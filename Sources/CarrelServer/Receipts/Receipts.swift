@@ -212,17 +212,3 @@ package struct Receipts: Sendable {
         }
     }
 }
-
-/// What app stores said of an erased person is deleted.
-extension Receipts: AccountParticipant {
-    package func take(
-        _ change: AccountChange,
-        of account: String,
-        by actor: Actor,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> [@Sendable () -> Void] {
-        if case .erased = change { try ReceiptStore.deleteAll(of: account, in: transaction) }
-        return []
-    }
-}

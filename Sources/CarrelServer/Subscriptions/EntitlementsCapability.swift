@@ -26,7 +26,7 @@ package struct EntitlementsCapability: Capability {
         )
         known = KnownHoldings(database: estate.database, clock: estate.clock)
         try await known.begin()
-        accounts.lifecycle.join(subscriptions)
+        accounts.lifecycle.join(HoldingsErasure())
     }
 
     /// The source of entitlement that Carrel's own accounts are.

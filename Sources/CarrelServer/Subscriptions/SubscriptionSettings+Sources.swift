@@ -20,8 +20,8 @@ extension SubscriptionSettings {
                         database: estate.database,
                         clock: estate.clock,
                         products: entitlements.subscriptions.products,
-                        audit: audit,
                         throttle: accounts.check.throttle,
+                        audit: audit,
                         secret: try estate.secret(.upstream),
                         metrics: estate.metrics
                     )

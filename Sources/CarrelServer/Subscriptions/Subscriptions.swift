@@ -236,17 +236,3 @@ package struct Subscriptions: Sendable {
         )
     }
 }
-
-/// What an erased person held ends.
-extension Subscriptions: AccountParticipant {
-    package func take(
-        _ change: AccountChange,
-        of account: String,
-        by actor: Actor,
-        at now: Instant,
-        in transaction: any Transaction
-    ) throws -> [@Sendable () -> Void] {
-        if case .erased = change { try SubscriptionStore.endAll(of: account, at: now, in: transaction) }
-        return []
-    }
-}

@@ -1,4 +1,4 @@
-import CarrelHTTPServer
+import CarrelHTTP
 
 /// The calls to an upstream system that run at the same time.
 ///

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHTTP
 import CarrelMetrics
 import CarrelStore
 import CarrelSubscription

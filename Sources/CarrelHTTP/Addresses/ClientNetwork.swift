@@ -1,5 +1,3 @@
-import CarrelHTTP
-
 /// The network of a client as limits count it: an IPv4 address, or the /64 of an IPv6 address, which one subscriber has.
 package struct ClientNetwork: Hashable, Sendable {
     private let high: UInt64
@@ -10,10 +8,10 @@ package struct ClientNetwork: Hashable, Sendable {
         high = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Nil where no limit of one network applies: the home's socket, this machine, and proxies that speak for others.
-    init?(_ peer: Peer, _ forwarding: Forwarding) {
-        guard case .network(let text, _) = peer, let address = IPAddress(text), !address.isLoopback, !forwarding.trusts(address)
-        else { return nil }
-        self.init(address)
+    /// The network of the client whose request is being answered; nil where no limit of one network applies: the home's socket, this
+    /// machine, and work that no request asked for.
+    package static var current: ClientNetwork? {
+        guard case .network(let text, _) = Peer.current, let address = IPAddress(text), !address.isLoopback else { return nil }
+        return ClientNetwork(address)
     }
 }

@@ -1,0 +1,16 @@
+package import CarrelBytes
+package import CarrelStore
+
+/// What an erased person held ends.
+struct HoldingsErasure: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try SubscriptionStore.endAll(of: account, at: now, in: transaction) }
+        return []
+    }
+}
