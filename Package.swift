@@ -18,6 +18,13 @@ let settings: [SwiftSetting] = [
 /// Byte-level targets also store spans in non-escapable cursors, which 6.3 keeps behind this feature.
 let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
+/// All targets of the server, for what uses the whole of it.
+let server: [Target.Dependency] = [
+    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders", "CarrelEntitlements",
+    "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds",
+    "CarrelAdministration", "CarrelWebsite", "CarrelServer",
+]
+
 func library(_ name: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: bytes ? byteSettings : settings)
 }
@@ -170,18 +177,167 @@ let package = Package(
             ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelThreads", "CarrelTS"]
         ),
 
-        // runs
+        // server, lowest first: each a noun with one reason to change (docs/architecture.md)
+        // the home on disk: locks, keys, secrets, schema
+        library(
+            "CarrelHome",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelMetrics", "CarrelStore", "CarrelThreads",
+            ]
+        ),
+        // conventions of the server's API; what a capability is
+        library(
+            "CarrelWebAPI",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelMetrics", "CarrelStore",
+                "CarrelThreads", "CarrelWeb", "CarrelHome",
+            ]
+        ),
+        // the sealed log
+        library(
+            "CarrelAudit",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelStore", "CarrelThreads",
+                "CarrelHome", "CarrelWebAPI",
+            ]
+        ),
+        // people, staff, sessions, devices, who calls, revocations
+        library(
+            "CarrelAccounts",
+            bytes: true,
+            [
+                "CCommonPasswords", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelMetrics",
+                "CarrelStore", "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit",
+            ]
+        ),
+        // titles, editions, their import and media
+        library(
+            "CarrelCatalog",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
+                "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelHome", "CarrelWebAPI",
+                "CarrelAudit", "CarrelAccounts",
+            ]
+        ),
+        // grants of titles, and who listens now
+        library(
+            "CarrelOrders",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
+                "CarrelStore", "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts",
+                "CarrelCatalog",
+            ]
+        ),
+        // plans, purchases, the sources of entitlement
+        library(
+            "CarrelEntitlements",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelStore", "CarrelSubscription",
+                "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
+            ]
+        ),
+        // other systems and app stores as sources
+        library(
+            "CarrelEntitlementSources",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJOSE", "CarrelJSON",
+                "CarrelMetrics", "CarrelReceipts", "CarrelStore", "CarrelSubscription", "CarrelThreads",
+                "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
+                "CarrelEntitlements",
+            ]
+        ),
+        // OpenID Connect
+        library(
+            "CarrelSignOn",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelMetrics",
+                "CarrelStore", "CarrelSubscription", "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit",
+                "CarrelAccounts", "CarrelEntitlements",
+            ]
+        ),
+        // delivery of audio
+        library(
+            "CarrelStreaming",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelIngest",
+                "CarrelJSON", "CarrelMetrics", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelHome",
+                "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
+            ]
+        ),
+        // positions, history, bookmarks
+        library(
+            "CarrelListening",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
+                "CarrelStore", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
+                "CarrelOrders", "CarrelStreaming",
+            ]
+        ),
+        // the five calls, credentials, downloads
+        library(
+            "CarrelEditionDelivery",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
+                "CarrelReceipts", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelXML", "CarrelHome",
+                "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelEntitlements",
+                "CarrelEntitlementSources",
+            ]
+        ),
+        // OPDS
+        library(
+            "CarrelFeeds",
+            bytes: true,
+            [
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelStore",
+                "CarrelSubscription", "CarrelXML", "CarrelHome", "CarrelWebAPI", "CarrelAccounts", "CarrelCatalog",
+                "CarrelEditionDelivery",
+            ]
+        ),
+        // health, key rotation, audit search, explanations, personal data
+        library(
+            "CarrelAdministration",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
+                "CarrelMetrics", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelHome", "CarrelWebAPI",
+                "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders", "CarrelEntitlements",
+            ]
+        ),
+        // pages for people
+        library(
+            "CarrelWebsite",
+            bytes: true,
+            [
+                "CarrelAudio", "CarrelBytes", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
+                "CarrelPackager", "CarrelStore", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts",
+                "CarrelCatalog", "CarrelOrders", "CarrelEntitlements", "CarrelStreaming", "CarrelListening",
+                "CarrelEditionDelivery", "CarrelAdministration",
+            ]
+        ),
+        // assembly, backup, jobs
         library(
             "CarrelServer",
             bytes: true,
             [
-                "CCommonPasswords", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelMetrics",
-                "CarrelIngest", "CarrelJOSE", "CarrelJSON", "CarrelPackager", "CarrelReceipts", "CarrelStore",
-                "CarrelSubscription",
-                "CarrelThreads", "CarrelUpstream", "CarrelWeb", "CarrelXML",
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelMetrics", "CarrelStore", "CarrelThreads",
+                "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
+                "CarrelOrders", "CarrelEntitlements", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
+                "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
             ]
         ),
+
+        // runs
         library(
             "CarrelReader",
             bytes: true,
@@ -207,9 +363,9 @@ let package = Package(
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
                 "CarrelHTTPServer", "CarrelMetrics",
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
-                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelServer", "CarrelSettings", "CarrelStore",
+                "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
-            ] + allocator
+            ] + server + allocator
         ),
 
         // tests (CarrelTesting: what they share, not shipped)
@@ -273,9 +429,10 @@ let package = Package(
         tests(
             "CarrelReaderTests",
             [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics", "CarrelReader",
-                "CarrelServer", "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
-            ]
+                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics",
+                "CarrelReader",
+                "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
+            ] + server
         ),
         tests(
             "CarrelWebReaderTests",
@@ -289,7 +446,10 @@ let package = Package(
         tests("CarrelCommandLineTests", ["CarrelBytes", "CarrelCommandLine", "CarrelTesting", "CarrelThreads"]),
         tests("CarrelSettingsTests", ["CarrelCommandLine", "CarrelJSON", "CarrelSettings", "CarrelTesting"]),
         tests("CarrelHTTPTests", ["CarrelHTTP", "CarrelBytes", "CarrelThreads"]),
-        tests("CarrelHTTPServerTests", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads"]),
+        tests(
+            "CarrelHTTPServerTests",
+            ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads"]
+        ),
         tests(
             "CarrelHTTPClientTests",
             ["CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelTesting", "CarrelThreads"]
@@ -299,10 +459,10 @@ let package = Package(
             [
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
                 "CarrelPostgres",
-                "CarrelReceipts", "CarrelServer",
+                "CarrelReceipts",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
                 "CarrelHTTPServer", "CarrelMetrics",
-            ]
+            ] + server
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable(
@@ -315,9 +475,9 @@ let package = Package(
             "CarrelPlayerTests",
             [
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
-                "CarrelHTTPServer", "CarrelMetrics", "CarrelServer", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
+                "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
                 "carrel",
-            ]
+            ] + server
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
         tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
@@ -344,7 +504,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
-        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelServer"]),
+        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON"] + server),
         fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
@@ -362,15 +522,15 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", ["CarrelBytes", "CarrelJSON", "CarrelReceipts"]),
-        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer", "CarrelServer"]),
-        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON", "CarrelServer"]),
+        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer"] + server),
+        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON"] + server),
         fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
         fuzz("PublicationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelThreads", "CarrelXML"]),
         fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("StatusFuzz", ["CarrelBytes", "CarrelLCP"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
-        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelServer"]),
+        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto"] + server),
         fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),
     ]
 }

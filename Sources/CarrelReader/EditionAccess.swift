@@ -8,6 +8,11 @@ public struct EditionAccess: Sendable, Equatable, CustomStringConvertible, Custo
     /// The fields that a download has to send: `Authorization` with Basic credentials, and what else the provider asked for.
     public let headers: HTTPFields
 
+    package init(product: String, headers: HTTPFields) {
+        self.product = product
+        self.headers = headers
+    }
+
     init(product: String, userID: String, password: String, extra: [(name: String, value: String)]) {
         self.product = product
         var headers: HTTPFields = ["Authorization": Self.basic(userID, password)]

@@ -1,4 +1,5 @@
 import CarrelThreads
+package import CarrelWebAPI
 
 /// The jobs of all capabilities while a server runs.
 package struct BackgroundJobs: Sendable {

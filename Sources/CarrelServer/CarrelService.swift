@@ -1,9 +1,24 @@
+package import CarrelAccounts
+package import CarrelAdministration
+package import CarrelAudit
 package import CarrelBytes
+package import CarrelCatalog
 package import CarrelCrypto
+package import CarrelEditionDelivery
+package import CarrelEntitlementSources
+package import CarrelEntitlements
+import CarrelFeeds
 package import CarrelHTTP
+package import CarrelHome
+package import CarrelListening
 package import CarrelMetrics
+package import CarrelOrders
+package import CarrelSignOn
 package import CarrelStore
+package import CarrelStreaming
 import CarrelThreads
+package import CarrelWebAPI
+import CarrelWebsite
 
 /// The service on one home: a list of capabilities, and the router that answers for them.
 ///

@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON

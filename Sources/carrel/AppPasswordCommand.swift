@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP

@@ -1,6 +1,8 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCommandLine
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

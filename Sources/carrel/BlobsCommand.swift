@@ -1,5 +1,6 @@
 import CarrelCommandLine
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

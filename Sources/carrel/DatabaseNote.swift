@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelHome
 import CarrelServer
 import Glibc
 

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON

@@ -1,7 +1,9 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelHTTPClient
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import Glibc

@@ -1,5 +1,7 @@
 import CarrelCommandLine
+import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelPostgres
 import CarrelServer
 import CarrelStore

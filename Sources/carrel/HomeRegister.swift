@@ -1,3 +1,4 @@
+import CarrelCatalog
 import CarrelIngest
 import CarrelJSON
 import CarrelServer

@@ -1,6 +1,8 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelCatalog
 import CarrelCommandLine
+import CarrelHome
 import CarrelIngest
 import CarrelJSON
 import CarrelServer

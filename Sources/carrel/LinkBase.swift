@@ -1,6 +1,7 @@
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelHome
 import CarrelServer
 import CarrelSettings
 import Glibc

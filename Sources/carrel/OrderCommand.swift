@@ -3,6 +3,7 @@ import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 
 struct OrderCommand: Command {

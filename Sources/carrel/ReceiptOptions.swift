@@ -1,5 +1,7 @@
 public import CarrelCommandLine
 import CarrelCrypto
+import CarrelEntitlementSources
+import CarrelHome
 public import CarrelReceipts
 import CarrelServer
 import CarrelSettings

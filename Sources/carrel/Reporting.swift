@@ -1,5 +1,6 @@
 public import CarrelCommandLine
 public import CarrelHTTPServer
+import CarrelHome
 import CarrelServer
 public import CarrelStore
 

@@ -1,12 +1,18 @@
 import CLinux
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHTTPServer
+import CarrelHome
 import CarrelMetrics
+import CarrelOrders
 import CarrelServer
 import CarrelSettings
 import CarrelStore
+import CarrelStreaming
 import CarrelThreads
+import CarrelWebAPI
 import Glibc
 
 struct ServeCommand: Command {

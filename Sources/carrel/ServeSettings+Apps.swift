@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelEditionDelivery
 import CarrelIngest
 import CarrelServer
 import CarrelSettings

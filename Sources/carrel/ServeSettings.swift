@@ -1,10 +1,16 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelCommandLine
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelListening
+import CarrelOrders
 import CarrelServer
 import CarrelSettings
+import CarrelStreaming
 
 /// What an operator can set, in the file `carrel.conf` of the home, the environment and on the command line.
 struct ServeSettings: SettingsTable {

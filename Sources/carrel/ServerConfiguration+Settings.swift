@@ -1,5 +1,6 @@
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelHome
 import CarrelServer
 import CarrelSettings
 import Glibc

@@ -1,6 +1,9 @@
+import CarrelAccounts
 import CarrelCrypto
+import CarrelHome
 import CarrelServer
 import CarrelSettings
+import CarrelSignOn
 import CarrelUpstream
 import Glibc
 

@@ -1,4 +1,6 @@
 import CarrelCommandLine
+import CarrelEntitlementSources
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelSettings

@@ -1,5 +1,6 @@
 import CarrelCommandLine
 import CarrelCrypto
+import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelServer

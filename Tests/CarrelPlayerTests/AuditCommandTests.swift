@@ -1,3 +1,5 @@
+import CarrelAudit
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

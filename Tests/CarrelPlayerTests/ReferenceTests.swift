@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelEntitlements
 import CarrelServer
 import CarrelSettings
 import CarrelTesting

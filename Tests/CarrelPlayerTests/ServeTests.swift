@@ -1,4 +1,5 @@
 import CarrelHTTPServer
+import CarrelHome
 import CarrelServer
 import CarrelSettings
 import CarrelTesting

@@ -3,6 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 import CarrelHTTPServer
+import CarrelHome
 import CarrelReader
 import CarrelServer
 import CarrelStore

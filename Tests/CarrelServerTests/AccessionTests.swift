@@ -1,7 +1,11 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelPackager
 import CarrelServer
 import CarrelStore

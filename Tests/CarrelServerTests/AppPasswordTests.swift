@@ -1,7 +1,13 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelListening
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 @Suite(.onBothDatabases)

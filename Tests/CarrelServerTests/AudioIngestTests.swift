@@ -1,6 +1,8 @@
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelPackager
 import CarrelServer
 import CarrelTesting

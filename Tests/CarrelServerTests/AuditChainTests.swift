@@ -1,6 +1,10 @@
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -1,5 +1,8 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer

@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON

@@ -1,5 +1,7 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
+import CarrelHome
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -1,6 +1,8 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import Glibc

@@ -1,6 +1,9 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import Testing
 

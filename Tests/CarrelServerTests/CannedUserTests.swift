@@ -1,6 +1,9 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelThreads

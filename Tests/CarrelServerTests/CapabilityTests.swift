@@ -1,10 +1,18 @@
+import CarrelAdministration
+import CarrelAudit
 import CarrelBytes
+import CarrelFeeds
 import CarrelHTTP
 import CarrelHTTPServer
+import CarrelListening
 import CarrelMetrics
 import CarrelServer
+import CarrelSignOn
 import CarrelStore
+import CarrelStreaming
 import CarrelTesting
+import CarrelWebAPI
+import CarrelWebsite
 import Glibc
 import Testing
 

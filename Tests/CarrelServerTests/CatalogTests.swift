@@ -1,7 +1,9 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting

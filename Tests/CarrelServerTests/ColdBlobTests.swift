@@ -1,5 +1,7 @@
 import CarrelBytes
 import CarrelHTTP
+import CarrelHome
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting

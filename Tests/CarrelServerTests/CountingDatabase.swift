@@ -1,3 +1,4 @@
+import CarrelHome
 import CarrelServer
 import CarrelStore
 import CarrelThreads

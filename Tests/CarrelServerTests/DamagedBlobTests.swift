@@ -1,6 +1,8 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -1,5 +1,7 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelPostgres
 import CarrelServer

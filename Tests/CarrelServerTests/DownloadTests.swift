@@ -1,11 +1,17 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON
 import CarrelMetrics
 import CarrelServer
 import CarrelStore
+import CarrelStreaming
 import CarrelSubscription
 import CarrelTesting
 import Testing

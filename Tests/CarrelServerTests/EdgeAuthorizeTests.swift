@@ -1,5 +1,7 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEditionDelivery
 import CarrelHTTP
 import CarrelServer
 import CarrelStore

@@ -1,6 +1,10 @@
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEditionDelivery
 import CarrelHTTP
+import CarrelHome
 import CarrelIngest
 import CarrelServer
 import CarrelStore

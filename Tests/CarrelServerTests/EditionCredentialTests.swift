@@ -1,5 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelHome
 import CarrelServer
 import Testing
 

@@ -1,8 +1,12 @@
 import CarrelAudio
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
+import CarrelHome
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -1,4 +1,6 @@
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON

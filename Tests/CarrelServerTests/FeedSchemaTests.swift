@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelIngest

@@ -1,10 +1,14 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelStreaming
 import CarrelSubscription
 import CarrelTesting
 import CarrelXML

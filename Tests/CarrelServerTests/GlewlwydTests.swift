@@ -1,7 +1,11 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelServer
+import CarrelSignOn
 import CarrelSubscription
 import CarrelTesting
 import CarrelUpstream

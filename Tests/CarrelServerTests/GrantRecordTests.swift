@@ -1,6 +1,10 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

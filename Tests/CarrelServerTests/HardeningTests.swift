@@ -1,7 +1,10 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting

@@ -1,5 +1,9 @@
+import CarrelAccounts
+import CarrelAdministration
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelHome
 import CarrelServer
 import CarrelStore
 import CarrelTesting

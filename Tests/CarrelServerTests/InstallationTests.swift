@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelHome
 import CarrelPostgres
 import CarrelServer
 import CarrelStore

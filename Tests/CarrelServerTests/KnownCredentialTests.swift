@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEditionDelivery
 import CarrelHTTPServer
 import CarrelMetrics
 import CarrelServer

@@ -1,6 +1,12 @@
+import CarrelAccounts
+import CarrelAdministration
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelPostgres
 import CarrelServer
 import CarrelStore

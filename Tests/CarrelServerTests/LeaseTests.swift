@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelOrders
 import CarrelServer
 import Testing
 

@@ -1,8 +1,12 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 /// Which requests count as one listener.

@@ -1,7 +1,13 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelListening
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import CarrelTesting
 import Glibc
 import Testing

@@ -1,7 +1,11 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 /// What holds between listeners, orders and time, as a client sees it at the routes.

@@ -1,6 +1,9 @@
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelJSON
+import CarrelListening
+import CarrelOrders
 import CarrelServer
 import Testing
 

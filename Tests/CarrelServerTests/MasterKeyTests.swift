@@ -1,11 +1,17 @@
+import CarrelAccounts
+import CarrelAdministration
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelPostgres
 import CarrelServer
 import CarrelStore
 import CarrelTesting
+import CarrelWebAPI
 import Glibc
 import Testing
 

@@ -1,3 +1,4 @@
+import CarrelEditionDelivery
 import CarrelServer
 
 /// What comes of presenting a pair.

@@ -1,3 +1,4 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelHTTP
 import CarrelHTTPServer
@@ -5,6 +6,7 @@ import CarrelJSON
 import CarrelMetrics
 import CarrelServer
 import CarrelStore
+import CarrelStreaming
 import Testing
 
 /// What watches over the server asks it.

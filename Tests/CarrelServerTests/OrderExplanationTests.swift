@@ -1,7 +1,12 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 /// What staff are told about somebody and an audiobook.

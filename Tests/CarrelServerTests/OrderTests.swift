@@ -1,8 +1,12 @@
+import CarrelAccounts
 import CarrelAudio
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelTesting
 import Testing

@@ -1,7 +1,10 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 struct `Pages of other origins` {

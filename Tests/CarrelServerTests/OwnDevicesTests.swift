@@ -1,7 +1,10 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import Testing
 

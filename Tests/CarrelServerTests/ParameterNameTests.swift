@@ -1,4 +1,8 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelServer
 import CarrelSubscription

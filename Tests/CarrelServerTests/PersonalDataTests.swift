@@ -1,12 +1,22 @@
+import CarrelAccounts
+import CarrelAdministration
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEntitlementSources
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelListening
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelSubscription
 import CarrelTesting
 import CarrelThreads
+import CarrelWebAPI
 import Glibc
 import Testing
 

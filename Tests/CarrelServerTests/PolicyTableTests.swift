@@ -1,4 +1,6 @@
 import CarrelBytes
+import CarrelEditionDelivery
+import CarrelEntitlementSources
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

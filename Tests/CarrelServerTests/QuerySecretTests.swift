@@ -1,3 +1,5 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPServer

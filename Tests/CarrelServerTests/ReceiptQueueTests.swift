@@ -1,5 +1,8 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelReceipts
 import CarrelStore

@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEditionDelivery
 import CarrelJSON
 import CarrelServer
 import Testing

@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEntitlements
 import CarrelStore
 import CarrelSubscription
 import Testing

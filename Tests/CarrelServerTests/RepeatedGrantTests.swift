@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer

@@ -1,6 +1,12 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -1,6 +1,11 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore

@@ -1,6 +1,8 @@
+import CarrelAccounts
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelTesting

@@ -1,5 +1,8 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
 import CarrelHTTPServer
 import CarrelMetrics
 import CarrelServer

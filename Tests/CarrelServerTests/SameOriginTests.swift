@@ -1,5 +1,7 @@
+import CarrelAccounts
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import Testing
 

@@ -1,5 +1,6 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON

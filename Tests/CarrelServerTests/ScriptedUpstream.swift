@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer

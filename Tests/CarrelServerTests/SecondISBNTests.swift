@@ -1,5 +1,7 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelCatalog
+import CarrelHome
 import CarrelIngest
 import CarrelServer
 import CarrelTesting

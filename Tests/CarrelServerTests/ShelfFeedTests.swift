@@ -1,9 +1,15 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
 import CarrelServer
+import CarrelStreaming
 import CarrelSubscription
 import CarrelTesting
 import CarrelXML

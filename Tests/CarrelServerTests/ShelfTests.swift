@@ -1,9 +1,15 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelListening
+import CarrelOrders
 import CarrelServer
 import CarrelStore
 import CarrelTesting
+import CarrelWebsite
 import Testing
 
 @Suite(.onBothDatabases)
@@ -103,7 +109,7 @@ struct `A list of orders` {
         let lists = (ShelfStore.statements + OrderStore.statements).filter {
             $0.description.contains("LIMIT") && ($0.description.contains("account_id = $1") || $0.description.contains("= $5"))
         }
-        #expect(lists.count == 4)
+        #expect(lists.count == 5)
         for list in lists {
             let plan = try await checkProcess([sqlite, path, "EXPLAIN QUERY PLAN \(list)"])
             #expect(plan.contains("SEARCH orders") && !plan.contains("SCAN"), "\(plan)")

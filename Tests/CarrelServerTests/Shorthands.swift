@@ -1,3 +1,5 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelServer
 import CarrelSubscription

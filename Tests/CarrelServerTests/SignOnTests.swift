@@ -1,7 +1,12 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEntitlements
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
+import CarrelSignOn
 import CarrelSubscription
 import CarrelTesting
 import CarrelUpstream

@@ -1,4 +1,7 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelEntitlementSources
 import CarrelServer
 import CarrelSubscription
 import Testing

@@ -1,5 +1,9 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer

@@ -1,7 +1,9 @@
+import CarrelHome
 import CarrelPostgres
 import CarrelServer
 import CarrelStore
 import CarrelTesting
+import CarrelWebAPI
 import Testing
 
 struct `Every statement of the server` {
@@ -9,8 +11,9 @@ struct `Every statement of the server` {
 
     @Test func `is in the list of its capability`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let named = try await checkProcess(["grep", "-rho", " = SQL(", "\(root)/Sources/CarrelServer"]).split(separator: "\n")
-            .count
+        let layers = CarrelService.layers.map { "\($0)".replacing("Capability", with: "") } + ["Home", "Server"]
+        let folders = layers.map { "\(root)/Sources/Carrel\($0)" }
+        let named = try await checkProcess(["grep", "-rho", " = SQL("] + folders).split(separator: "\n").count
         #expect(named > 100)
         #expect(
             named == Self.statements.count,

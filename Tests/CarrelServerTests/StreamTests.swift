@@ -1,8 +1,12 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 @Suite(.onBothDatabases)

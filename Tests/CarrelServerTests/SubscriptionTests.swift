@@ -1,5 +1,9 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelJSON
 import CarrelServer

@@ -1,8 +1,15 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
+import CarrelEditionDelivery
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import CarrelTesting
 import Testing
 

@@ -1,9 +1,12 @@
 import CarrelAudio
 import CarrelBytes
+import CarrelCatalog
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelPackager
 import CarrelPostgres
 import CarrelServer

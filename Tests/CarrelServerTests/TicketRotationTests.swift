@@ -1,9 +1,12 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
+import CarrelHome
 import CarrelJSON
 import CarrelServer
 import CarrelStore
+import CarrelStreaming
 import CarrelThreads
 import Glibc
 import Testing

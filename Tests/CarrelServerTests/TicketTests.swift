@@ -1,6 +1,8 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelHome
 import CarrelServer
+import CarrelStreaming
 import Testing
 
 struct `Tickets in addresses` {

@@ -1,8 +1,12 @@
+import CarrelAccounts
 import CarrelBytes
+import CarrelCatalog
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
+import CarrelStreaming
 import CarrelTesting
 import Testing
 

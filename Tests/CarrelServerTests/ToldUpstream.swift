@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlementSources
 import CarrelJSON
 import CarrelServer
 import CarrelTesting

@@ -2,6 +2,7 @@ import CarrelBytes
 import CarrelHTTP
 import CarrelIngest
 import CarrelJSON
+import CarrelOrders
 import CarrelServer
 import CarrelTesting
 import CarrelThreads

@@ -1,3 +1,4 @@
+import CarrelEntitlementSources
 import CarrelServer
 import CarrelSubscription
 import CarrelTesting

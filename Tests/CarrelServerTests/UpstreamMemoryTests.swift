@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelEntitlementSources
 import CarrelServer
 import CarrelStore
 import CarrelSubscription

@@ -1,3 +1,4 @@
+import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelSubscription

@@ -1,5 +1,9 @@
+import CarrelAccounts
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEntitlementSources
+import CarrelEntitlements
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelJSON

@@ -1,5 +1,8 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
+import CarrelEditionDelivery
+import CarrelEntitlementSources
 import CarrelHTTP
 import CarrelHTTPServer
 import CarrelIngest

@@ -1,0 +1,105 @@
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelStore
+import CarrelThreads
+
+/// A change of an account that other capabilities act on.
+package enum AccountChange: Sendable {
+    case suspended
+    case resumed
+    /// Its password was replaced or removed.
+    case passwordReplaced
+    /// A session token was used again long after its renewal.
+    case sessionStolen
+    case devicesRevoked
+    /// Something that it held ended before its time.
+    case holdingsReduced
+    /// It becomes staff's. The identity that the person has just signed in with stays.
+    case promoted(keeping: (issuer: String, subject: String)?)
+    /// The person is forgotten; the account still has its name.
+    case erased(name: String)
+
+    /// Whether credentials that were issued before end with it.
+    var revokesCredentials: Bool {
+        switch self {
+        case .resumed, .promoted: false
+        case .suspended, .passwordReplaced, .sessionStolen, .devicesRevoked, .holdingsReduced, .erased: true
+        }
+    }
+}
+
+/// A capability that acts on changes of accounts.
+package protocol AccountParticipant: Sendable {
+    /// Acts on a change in its transaction, on tables of its own.
+    ///
+    /// - Parameters:
+    ///   - change: the change.
+    ///   - account: the account's id.
+    ///   - actor: the audit log's actor.
+    ///   - now: the time of the change.
+    ///   - transaction: where all of it happens.
+    /// - Returns: work for after the commit, before the change is answered; it must not fail.
+    /// - Throws: what undoes the change.
+    func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void]
+}
+
+/// Tells the participants of every change of an account, in the transaction that makes it.
+package final class AccountLifecycle: Sendable {
+    private let participants = Locked<[any AccountParticipant]>([])
+
+    package init() {}
+
+    /// Adds a participant, which must not hold the lifecycle itself. Participants act in the order in which they joined.
+    package func join(_ participant: any AccountParticipant) {
+        participants.withLock { $0.append(participant) }
+    }
+
+    /// Runs a transaction that changes accounts, and after its commit the work that participants asked for.
+    ///
+    /// - Parameters:
+    ///   - database: the database.
+    ///   - body: the transaction; it tells its changes of every change of an account. It may run more than once.
+    /// - Returns: what `body` returns.
+    /// - Throws: what `body` and the database throw; nothing has changed then.
+    @discardableResult
+    package func write<Result: Sendable>(
+        in database: any Database,
+        _ body: @escaping @Sendable (any Transaction, AccountChanges) throws -> Result
+    ) async throws -> Result {
+        let participants = participants.withLock(\.self)
+        let (result, work) = try await database.write { transaction in
+            let changes = AccountChanges(participants)
+            return (try body(transaction, changes), changes.work)
+        }
+        for step in work { step() }
+        return result
+    }
+}
+
+/// The changes of accounts in one transaction.
+package final class AccountChanges {
+    private let participants: [any AccountParticipant]
+    fileprivate var work: [@Sendable () -> Void] = []
+
+    fileprivate init(_ participants: [any AccountParticipant]) { self.participants = participants }
+
+    /// Revokes the account's credentials where the change asks for it, and lets all participants act.
+    package func note(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        if change.revokesCredentials { try RevocationStore.revoke(.account(account), at: now, in: transaction) }
+        for participant in participants {
+            work += try participant.take(change, of: account, by: actor, at: now, in: transaction)
+        }
+    }
+}

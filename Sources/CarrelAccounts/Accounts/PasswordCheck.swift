@@ -1,0 +1,112 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelStore
+
+/// Whether somebody who typed a name and a password is that account: slowed down when they guess, and the same for whoever asks,
+/// an app or a page.
+package struct PasswordCheck: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let passwords: PasswordHashing
+    package let throttle: SignInThrottle
+    private let refused = RefusedPasswords()
+
+    init(database: any Database, clock: any WallClock, passwords: PasswordHashing, throttle: SignInThrottle) {
+        self.database = database
+        self.clock = clock
+        self.passwords = passwords
+        self.throttle = throttle
+    }
+
+    /// What was typed, and where.
+    package struct Attempt: Sendable {
+        package let name: String
+        let password: String
+        let address: String
+        let requestID: String
+        /// What the audit log calls it when it is refused.
+        package var action = "session.start"
+        /// Names the installation of an app that asks; nil in a browser.
+        var deviceKeyHash: [UInt8]?
+        /// Whether the attempt was counted before, by somebody else who was asked.
+        package var isCounted = false
+
+        package init(name: String, password: String, address: String, requestID: String, deviceKeyHash: [UInt8]? = nil) {
+            self.name = name
+            self.password = password
+            self.address = address
+            self.requestID = requestID
+            self.deviceKeyHash = deviceKeyHash
+        }
+    }
+
+    package enum Outcome: Sendable {
+        /// Not looked at: too many attempts, try again after so long.
+        case throttled(Duration)
+        /// No such account, no password, or another one.
+        case wrong
+        /// The right one; `rehash` is to be kept where the kept hash costs less than it should.
+        case right(AccountStore.SignInRecord, rehash: String?)
+    }
+
+    package func run(_ attempt: Attempt) async throws -> Outcome {
+        let name = try? Accounts.checkedName(attempt.name)
+        var record: AccountStore.SignInRecord?
+        if let name { record = try await database.readBriefly { try AccountStore.signInRecord(named: name, in: $0) } }
+        let network = SignInThrottle.network(of: attempt.address)
+        let key = refused.key(name: attempt.name, password: attempt.password, network: network)
+        let isRepeat = refused.holds(key, passwordHash: record?.password, at: clock.now)
+        let counted = SignInThrottle.Attempt(
+            accountName: attempt.name,
+            address: attempt.address,
+            password: attempt.password,
+            knownDevice: isRepeat ? nil : try await knownDevice(attempt, record),
+            requestID: attempt.requestID,
+            subject: record?.account.id ?? ""
+        )
+        if isRepeat {
+            // Known to be wrong, of an account and of a name without one alike: nothing is hashed, and nothing written.
+            if !attempt.isCounted, let wait = try await throttle.beginRepeat(counted) { return .throttled(wait) }
+            return .wrong
+        }
+        let place = try passwords.place()
+        if !attempt.isCounted, let wait = try await throttle.begin(counted) { return .throttled(wait) }
+        // Hashed in any case, so that time tells nothing about who has an account.
+        let verdict = try await passwords.verify(attempt.password, against: record?.password, in: place)
+        guard let record, verdict.isRight else {
+            // What was typed for a name is nobody's business: it may be a password.
+            let actor = Actor(Actor.nobody, requestID: attempt.requestID)
+            let subject = record?.account.id ?? ""
+            let entry = actor.entry(attempt.action, on: subject, at: clock.now, outcome: .refused, reason: "password")
+            try await database.write { try AuditStore.append(entry, in: $0) }
+            refused.insert(key, passwordHash: record?.password, at: clock.now)
+            return .wrong
+        }
+        try await throttle.succeeded(counted)
+        return .right(record, rehash: verdict.rehash)
+    }
+
+    /// Throws when the account's password is another one by now: looking at it took a while.
+    static func requireUnchanged(
+        _ record: AccountStore.SignInRecord,
+        in transaction: any Transaction,
+        orElse error: () -> any Error
+    ) throws {
+        let now = try AccountStore.signInRecord(named: record.account.name, in: transaction)
+        guard now?.password == record.password else { throw error() }
+    }
+
+    /// The device, if the account has signed in on it before.
+    private func knownDevice(_ attempt: Attempt, _ record: AccountStore.SignInRecord?) async throws -> [UInt8]? {
+        guard let device = attempt.deviceKeyHash else { return nil }
+        return try await database.readBriefly {
+            try throttle.knownDevice(device, of: attempt.name, account: record?.account.id, in: $0)
+        }
+    }
+
+    /// How long to wait, as people say it.
+    package static func words(for wait: Duration) -> String {
+        let seconds = max(1, wait.components.seconds)
+        return seconds < 100 ? "\(seconds) seconds" : "\((seconds + 59) / 60) minutes"
+    }
+}

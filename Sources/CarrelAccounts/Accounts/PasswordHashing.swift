@@ -1,0 +1,97 @@
+package import CarrelCrypto
+import CarrelHTTP
+import CarrelThreads
+import CarrelWebAPI
+import Glibc
+import Synchronization
+
+/// Hashes and checks passwords on threads of its own, as many as there are cores, so that a flood of sign-ins starves nobody.
+package final class PasswordHashing: Sendable {
+    /// What comes of checking a password.
+    struct Verdict: Sendable, Equatable {
+        let isRight: Bool
+        /// A new hash to keep, where the kept one costs less than it should.
+        var rehash: String?
+    }
+
+    /// How many wait at most; whoever comes then is told to come back.
+    private static let queueLimit = 64
+
+    private let parameters: Argon2id.Parameters
+    private let threads: BlockingThreads
+    private let queued = Atomic<Int>(0)
+    private let hashed = Atomic<Int>(0)
+    /// Checked where there is no account or no password: it costs the same and fits nothing.
+    private let decoy: Argon2id.Hash
+
+    package init(_ parameters: Argon2id.Parameters = .standard) {
+        self.parameters = parameters
+        threads = BlockingThreads(
+            name: "passwords",
+            count: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
+            limit: 2 * Self.queueLimit
+        )
+        decoy = .decoy(parameters)
+    }
+
+    /// How many wait for a thread, or have one.
+    var waiting: Int { queued.load(ordering: .relaxed) }
+
+    /// Passwords that were hashed so far: what signing in costs, whatever the machine.
+    package var hashCount: Int { hashed.load(ordering: .relaxed) }
+
+    /// A place in the queue, held until it is forgotten.
+    struct Place: ~Copyable, Sendable {
+        fileprivate let passwords: PasswordHashing
+
+        deinit { passwords.queued.wrappingSubtract(1, ordering: .relaxed) }
+    }
+
+    /// Takes a place, before anything is written for somebody who would have to come back anyway.
+    ///
+    /// - Throws: 503 `sign-in.busy` when too many wait.
+    func place() throws(HTTPError) -> Place {
+        let place = Place(passwords: self)
+        guard queued.wrappingAdd(1, ordering: .relaxed).oldValue <= Self.queueLimit else {
+            threads.countRefusal()
+            throw HTTPError(
+                .serviceUnavailable,
+                "sign-in.busy",
+                "too many people are signing in at the moment",
+                headers: ["Retry-After": "5"]
+            )
+        }
+        return place
+    }
+
+    /// The PHC string of a password.
+    func hash(_ password: String) async throws -> String {
+        let (secret, parameters) = (Secret(Array(password.utf8)), parameters)
+        let place = try place()
+        let text = try await threads.run { [self] in try made(Argon2id.hash(secret, parameters)).text }
+        _ = consume place
+        return text
+    }
+
+    /// Checks a password, at the same cost whether or not there is a hash to check it against.
+    func verify(_ password: String, against text: String?, in place: consuming Place) async throws -> Verdict {
+        let (secret, parameters, decoy) = (Secret(Array(password.utf8)), parameters, decoy)
+        let verdict = try await threads.run { [self] () -> Verdict in
+            guard let text, let hash = Argon2id.Hash(text) else {
+                _ = try made(Argon2id.verify(secret, against: decoy))
+                return Verdict(isRight: false)
+            }
+            guard try made(Argon2id.verify(secret, against: hash)) else { return Verdict(isRight: false) }
+            let isWeak = hash.parameters.memory < parameters.memory || hash.parameters.passes < parameters.passes
+            return Verdict(isRight: true, rehash: isWeak ? try made(Argon2id.hash(secret, parameters)).text : nil)
+        }
+        _ = consume place
+        return verdict
+    }
+
+    /// Counts a hash.
+    private func made<Result>(_ result: Result) -> Result {
+        hashed.wrappingAdd(1, ordering: .relaxed)
+        return result
+    }
+}

@@ -1,0 +1,46 @@
+package import CarrelBytes
+
+/// An account that is signed in somewhere: in a browser, or in an app on a device.
+package struct Session: Sendable, Equatable {
+    package let account: Account
+    /// The device of the app; nil in a browser.
+    package let deviceID: String?
+    /// What a renewed session has in common with the one before it.
+    package let family: String
+    package let createdAt: Instant
+    package let expiresAt: Instant
+    /// When it was last used, to the day.
+    package let seenAt: Instant
+    /// When its successor was handed out; nil before.
+    package let renewedAt: Instant?
+    /// Whether it is one at the administrator's page.
+    package let isStaff: Bool
+
+    /// Sessions end when they are not used for so long (OWASP ASVS 5.0 §7.3.1), …
+    static let idleLife = Duration.seconds(180 * 24 * 3600)
+    /// … and anyway after so long (§7.3.2).
+    package static let life = Duration.seconds(400 * 24 * 3600)
+    /// So long before its end a session is stale: apps renew it.
+    static let staleness = Duration.seconds(30 * 24 * 3600)
+    /// So long a renewed session goes on, because the answer with its successor may have been lost in transit.
+    static let grace = Duration.seconds(600)
+    /// How exactly ``seenAt`` is kept.
+    static let seenStep = Duration.seconds(24 * 3600)
+
+    package enum State: Sendable, Equatable {
+        case live
+        /// Live, but to be renewed.
+        case stale
+        case ended
+        /// Used again long after it was renewed: whoever uses it may have stolen it.
+        case reused
+    }
+
+    // Where it is called, so that a session need not be copied for it.
+    @inline(__always)
+    package func state(at now: Instant) -> State {
+        if let renewedAt, now - renewedAt >= Self.grace { return .reused }
+        if now >= expiresAt || now - seenAt >= Self.idleLife { return .ended }
+        return renewedAt != nil || expiresAt - now <= Self.staleness ? .stale : .live
+    }
+}

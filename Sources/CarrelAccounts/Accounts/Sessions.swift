@@ -1,0 +1,254 @@
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+package import CarrelStore
+
+/// Sessions: issued when somebody signs in, found by their tokens, renewed, ended.
+///
+/// A token is shown once; only its SHA-256 is stored. Its successor is derived from it under a secret of the server, so that a
+/// renewal that is asked for twice, because the first answer was lost, gets the same successor twice.
+package struct Sessions: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let lifecycle: AccountLifecycle
+    private let renewal: HMACSHA256
+
+    package static let prefix = "cs_"
+
+    /// Successors are derived under 32 secret bytes.
+    init(database: any Database, clock: any WallClock, lifecycle: AccountLifecycle, renewalSecret: Secret) {
+        self.database = database
+        self.lifecycle = lifecycle
+        self.clock = clock
+        renewal = HMACSHA256(key: renewalSecret)
+    }
+
+    /// A token that came from outside; nil when it cannot be one of ours, which takes no look into the database.
+    package static func token(_ text: String) -> OpaqueToken? { OpaqueToken(text, prefix: prefix) }
+
+    /// Whether a token that came from outside can be one of ours.
+    package static func couldBe(_ text: String) -> Bool { OpaqueToken.isWellFormed(text, prefix: prefix) }
+
+    /// Stores a session in the transaction of whatever signed the account in. Token and family are fresh, and made outside,
+    /// because transactions may run again.
+    package func insert(
+        _ token: OpaqueToken,
+        family: String,
+        account: String,
+        device: String?,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        guard
+            try SessionStore.insert(
+                token.hash,
+                account: account,
+                family: family,
+                device: device,
+                created: now,
+                in: transaction
+            )
+        else { throw ServerError(.conflict, "a random token was drawn twice") }
+    }
+
+    /// The session of a token with its state; nil when there is none.
+    func find(_ token: OpaqueToken) async throws -> (session: Session, state: Session.State)? {
+        guard let session = try await database.readBriefly({ try SessionStore.session(token.hash, in: $0) }) else { return nil }
+        return (session, session.state(at: clock.now))
+    }
+
+    /// Ends the family of a token that came up long after it was renewed, with what its account's credentials open: whoever uses
+    /// it may have stolen it.
+    ///
+    /// - Parameters:
+    ///   - token: the token.
+    ///   - caller: who the audit log says used it.
+    /// - Throws: when the database does not take it.
+    package func endReused(_ token: OpaqueToken, by caller: Actor) async throws {
+        let now = clock.now
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
+                return
+            }
+            let entry = caller.entry("session.use", on: session.family, at: now, outcome: .refused, reason: "reused")
+            try Self.endStolen(session, entry, by: caller, changes, in: transaction)
+        }
+    }
+
+    private static func endStolen(
+        _ session: Session,
+        _ entry: Audit.Entry,
+        by caller: Actor,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
+        _ = try end(session.family, of: session.account.id, entry, in: transaction)
+        try changes.note(.sessionStolen, of: session.account.id, by: caller, at: entry.at, in: transaction)
+    }
+
+    /// Notes that the session of a token's hash was used; at most once a day.
+    package func touch(_ session: Session, _ hash: @autoclosure () -> [UInt8]) async throws {
+        let now = clock.now
+        guard now - session.seenAt >= Session.seenStep else { return }
+        let hash = hash()
+        try await database.write { try SessionStore.markSeen(hash, at: now, in: $0) }
+    }
+
+    /// Hands out the successor of a session; the same one however often it is asked for within the grace.
+    ///
+    /// - Parameters:
+    ///   - token: the session's token.
+    ///   - caller: who the audit log says used it, where it may be stolen; else it is the account.
+    /// - Returns: nil for a token that is unknown, ended or revoked, and for one that was renewed long ago: its family ends.
+    /// - Throws: when the database does not take it.
+    package func renew(_ token: OpaqueToken, for caller: Actor) async throws -> OpaqueToken? {
+        // Anybody makes well-formed tokens: they take no turn of those who write.
+        guard let (_, state) = try await find(token), state != .ended else { return nil }
+        let now = clock.now
+        let successor = successor(of: token)
+        let isRenewed = try await lifecycle.write(in: database) { transaction, changes in
+            try Self.renew(token, successor, for: caller, at: now, changes, in: transaction)
+        }
+        return isRenewed ? successor : nil
+    }
+
+    private static func renew(
+        _ token: OpaqueToken,
+        _ successor: OpaqueToken,
+        for caller: Actor,
+        at now: Instant,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        guard let session = try SessionStore.session(token.hash, in: transaction) else { return false }
+        switch session.state(at: now) {
+        case .ended: return false
+        case .reused:
+            let entry = caller.entry("session.renew", on: session.family, at: now, outcome: .refused, reason: "reused")
+            try endStolen(session, entry, by: caller, changes, in: transaction)
+            return false
+        case .live, .stale:
+            _ = try SessionStore.insert(
+                successor.hash,
+                account: session.account.id,
+                family: session.family,
+                device: session.deviceID,
+                created: now,
+                in: transaction
+            )
+            try SessionStore.markRenewed(token.hash, at: now, in: transaction)
+            let actor = Actor(session.account.id, requestID: caller.requestID)
+            try AuditStore.append(actor.entry("session.renew", on: session.family, at: now), in: transaction)
+            return true
+        }
+    }
+
+    private func successor(of token: OpaqueToken) -> OpaqueToken {
+        OpaqueToken(random: renewal.authenticate(Array(token.text.utf8).rawSpan), prefix: Self.prefix)
+    }
+
+    package func list(of account: Account) async throws -> [Session] {
+        let now = clock.now
+        return try await database.read { try SessionStore.sessions(of: account.id, at: now, in: $0) }
+    }
+
+    /// Everybody's sessions that can be used, the newest first.
+    func live(after: (Instant, String)?, limit: Int) async throws -> [SessionStore.Live] {
+        let now = clock.now
+        return try await database.read { try SessionStore.live(at: now, after: after, limit: limit, in: $0) }
+    }
+
+    /// Ends the session of a token, with what it was renewed from; the slot of its device is free. Nothing happens where there
+    /// is none.
+    package func end(_ token: OpaqueToken, for caller: Actor) async throws {
+        guard try await find(token) != nil else { return }
+        let now = clock.now
+        try await database.write { transaction in
+            guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
+            let actor = Actor(session.account.id, requestID: caller.requestID)
+            let entry = actor.entry("session.end", on: session.family, at: now)
+            _ = try Self.end(session.family, of: session.account.id, entry, in: transaction)
+        }
+    }
+
+    /// Ends a session and what it was renewed from; the slot of its device is free.
+    ///
+    /// - Parameters:
+    ///   - family: the session.
+    ///   - account: whose it is.
+    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `notFound` where the account has no such session.
+    package func end(_ family: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
+        let now = clock.now
+        try await database.write { transaction in
+            let devices = try SessionStore.devices(ofFamily: family, of: account.id, in: transaction)
+            guard !family.isEmpty,
+                try Self.end(family, of: account.id, actor.entry("session.end", on: family, at: now), in: transaction)
+            else { throw ServerError(.notFound, "there is no such session") }
+            if !isOwner { for device in devices { try DeviceStore.freeForStaff(device, at: now, in: transaction) } }
+        }
+    }
+
+    /// Ends all sessions of an account, those at the administrator's page too, and voids its links, for its staff: the slots of its
+    /// devices are free, and how often devices took turns is forgotten.
+    ///
+    /// - Parameters:
+    ///   - account: whose.
+    ///   - actor: who does it.
+    /// - Returns: how many ended.
+    /// - Throws: when the database does not take it; all go on then.
+    func endAll(of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { transaction in
+            let count = try Self.endOthers(than: "", of: account.id, by: actor, at: now, in: transaction)
+            try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
+            return count
+        }
+    }
+
+    /// Ends all sessions of an account but one, those at the administrator's page too, and voids its links.
+    ///
+    /// - Parameters:
+    ///   - family: the one that goes on.
+    ///   - account: whose.
+    ///   - actor: who does it.
+    /// - Returns: how many ended.
+    /// - Throws: when the database does not take it; all go on then.
+    package func endOthers(than family: String, of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await database.write { transaction in
+            try Self.endOthers(than: family, of: account.id, by: actor, at: now, in: transaction)
+        }
+    }
+
+    /// The same, in the transaction of what is the reason for it.
+    @discardableResult
+    static func endOthers(
+        than family: String,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> Int {
+        let others = try SessionStore.families(of: account, butFor: family, in: transaction)
+        for other in others { _ = try end(other, of: account, actor.entry("session.end", on: other, at: now), in: transaction) }
+        try SessionStore.deleteAll(ofAccount: account, butFor: family, in: transaction)
+        return others.count
+    }
+
+    /// Whether there was such a session.
+    private static func end(
+        _ family: String,
+        of account: String,
+        _ entry: Audit.Entry,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let devices = try SessionStore.devices(ofFamily: family, of: account, in: transaction)
+        guard try SessionStore.deleteFamily(family, of: account, in: transaction) else { return false }
+        for device in devices { try DeviceStore.free(device, at: entry.at, in: transaction) }
+        try AuditStore.append(entry, in: transaction)
+        return true
+    }
+}

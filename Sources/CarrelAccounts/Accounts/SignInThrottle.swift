@@ -1,0 +1,404 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelMetrics
+package import CarrelStore
+import CarrelThreads
+
+/// Slows down whoever guesses passwords, without locking out the owner.
+///
+/// Three counters are kept: of an account from one network, of an account from everywhere, and of a network over all accounts. An
+/// attempt is counted before the password is looked at, so that many at once are many. The same wrong password again does not
+/// count against the account, as apps retry, but against the network. A network from which the account has signed in before passes
+/// by the account's own counter. Networks of IPv6 count for the wider ones that they are in too, and attempts that are answered
+/// without looking have a meter of their own, so that an app with an old password takes nobody's turn; both are counted in the
+/// memory of this process.
+///
+/// A device that the account has signed in on before has a counter of its own, and while that lets it pass, no other makes it wait:
+/// whoever guesses beside it, in a library's network, does not lock it out. Every attempt on it counts there, the same password too, and
+/// at no other counter. Its id is no secret. Who knows it gets the guesses of
+/// one more counter, the same few from wherever they come, and none for another account; and who uses them up makes of the device
+/// a stranger, which the other three let pass as they do anybody, and not one that is locked out.
+package struct SignInThrottle: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    private let audit: AuditFold
+    private let fingerprint: HMACSHA256
+    /// Many readers may share a network: it is only slowed down, to so many attempts a minute.
+    private let ofNetwork: Rule
+    private let sites: NetworkMeter
+    private let providers: NetworkMeter
+    private let repeats: NetworkMeter
+    /// When the audit log was last told that a counter refuses.
+    private let noted = Locked(RecentlyUsed<[UInt8], Instant>(limit: 4096))
+
+    /// - Parameters:
+    ///   - database: where the counters are.
+    ///   - clock: the time.
+    ///   - audit: where refusals are noted.
+    ///   - secret: what is stored of names, addresses and passwords is their HMAC under it, of 32 bytes.
+    ///   - networkLimit: attempts a minute from one network, over all accounts; at least 1.
+    init(
+        database: any Database,
+        clock: any WallClock,
+        audit: AuditFold,
+        secret: Secret,
+        networkLimit: Int = Self.usualNetworkLimit
+    ) {
+        self.database = database
+        self.clock = clock
+        self.audit = audit
+        fingerprint = HMACSHA256(key: secret)
+        let step = Duration.seconds(60) / networkLimit
+        ofNetwork = Rule(free: Int64(networkLimit), step: step, longest: step)
+        sites = NetworkMeter(perMinute: networkLimit * Self.networksOfSite)
+        providers = NetworkMeter(perMinute: networkLimit * Self.networksOfProvider)
+        repeats = NetworkMeter(perMinute: networkLimit * Self.repeatsOfAttempt)
+    }
+
+    /// One attempt to sign in.
+    package struct Attempt: Sendable {
+        let accountName: String
+        let address: String
+        let password: String
+        /// Names the device, where the account has signed in on this very one before.
+        let knownDevice: [UInt8]?
+        let requestID: String
+        /// What the audit log calls it when it is refused, …
+        var action = "session.start"
+        /// … and of whom: an account's id; empty where there is none.
+        var subject = ""
+
+        package init(
+            accountName: String,
+            address: String,
+            password: String,
+            knownDevice: [UInt8]?,
+            requestID: String,
+            action: String = "session.start",
+            subject: String = ""
+        ) {
+            self.accountName = accountName
+            self.address = address
+            self.password = password
+            self.knownDevice = knownDevice
+            self.requestID = requestID
+            self.action = action
+            self.subject = subject
+        }
+    }
+
+    /// How many attempts are free, and what each further one costs.
+    struct Rule: Sendable {
+        let free: Int64
+        /// The wait after the first that is not free; it doubles with each.
+        let step: Duration
+        let longest: Duration
+
+        func wait(after failures: Int64) -> Duration {
+            guard failures >= free else { return .zero }
+            return min(longest, step * (1 << min(failures - free, 20)))
+        }
+    }
+
+    static let ofAccountAndNetwork = Rule(free: 5, step: .seconds(1), longest: .seconds(15 * 60))
+    static let ofDevice = ofAccountAndNetwork
+    static let ofAccount = Rule(free: 20, step: .seconds(1), longest: .seconds(15 * 60))
+    /// Attempts a minute from a network, where the operator says nothing else.
+    package static let usualNetworkLimit = 30
+    /// As many networks as this may use up their limits at once in an IPv6 /48, which a customer has, …
+    static let networksOfSite = 8
+    /// … and in a /32, which a provider has.
+    static let networksOfProvider = 32
+    /// For each attempt of a network, so many are answered without looking at the password.
+    static let repeatsOfAttempt = 2
+    /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
+    static let memory = Duration.seconds(24 * 3600)
+    /// So long a network, and a device of no list, counts as one from which the account signs in.
+    static let successMemory = Duration.seconds(90 * 24 * 3600)
+    static let networkMemory = Duration.seconds(60)
+    /// How far the clocks of two nodes may be apart. A counter from later than that was written before the clock went back, and counts
+    /// for nothing.
+    static let skew = Duration.seconds(60)
+    /// The audit log is told once in so long that the same counter refuses.
+    static let noteStep = Duration.seconds(15 * 60)
+
+    /// A counter that refuses, and for how long.
+    private struct Refusal: Sendable {
+        let wait: Duration
+        let key: [UInt8]
+    }
+
+    /// Counts an attempt.
+    ///
+    /// - Parameter attempt: what was typed, where.
+    /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Throws: when the database does not answer.
+    package func begin(_ attempt: Attempt) async throws -> Duration? {
+        let (keys, now) = (keys(of: attempt), clock.now)
+        // Who has to wait changes nothing, and takes no turn of those who write.
+        let turn = try await database.readBriefly { try self.turn(keys, at: now, in: $0) }
+        var refusal = turn.refusal
+        if refusal == nil, !turn.isOfKnownDevice { refusal = wider(attempt.address, at: now) }
+        if refusal == nil {
+            refusal = try await database.write { transaction in
+                let turn = try self.turn(keys, at: now, in: transaction)
+                if let refusal = turn.refusal { return refusal }
+                for counted in turn.counters { try counted.add(keys.password, at: now, in: transaction) }
+                return nil
+            }
+        }
+        guard let refusal else { return nil }
+        try await note(refusal, attempt, at: now)
+        return refusal.wait
+    }
+
+    /// Counts an attempt whose password was found wrong a short while ago.
+    ///
+    /// - Parameter attempt: what was typed, where.
+    /// - Returns: how long to wait before it may be made; nil when it may be made now.
+    /// - Throws: when the database does not answer.
+    func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
+        let (network, now) = (Self.network(of: attempt.address), clock.now)
+        guard let wait = repeats.take(network, at: now) else { return nil }
+        try await note(Refusal(wait: wait, key: key("repeats", network)), attempt, at: now)
+        return wait
+    }
+
+    /// What an attempt counts by as a known device's: the device, if the account has signed in on it before.
+    ///
+    /// Of Carrel's own accounts the list of devices says so; nobody of the staff has revoked the device since. Of names that a system
+    /// upstream knows there is none, and what ``succeeded(_:on:)`` remembers counts.
+    ///
+    /// - Parameters:
+    ///   - device: the hash of what names the device.
+    ///   - name: the account's name, as it was typed.
+    ///   - account: the id of the account of ours that has the name; nil where there is none.
+    ///   - transaction: where to look.
+    /// - Returns: the device, or what all devices of the name share where no list limits them; nil for a stranger.
+    /// - Throws: when the database does not answer.
+    package func knownDevice(
+        _ device: [UInt8],
+        of name: String,
+        account: String?,
+        in transaction: any Transaction
+    ) throws -> [UInt8]? {
+        if let account {
+            let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction)
+            return listed?.wasFreedByStaff == false ? device : nil
+        }
+        let seen = try ThrottleStore.network(successKey(of: name, on: device), in: transaction)
+        // Nobody limits how many there are: they have one counter.
+        return seen.map { clock.now - $0 < Self.successMemory } == true ? key("devices of no list", name) : nil
+    }
+
+    private func successKey(of name: String, on device: [UInt8]) -> [UInt8] {
+        key("device-success", name, Base64URL.encode(device))
+    }
+
+    /// Forgets the attempts of an account from a network, or a device, as the right password was given.
+    ///
+    /// - Parameters:
+    ///   - attempt: the attempt.
+    ///   - device: what to remember as a device that the account signs in on, where no list of devices does.
+    /// - Throws: when the database does not take it.
+    package func succeeded(_ attempt: Attempt, on device: [UInt8]? = nil) async throws {
+        let (keys, now) = (keys(of: attempt), clock.now)
+        try await database.write { transaction in
+            if let device {
+                try ThrottleStore.setNetwork(successKey(of: attempt.accountName, on: device), at: now, in: transaction)
+            }
+            for key in [keys.accountAndNetwork, keys.account, keys.device].compactMap(\.self) {
+                try ThrottleStore.remove(key.bytes, in: transaction)
+            }
+            try ThrottleStore.setNetwork(keys.success, at: now, in: transaction)
+            // The network gets back what this attempt took; a known device's took nothing.
+            guard keys.device == nil, var counter = try ThrottleStore.counter(keys.network.bytes, in: transaction),
+                counter.failures > 0
+            else { return }
+            counter.failures -= 1
+            if counter.failures < ofNetwork.free { counter.until = Instant(milliseconds: 0) }
+            try ThrottleStore.set(counter, for: keys.network, memory: Self.networkMemory, in: transaction)
+        }
+    }
+
+    /// Removes counters, so that those who were slowed down are let in: of an account, of a network, of both, or all. The counters of
+    /// wider networks, which only this process has, are removed too.
+    ///
+    /// - Parameters:
+    ///   - name: the account's name as it is typed; nil for every account.
+    ///   - address: any address in the network; nil for every network.
+    ///   - subject: the id of the account, for the audit log; empty where there is none.
+    ///   - actor: the one who asks for it.
+    /// - Returns: how many counters of the database were removed.
+    /// - Throws: when the database does not take it.
+    func clear(name: String?, address: String?, subject: String, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        let account = name.map { key("account", $0) }
+        let network = address.map { Self.network(of: $0) }
+        let words = [name.map { _ in "account" }, address.map { _ in "network" }].compactMap(\.self)
+        let entry = actor.entry(
+            "throttle.clear",
+            on: subject,
+            at: now,
+            reason: words.isEmpty ? "all" : words.joined(separator: " ")
+        )
+        let count = try await database.write { transaction in
+            try AuditStore.append(entry, in: transaction)
+            if account == nil, network == nil { return try ThrottleStore.removeAll(in: transaction) }
+            var count = 0
+            if let account { count += try ThrottleStore.remove(ofAccount: account, in: transaction) }
+            if let network { count += try ThrottleStore.remove(ofNetwork: self.key("network", network), in: transaction) }
+            return count
+        }
+        noted.withLock { $0.removeAll() }
+        guard let network, let address else {
+            if name == nil { for meter in [sites, providers, repeats] { meter.clear() } }
+            return count
+        }
+        repeats.clear(network)
+        for (meter, bits) in [(sites, 48), (providers, 32)] {
+            if let prefix = Self.prefix(of: address, bits: bits) { meter.clear(prefix) }
+        }
+        return count
+    }
+
+    // MARK: Counters
+
+    private typealias CounterKey = ThrottleStore.Key
+
+    /// A counter as it was found.
+    private struct Counted: Sendable {
+        let key: CounterKey
+        let rule: Rule
+        let memory: Duration
+        /// Whether the same password again is none more.
+        let forgivesRepeats: Bool
+        var counter = ThrottleStore.Counter()
+
+        /// How long it refuses: never longer than its rule says, whatever was written before the clock went back.
+        func wait(at now: Instant) -> Duration? {
+            guard counter.until > now else { return nil }
+            let wait = min(counter.until - now, rule.wait(after: counter.failures))
+            return wait > .zero ? wait : nil
+        }
+
+        func add(_ password: [UInt8], at now: Instant, in transaction: any Transaction) throws {
+            var counter = counter
+            if forgivesRepeats {
+                if counter.remembers(password) { return }
+                counter.remember(password)
+            }
+            counter.failures += 1
+            counter.updatedAt = now
+            counter.until = now + rule.wait(after: counter.failures)
+            try ThrottleStore.set(counter, for: key, memory: memory, in: transaction)
+        }
+    }
+
+    /// What the counters say to an attempt.
+    private struct Turn: Sendable {
+        /// The first that refuses it; nil when it may be made.
+        var refusal: Refusal?
+        /// Those at which it counts.
+        var counters: [Counted] = []
+        /// Whether it passes by the counter of its device, whatever others say.
+        var isOfKnownDevice = false
+    }
+
+    private func turn(_ keys: Keys, at now: Instant, in transaction: any Transaction) throws -> Turn {
+        func look(_ key: CounterKey, _ rule: Rule, _ memory: Duration, forgivesRepeats: Bool = true) throws -> Counted {
+            let known = try ThrottleStore.counter(key.bytes, in: transaction).flatMap {
+                let age = now - $0.updatedAt
+                return age >= .zero - Self.skew && age < memory ? $0 : nil
+            }
+            return Counted(key: key, rule: rule, memory: memory, forgivesRepeats: forgivesRepeats, counter: known ?? .init())
+        }
+        if let key = keys.device {
+            // each try counts, so that nobody keeps the server busy with one password
+            let device = try look(key, Self.ofDevice, Self.memory, forgivesRepeats: false)
+            if device.wait(at: now) == nil { return Turn(counters: [device], isOfKnownDevice: true) }
+        }
+        var counters = [
+            try look(keys.accountAndNetwork, Self.ofAccountAndNetwork, Self.memory),
+            try look(keys.network, ofNetwork, Self.networkMemory, forgivesRepeats: false),
+        ]
+        let success = try ThrottleStore.network(keys.success, in: transaction)
+        if success.map({ now - $0 >= Self.successMemory }) ?? true {
+            counters.append(try look(keys.account, Self.ofAccount, Self.memory))
+        }
+        for counted in counters {
+            if let wait = counted.wait(at: now) { return Turn(refusal: Refusal(wait: wait, key: counted.key.bytes)) }
+        }
+        return Turn(counters: counters)
+    }
+
+    /// Counts for the wider networks that an address is in.
+    private func wider(_ address: String, at now: Instant) -> Refusal? {
+        for (meter, bits) in [(sites, 48), (providers, 32)] {
+            guard let prefix = Self.prefix(of: address, bits: bits) else { return nil }
+            if let wait = meter.take(prefix, at: now) { return Refusal(wait: wait, key: key("wider", prefix)) }
+        }
+        return nil
+    }
+
+    /// Tells the audit log that a counter refuses, if it was not told a short while ago.
+    private func note(_ refusal: Refusal, _ attempt: Attempt, at now: Instant) async throws {
+        let isDue = noted.withLock { noted in
+            if let last = noted[refusal.key], now >= last, now - last < Self.noteStep { return false }
+            noted.insert(now, for: refusal.key, cost: 1)
+            return true
+        }
+        guard isDue else { return }
+        let actor = Actor(Actor.nobody, requestID: attempt.requestID)
+        try await audit.recordRefused(attempt.action, of: attempt.subject, by: actor, at: now, reason: "throttled")
+    }
+
+    // MARK: Keys
+
+    private struct Keys: Sendable {
+        let accountAndNetwork: CounterKey
+        let account: CounterKey
+        let network: CounterKey
+        let success: [UInt8]
+        let device: CounterKey?
+        let password: [UInt8]
+    }
+
+    private func key(_ parts: String...) -> [UInt8] {
+        var message: [UInt8] = []
+        for part in parts { message += "\(part.utf8.count):\(part)".utf8 }
+        return Array(fingerprint.authenticate(message.rawSpan).prefix(16))
+    }
+
+    private func keys(of attempt: Attempt) -> Keys {
+        let network = Self.network(of: attempt.address)
+        let (ofName, ofNetwork) = (key("account", attempt.accountName), key("network", network))
+        return Keys(
+            accountAndNetwork: CounterKey(
+                key("account-network", attempt.accountName, network),
+                .accountAndNetwork,
+                account: ofName,
+                network: ofNetwork
+            ),
+            account: CounterKey(ofName, .account, account: ofName),
+            network: CounterKey(ofNetwork, .network, network: ofNetwork),
+            success: key("success", attempt.accountName, network),
+            device: attempt.knownDevice.map {
+                CounterKey(key("device", attempt.accountName, Base64URL.encode($0)), .device, account: ofName)
+            },
+            password: Array(key("password", attempt.accountName, attempt.password).prefix(8))
+        )
+    }
+
+    /// The /64 of an IPv6 address, and an IPv4 address as it is.
+    package static func network(of address: String) -> String { prefix(of: address, bits: 64) ?? address }
+
+    /// The first bits, a multiple of 16 up to 64, of an IPv6 address; nil for one of IPv4.
+    private static func prefix(of address: String, bits: Int) -> String? {
+        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return nil }
+        let head = address.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)[0].split(separator: ":")
+        let count = bits / 16
+        return (head.prefix(count) + Array(repeating: "0", count: max(0, count - head.count))).joined(separator: ":")
+    }
+}

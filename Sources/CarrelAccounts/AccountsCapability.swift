@@ -1,0 +1,152 @@
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelJSON
+import CarrelMetrics
+package import CarrelStore
+package import CarrelWebAPI
+
+/// People, staff, their sessions and devices, and who may do what.
+package struct AccountsCapability: Capability {
+    package let lifecycle = AccountLifecycle()
+    package let accounts: Accounts
+    package let desk: AccountDesk
+    package let devices: Devices
+    package let appPasswords: AppPasswords
+    package let staff: Staff
+    package let check: PasswordCheck
+    package let callers: Callers
+    private let activity: Activity
+    private let settings: Settings
+
+    /// What the operator decides about accounts.
+    package struct Settings: Sendable {
+        /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
+        package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
+        /// What hashing a password costs.
+        package var passwordCost = Argon2id.Parameters.standard
+        /// The account that visitors without a session read as; nil means that they have to sign in.
+        package var guestAccount: String?
+        /// Whether a loopback address proves that a client is on this machine.
+        package var trustsLoopback = true
+        /// Whether the canned users exist, which the administrators' page has a console for.
+        package var hasCannedUsers = false
+        /// What the button says that leads to the OpenID provider; nil where there is none.
+        package var signOnLabel: String?
+
+        package init() {}
+    }
+
+    package init(_ estate: Estate, _ settings: Settings, audit: AuditFold) throws {
+        let (database, clock) = (estate.database, estate.clock)
+        self.settings = settings
+        activity = estate.activity
+        let sessions = Sessions(
+            database: database,
+            clock: clock,
+            lifecycle: lifecycle,
+            renewalSecret: try estate.secret(.renewal)
+        )
+        accounts = Accounts(database: database, clock: clock, sessions: sessions)
+        let passwords = PasswordHashing(settings.passwordCost)
+        desk = AccountDesk(database: database, clock: clock, passwords: passwords, lifecycle: lifecycle)
+        devices = Devices(database: database, clock: clock, lifecycle: lifecycle)
+        appPasswords = AppPasswords(database: database, clock: clock)
+        let throttle = SignInThrottle(
+            database: database,
+            clock: clock,
+            audit: audit,
+            secret: try estate.secret(.throttle),
+            networkLimit: settings.signInNetworkLimit
+        )
+        check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
+        staff = Staff(database: database, clock: clock, passwords: passwords, check: check, lifecycle: lifecycle, audit: audit)
+        callers = Callers(
+            accounts: accounts,
+            appPasswords: appPasswords,
+            staff: staff,
+            guestAccount: settings.guestAccount,
+            trustsLoopback: settings.trustsLoopback
+        )
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "accounts": .kept(
+            exportedAs: "account",
+            because: "orders and the audit log refer to it; the name becomes a random one, the password is removed"
+        ),
+        "devices": .deleted(exportedAs: "devices"),
+        "sessions": .deleted(exportedAs: "sessions"),
+        "app_passwords": .deleted(exportedAs: "appPasswords"),
+        "throttle": .nothing("keyed hashes of names, networks and devices, which nobody can turn back; gone after 90 days"),
+        "sign_in_networks": .nothing("keyed hashes of names, networks, devices, which nobody can turn back; gone after 90 days"),
+        "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
+        "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
+        "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),
+        "credential_serial": .nothing("a number"),
+    ]
+    package static let statements =
+        AccountStore.statements + SessionStore.statements + DeviceStore.statements + AppPasswordStore.statements
+        + StaffStore.statements + ThrottleStore.statements + RevocationStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        AccountRoutes(accounts: accounts, desk: desk, devices: devices, appPasswords: appPasswords, callers: callers)
+            .add(to: &router)
+        KeyRoutes(accounts: accounts, callers: callers).add(to: &router)
+        StaffRoutes(
+            staff: staff,
+            desk: desk,
+            callers: callers,
+            activity: activity,
+            hasCannedUsers: settings.hasCannedUsers,
+            signOnLabel: settings.signOnLabel
+        ).add(to: &router)
+        ThrottleRoutes(throttle: check.throttle, accounts: accounts, callers: callers).add(to: &router)
+    }
+
+    package var cleanups: [Cleanup] { Self.cleanups() }
+
+    /// Counters of each kind that are kept at most, however many clients guess.
+    private static let counterLimit = 100_000
+
+    /// What removes sessions, links and counters past their time.
+    ///
+    /// - Parameter counterLimit: counters of each kind that are kept.
+    /// - Returns: one for each kind of row.
+    package static func cleanups(counterLimit: Int = Self.counterLimit) -> [Cleanup] {
+        [
+            Cleanup { try SessionStore.deleteExpired(at: $0, limit: $1, in: $2) },
+            Cleanup { try ThrottleStore.removeExpired(at: $0, limit: $1, in: $2) },
+            Cleanup { try ThrottleStore.removeNetworks(before: $0 - SignInThrottle.successMemory, limit: $1, in: $2) },
+            Cleanup { try StaffStore.removeOldLinks(at: $0, limit: $1, in: $2) },
+            Cleanup(
+                isDue: { try ThrottleStore.counts(in: $0).values.contains { $0 > counterLimit } },
+                remove: { _, limit, transaction in
+                    var left = limit
+                    for (kind, count) in try ThrottleStore.counts(in: transaction) where left > 0 && count > counterLimit {
+                        left -= try ThrottleStore.removeFirst(min(left, count - counterLimit), of: kind, in: transaction)
+                    }
+                    return limit - left
+                }
+            ),
+        ]
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("devices", holdsSubjects: true) {
+                try DeviceStore.devices(of: $0.account, in: $1).map(AccountRoutes.json)
+            },
+            PersonalData.Member("sessions", holdsSubjects: true) { try AccountStore.exportedSessions(of: $0.account, in: $1) },
+            PersonalData.Member("appPasswords") {
+                try AppPasswordStore.passwords(of: $0.account, in: $1).map { .object(AccountRoutes.json($0)) }
+            },
+        ]
+    }
+
+    package func health(at now: Instant, within limit: Duration) async -> JSONObject {
+        ["queues": ["passwords": .integer(desk.passwords.waiting)]]
+    }
+}

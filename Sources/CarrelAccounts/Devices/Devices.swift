@@ -1,0 +1,153 @@
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+package import CarrelStore
+
+/// The devices of accounts: registered when an app signs in, listed, revoked, freed when it signs out.
+package struct Devices: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let lifecycle: AccountLifecycle
+
+    /// What an app says of its device at sign-in.
+    package struct Claim: Sendable {
+        /// A fresh id, should the device be new.
+        let id = Random.uuid()
+        package let keyHash: [UInt8]
+        let name: String
+
+        /// - Parameters:
+        ///   - key: what names the installation; an app that names none is a new device at each sign-in.
+        ///   - name: what to call it.
+        package init(key: String?, name: String) {
+            keyHash = SHA256.hash(Array((key ?? Random.uuid()).utf8).rawSpan)
+            let text = Devices.cleaned(name)
+            self.name = text.isEmpty ? "unnamed device" : text
+        }
+
+        /// Whether a text names an installation: apps that know none send nothing, zeros, or the word that their language has for
+        /// it, which would make one device of all of them.
+        package static func isKey(_ text: String) -> Bool {
+            let word = text.lowercased().filter { !" \t-{}()".contains($0) }
+            return !word.allSatisfy { $0 == "0" } && !["null", "nil", "none", "undefined", "unknown"].contains(word)
+        }
+
+    }
+
+    /// Registers a device in the transaction of a sign-in.
+    ///
+    /// - Returns: its id; nil when the account has no slot for it.
+    package static func register(
+        _ claim: Claim,
+        of account: String,
+        policy: DevicePolicy,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> String? {
+        let known = try DeviceStore.device(keyHash: claim.keyHash, of: account, in: transaction)
+        if let known, known.freedAt == nil {
+            try DeviceStore.take(known, name: claim.name, at: now, in: transaction)
+            return known.id
+        }
+        func allButThis() throws -> [Device] {
+            try DeviceStore.devices(of: account, in: transaction).filter { $0.id != known?.id }
+        }
+        var others = policy.limit == nil ? [] : try allButThis()
+        if !policy.allowsOneMore(beside: others, at: now) {
+            // Those whose sessions ended by themselves hold their slots still.
+            try DeviceStore.freeUnused(of: account, at: now, in: transaction)
+            others = try allButThis()
+        }
+        guard policy.allowsOneMore(beside: others, at: now) else { return nil }
+        if let known {
+            let returned = known.returned(at: now, beside: others, coolDown: policy.coolDown)
+            try DeviceStore.take(returned, name: claim.name, at: now, in: transaction)
+            return known.id
+        }
+        let device = Device(id: claim.id, accountID: account, name: claim.name, createdAt: now, seenAt: now)
+        try DeviceStore.insert(device, keyHash: claim.keyHash, in: transaction)
+        return device.id
+    }
+
+    /// A name fit for lists: without control characters, and blanks at its ends, of at most 100 characters.
+    private static func cleaned(_ name: String) -> String {
+        let scalars = name.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }
+        let words = scalars.drop { $0.properties.isWhitespace }.prefix(100)
+        let end = words.lastIndex { !$0.properties.isWhitespace }.map { words.index(after: $0) } ?? words.startIndex
+        return String(String.UnicodeScalarView(words[..<end]))
+    }
+
+    /// Calls a device what people call it, whatever its app says at the next sign-in.
+    ///
+    /// - Parameters:
+    ///   - id: the device.
+    ///   - account: whose it is.
+    ///   - name: what to call it; nil for what its app says.
+    ///   - actor: who does it.
+    /// - Returns: the device with its name.
+    /// - Throws: ``ServerError`` `invalid` where nothing is left of the name, `notFound` where the account has no such device.
+    package func rename(_ id: String, of account: Account, to name: String?, by actor: Actor) async throws -> Device {
+        let given = name.map { Self.cleaned($0) }
+        guard given?.isEmpty != true else { throw ServerError(.invalid, "a device needs a name, or null for what its app says") }
+        let entry = actor.entry("device.rename", on: id, at: clock.now)
+        return try await database.write { transaction in
+            guard var device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
+                throw Self.unknown
+            }
+            try DeviceStore.rename(id, to: given, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            device.givenName = given
+            return device
+        }
+    }
+
+    private static let unknown = ServerError(.notFound, "the account has no such device")
+
+    package func list(of account: Account) async throws -> [Device] {
+        try await database.read { try DeviceStore.devices(of: account.id, in: $0) }
+    }
+
+    /// Revokes every device of an account, for its staff: how often devices took turns is forgotten, too.
+    ///
+    /// - Returns: how many were signed in.
+    package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        return try await lifecycle.write(in: database) { transaction, changes in
+            let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
+            for device in held { try SessionStore.deleteAll(ofDevice: device.id, in: transaction) }
+            try DeviceStore.freeAllForStaff(of: account.id, at: now, in: transaction)
+            try changes.note(.devicesRevoked, of: account.id, by: actor, at: now, in: transaction)
+            try AuditStore.append(
+                actor.entry("device.revoke-all", on: account.id, at: now, reason: String(held.count)),
+                in: transaction
+            )
+            return held.count
+        }
+    }
+
+    /// Revokes a device: its sessions end at once, its slot is free, and the account has to ask for credentials again.
+    ///
+    /// - Parameters:
+    ///   - id: the device.
+    ///   - account: whose it is.
+    ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `notFound` where the account has no such device.
+    package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
+        let entry = actor.entry("device.revoke", on: id, at: clock.now)
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {
+                throw Self.unknown
+            }
+            try SessionStore.deleteAll(ofDevice: id, in: transaction)
+            if isOwner {
+                try DeviceStore.free(id, at: entry.at, in: transaction)
+            } else {
+                try DeviceStore.freeForStaff(id, at: entry.at, in: transaction)
+            }
+            try changes.note(.devicesRevoked, of: account.id, by: actor, at: entry.at, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+}

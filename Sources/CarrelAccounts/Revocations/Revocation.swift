@@ -1,0 +1,41 @@
+/// What credentials are to be void.
+package enum Revocation: Sendable, Equatable {
+    /// All that an account was given.
+    case account(String)
+    /// All for one product.
+    case product(String)
+    case all
+
+    /// No credentials live longer, so that older revocations of accounts can be forgotten.
+    package static let longestLife = Duration.seconds(31 * 24 * 3600)
+
+    /// A revocation and its number.
+    package typealias Numbered = (revocation: Revocation, serial: UInt32)
+
+    /// The first of the two columns that name it in the database.
+    package var kind: String {
+        switch self {
+        case .account: "account"
+        case .product: "product"
+        case .all: "all"
+        }
+    }
+
+    /// What of that kind it is.
+    package var subject: String {
+        switch self {
+        case .account(let id), .product(let id): id
+        case .all: ""
+        }
+    }
+
+    /// Nil for a kind that this version does not know.
+    init?(kind: String, subject: String) {
+        switch kind {
+        case "account": self = .account(subject)
+        case "product": self = .product(subject)
+        case "all": self = .all
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package import CarrelBytes
+
+/// A member of staff who is signed in at the administrator's page.
+package struct StaffSession: Sendable, Equatable {
+    package let account: Account
+    /// What the account is now, not what it was when it signed in.
+    package let role: Role
+    package let createdAt: Instant
+    package let expiresAt: Instant
+    /// When it was last used, to the minute.
+    let seenAt: Instant
+
+    package init(account: Account, role: Role, createdAt: Instant, expiresAt: Instant, seenAt: Instant) {
+        self.account = account
+        self.role = role
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.seenAt = seenAt
+    }
+
+    /// A session ends after a working day, …
+    package static let life = Duration.seconds(8 * 3600)
+    /// … and when it was not used for so long (OWASP ASVS 5.0 §7.3.1).
+    static let idleLife = Duration.seconds(30 * 60)
+    /// How exactly ``seenAt`` is kept.
+    static let seenStep = Duration.seconds(60)
+
+    func isLive(at now: Instant) -> Bool {
+        now < expiresAt && now - seenAt < Self.idleLife && role.isStaff && !account.isSuspended
+    }
+}

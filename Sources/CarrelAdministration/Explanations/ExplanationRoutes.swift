@@ -1,0 +1,112 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+package import CarrelCatalog
+package import CarrelEntitlements
+import CarrelHTTP
+package import CarrelHome
+import CarrelIngest
+import CarrelJSON
+package import CarrelOrders
+import CarrelSubscription
+import CarrelWebAPI
+
+/// What explains why somebody may read or listen to something.
+package struct Explanations: Sendable {
+    let sources: EntitlementSources
+    let products: ProductCatalog
+    let orders: OrderExplanations
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - sources: the sources of entitlement.
+    ///   - products: the catalog's products.
+    ///   - access: what opens a stream.
+    ///   - leases: who listens now.
+    package init(
+        _ estate: Estate,
+        sources: EntitlementSources,
+        products: ProductCatalog,
+        access: AccessMode,
+        leases: Leases
+    ) {
+        self.sources = sources
+        self.products = products
+        orders = OrderExplanations(database: estate.database, clock: estate.clock, access: access, leases: leases)
+    }
+}
+
+/// `/admin/v1/explanations`: what each source says of somebody and a product, and their orders of an audiobook, by the name that
+/// they sign in with.
+struct ExplanationRoutes {
+    private let sources: EntitlementSources
+    private let products: ProductCatalog
+    private let orders: OrderExplanations
+    private let audit: AuditGroup
+    private let callers: Callers
+
+    init(_ explanations: Explanations, audit: AuditGroup, callers: Callers) {
+        sources = explanations.sources
+        products = explanations.products
+        orders = explanations.orders
+        self.audit = audit
+        self.callers = callers
+    }
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/explanations") { request, _ in
+            try await callers.require(request, .readAccounts)
+            guard let name = request.query["name"], let asked = request.query["product"] else {
+                throw ServerError(.invalid, "name and product are needed")
+            }
+            products.forget()
+            try? await audit.settle()
+            let catalog = try await products.current()
+            let (titles, edition) = catalog[asked] == nil ? try await orders.find(asked) : ([], nil)
+            let product = edition ?? asked
+            var (answer, answers): (JSONObject, [JSON]) = (
+                [
+                    "account": .string(name), "product": .string(product), "state": .init(catalog[product]?.state.rawValue),
+                    "titles": .array(titles.map { ["id": .string($0.id), "title": .string($0.metadata.title)] }), "source": .null,
+                ], []
+            )
+            for (source, found) in try await explanations(of: product, titles, to: name) {
+                var object: JSONObject = ["name": .string(source), "knows": .bool(found != nil)]
+                if let found {
+                    Self.tell(found, &object)
+                    // The first that knows somebody answers for them.
+                    if answer["source"]?.isNull == true {
+                        answer["source"] = .string(source)
+                        Self.tell(found, &answer)
+                    }
+                }
+                answers.append(.object(object))
+            }
+            answer["sources"] = .array(answers)
+            return .json(.object(answer))
+        }
+    }
+
+    /// What each source says of a product; or what the orders say of audiobooks, of which no source speaks.
+    private func explanations(
+        of product: String,
+        _ titles: [Title],
+        to name: String
+    ) async throws -> [(source: String, found: SourceExplanation?)] {
+        guard titles.isEmpty else { return [(OrderExplanations.name, try await orders.explain(titles, to: name))] }
+        var explanations: [(source: String, found: SourceExplanation?)] = []
+        for source in sources.inOrder { explanations.append((source.name, try await source.explain(product, to: name))) }
+        return explanations
+    }
+
+    private static func tell(_ found: SourceExplanation, _ object: inout JSONObject) {
+        object["verdict"] = .string(found.verdict.rawValue)
+        object["rule"] = .init(found.rule)
+        object["findings"] = .array(
+            found.findings.map {
+                ["rule": .string($0.rule), "effect": .string($0.effect.rawValue), "reason": .string($0.reason)]
+            }
+        )
+        object["lastGrant"] = found.lastGrant.map { ["at": .string($0.at.description), "rule": .string($0.rule)] } ?? .null
+    }
+}

@@ -1,0 +1,113 @@
+import CarrelAccounts
+import CarrelAudio
+import CarrelBytes
+import CarrelCatalog
+import CarrelEntitlements
+import CarrelOrders
+import CarrelStore
+import CarrelSubscription
+
+/// Why somebody may or may not listen to an audiobook: what each of their orders of it says, and who listens now.
+struct OrderExplanations: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let access: AccessMode
+    let leases: Leases
+
+    /// What explanations call the orders, where they stand beside the sources of entitlement.
+    static let name = "orders"
+    /// Orders of one title that an explanation names one by one.
+    static let limit = 100
+
+    /// The audiobooks that an id or an ISBN names, the newest first, and the product of an id that is an edition's.
+    func find(_ text: String) async throws -> (titles: [Title], product: String?) {
+        try await database.read { transaction in
+            if let title = try TitleStore.title(id: text, in: transaction) {
+                let product = try EditionStore.edition(title: title.id, in: transaction)?.productID
+                return (title.kind == .audiobook ? [title] : [], product)
+            }
+            return (try ISBN(text).map { try TitleStore.titles(isbn: $0, in: transaction) } ?? [], nil)
+        }
+    }
+
+    /// What the orders of some titles say to somebody; nil when there is no account of that name.
+    func explain(_ titles: [Title], to name: String) async throws -> SourceExplanation? {
+        let now = clock.now
+        let found = try await database.read { transaction -> (account: Account, orders: [Order], unnamed: Int)? in
+            guard let account = try AccountStore.account(named: name, in: transaction) else { return nil }
+            var (orders, unnamed): ([Order], Int) = ([], 0)
+            for title in titles {
+                let (some, count) = try OrderStore.explaining(
+                    title.id,
+                    to: account.id,
+                    at: now,
+                    limit: Self.limit,
+                    in: transaction
+                )
+                orders += some
+                unnamed += count - some.count
+            }
+            return (account, orders, unnamed)
+        }
+        guard let (account, orders, unnamed) = found else { return nil }
+        var explanation = SourceExplanation(verdict: .notEntitled, findings: orders.map { Self.finding(of: $0, at: now) })
+        let live = orders.filter { $0.standing(at: now) == .live }
+        if let first = live.first {
+            explanation.verdict = account.isSuspended ? .suspended : .granted
+            explanation.rule = account.isSuspended ? nil : Self.rule(of: first)
+        } else if explanation.findings.contains(where: { $0.effect == .lapsed }) {
+            explanation.verdict = .expired
+        }
+        if unnamed > 0 {
+            let reason = "\(unnamed) more are not named here: none of them says more than those above"
+            explanation.findings.append(Entitlement.Finding(rule: "other orders", effect: .none, reason: reason))
+        }
+        if account.isSuspended {
+            explanation.findings.append(Entitlement.Finding(rule: "account", effect: .none, reason: "the account is suspended"))
+        }
+        switch access {
+        case .session where live.isEmpty: break
+        case .session: explanation.findings.append(listeners("listeners", account.id, at: now))
+        case .orderURL:
+            for order in live {
+                explanation.findings.append(listeners("listeners of \(Self.rule(of: order))", order.id, at: now))
+            }
+        }
+        return explanation
+    }
+
+    /// An order's id opens it where orders are capabilities, so that it is called by the shop's number, or when it was placed.
+    private static func rule(of order: Order) -> String {
+        order.number.map { "\(order.kind.rawValue) \($0)" } ?? "\(order.kind.rawValue) placed at \(order.createdAt)"
+    }
+
+    private static func finding(of order: Order, at now: Instant) -> Entitlement.Finding {
+        func says(_ effect: Entitlement.Finding.Effect, _ what: String, _ instant: Instant?) -> Entitlement.Finding {
+            let reason = instant.map { "\(what) at \($0)" } ?? what
+            return Entitlement.Finding(rule: rule(of: order), effect: effect, reason: reason, until: order.endsAt)
+        }
+        switch order.standing(at: now) {
+        case .live:
+            let key = order.activatedAt.map { "its key was first handed out at \($0)" } ?? "its key has not been handed out yet"
+            return says(.grants, (order.endsAt.map { "it lasts until \($0)" } ?? "it is for good") + "; \(key)", nil)
+        case .notStarted: return says(.notYet, "it starts", order.startsAt)
+        case .expired: return says(.lapsed, "it ended", order.endsAt)
+        case .returned: return says(.lapsed, "it was given back", order.endedAt)
+        case .revoked: return says(.none, "it was revoked", order.endedAt)
+        case .cancelled: return says(.none, "it was cancelled", order.endedAt)
+        }
+    }
+
+    private func listeners(_ rule: String, _ subject: String, at now: Instant) -> Entitlement.Finding {
+        let (held, limit, wait) = leases.standing(of: subject, at: now)
+        let (effect, reason): (Entitlement.Finding.Effect, String) =
+            if let wait {
+                (.none, "all \(limit) places are taken: one more has to wait, \(wait) seconds if one of them stops now")
+            } else if limit > 0 {
+                (.grants, "\(held) of \(limit) places are taken")
+            } else {
+                (.grants, "\(held) listen now, and any number may")
+            }
+        return Entitlement.Finding(rule: rule, effect: effect, reason: reason)
+    }
+}

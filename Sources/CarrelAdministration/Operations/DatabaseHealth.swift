@@ -1,0 +1,75 @@
+import CarrelHTTP
+import CarrelStore
+import CarrelThreads
+import CarrelWebAPI
+
+/// How the database is, asked for health checks: they answer within 2 seconds whether it does or not.
+struct DatabaseHealth: Sendable {
+    let database: any Database
+
+    /// The longest that a health check waits for the database.
+    static let limit = Duration.milliseconds(1500)
+    /// The longest that the check of liveness waits: a server whose database is away lives.
+    static let briefLimit = Duration.milliseconds(500)
+
+    /// What the database can do.
+    enum State: String, Sendable {
+        case available
+        /// Reads are answered, writes are not.
+        case readOnly = "read-only"
+        /// Reads are answered, writes are not until there is room.
+        case full
+        case away
+
+        var canRead: Bool { self != .away }
+
+        /// What is wrong, for people.
+        var detail: String? {
+            switch self {
+            case .available: nil
+            case .readOnly: "the database takes no writes"
+            case .full: "the disk of the database is full"
+            case .away: "the database does not answer"
+            }
+        }
+
+        /// The code of the problem that `/readyz` answers.
+        var code: String {
+            switch self {
+            case .available, .away: "server.database"
+            case .readOnly: "server.database.read-only"
+            case .full: "server.database.full"
+            }
+        }
+    }
+
+    /// Asks the database for `limit` at the longest: one that takes longer is away.
+    func look(within limit: Duration = Self.limit) async -> State {
+        do {
+            let isAnswered: Void? = try await within(limit) { try await database.probe() }
+            return isAnswered == nil ? .away : .available
+        } catch let error as StoreError where error.code == .readOnly {
+            return .readOnly
+        } catch let error as StoreError where error.code == .full {
+            return .full
+        } catch {
+            return .away
+        }
+    }
+
+    /// Runs what a health check asks of the database beside, as whether the caller may know.
+    ///
+    /// - Throws: 503 `server.database` when it takes too long, and what `work` throws.
+    @discardableResult
+    func bounded<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
+        guard let result = try await within(Self.limit, work) else { throw Self.away }
+        return result
+    }
+
+    /// The problem of a database that does not answer.
+    static let away = problem(.away)
+
+    static func problem(_ state: State) -> HTTPError {
+        HTTPError(.serviceUnavailable, state.code, state.detail, headers: ["Retry-After": "10"])
+    }
+}

@@ -1,0 +1,41 @@
+import CarrelAccounts
+import CarrelHTTP
+import CarrelMetrics
+import CarrelJSON
+import CarrelStore
+import CarrelWebAPI
+
+/// What operators and their monitoring ask: is it alive, can it serve, how is it doing.
+struct OperationRoutes {
+    let database: any Database
+    let metrics: MetricsRegistry
+    let isDraining: @Sendable () -> Bool
+    let callers: Callers
+
+    func add(to router: inout Router) {
+        let health = DatabaseHealth(database: database)
+        router.on(.get, "healthz") { _, _ in
+            // It lives, whatever the database does: to start it again would help nothing.
+            let state = await health.look(within: DatabaseHealth.briefLimit)
+            return .json(state == .away ? ["status": "ok", "away": ["database"]] : ["status": "ok"])
+        }
+        router.on(.get, "readyz") { request, _ in
+            if isDraining() {
+                throw HTTPError(.serviceUnavailable, "server.draining", "the server is shutting down")
+            }
+            let state = await health.look()
+            let isEnough = request.query["for"] == "reading" ? state.canRead : state == .available
+            guard isEnough else { throw DatabaseHealth.problem(state) }
+            return .json(["status": "ready"])
+        }
+        router.on(.get, "metrics") { request, _ in
+            if !callers.isFromThisMachine(request) {
+                try await health.bounded { try await callers.require(request, .readHealth) }
+            }
+            var response = HTTPResponse.text(metrics.text())
+            response.headers["Content-Type"] = MetricsRegistry.contentType
+            response.headers["Cache-Control"] = "no-store"
+            return response
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import CarrelAccounts
+package import CarrelAudit
+import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+import CarrelStore
+
+/// Forgets a person (GDPR article 17): who they were, what they heard, what they wrote. What has to stay says no more than that
+/// there was somebody; ``PersonalData`` lists what, and why.
+package struct Erasure: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let lifecycle: AccountLifecycle
+    let expunging: Expunging
+
+    /// Erases an account in one transaction, for good, and then from the database's log and free pages.
+    ///
+    /// - Parameters:
+    ///   - id: the account.
+    ///   - name: its name, typed again, where somebody has to be sure; nil where they are.
+    ///   - actor: who asks.
+    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it was erased before; `invalid` when the name is
+    ///   another one; `conflict` while it is staff.
+    package func erase(_ id: String, named name: String? = nil, by actor: Actor) async throws {
+        let now = clock.now
+        let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountDesk.unknown }
+            if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
+            guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
+                throw ServerError(.conflict, "this account is staff: an owner has to end that first")
+            }
+            try changes.note(.erased(name: account.name), of: id, by: actor, at: now, in: transaction)
+            try AccountStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+        await expunging.run()
+    }
+}

@@ -1,0 +1,102 @@
+package import CarrelAccounts
+package import CarrelAudit
+import CarrelBytes
+package import CarrelHTTP
+import CarrelJSON
+import CarrelStore
+import CarrelWebAPI
+
+/// Everything that is known about one person, as JSON that is written as it is read (GDPR articles 15 and 20).
+package struct PersonalExport: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let register: PersonalRegister
+    let audit: AuditGroup
+
+    /// Names the form of the document.
+    static let format = "carrel.person/1"
+
+    /// Notes in the audit log that the account's data are handed out.
+    ///
+    /// - Parameters:
+    ///   - account: whose.
+    ///   - actor: to whom.
+    /// - Returns: a response with the document, to be kept as a file.
+    /// - Throws: ``ServerError`` `notFound` when there is no such account, or it has been erased.
+    package func response(of account: Account, by actor: Actor) async throws -> HTTPResponse {
+        let entry = actor.entry("account.export", on: account.id, at: clock.now)
+        try? await audit.settle()
+        let (head, created) = try await database.write { transaction -> (JSON, Instant) in
+            guard let head = try AccountStore.exported(account.id, in: transaction),
+                let details = try AccountStore.details(id: account.id, in: transaction)
+            else { throw AccountDesk.unknown }
+            try AuditStore.append(entry, in: transaction)
+            return (head, details.createdAt)
+        }
+        let person = PersonalData.Person(account: account.id, name: account.name, createdAt: created)
+        let body = ResponseBody.stream(length: nil) { writer in
+            try await Document(database: database, person: person, writer: writer).write(head, register.members, at: entry.at)
+        }
+        return HTTPResponse(
+            headers: [
+                "Content-Type": "application/json", "Cache-Control": "no-store",
+                "Content-Disposition": "attachment; filename=\"carrel-export.json\"",
+            ],
+            body: body
+        )
+    }
+
+    /// The document while it is written.
+    private struct Document {
+        let database: any Database
+        let person: PersonalData.Person
+        let writer: BodyWriter
+
+        func write(_ head: JSON, _ members: [PersonalData.Member], at now: Instant) async throws {
+            let start: JSONObject = ["format": .string(format), "exportedAt": .init(now), "account": head]
+            try await writer.write(Array(JSON.object(start).write().dropLast()))
+            var ids: [String: [String]] = [:]
+            var subjects = [person.account]
+            for member in members {
+                let keys =
+                    switch member.keys {
+                    case .person: [person.account]
+                    case .items(let name): ids[name] ?? []
+                    case .subjects: subjects
+                    }
+                let found = try await write(member, keys)
+                ids[member.name] = found
+                if member.holdsSubjects { subjects += found }
+            }
+            try await writer.write(Array("}\n".utf8))
+        }
+
+        /// Writes a member with the items of each key, and returns the ids of those that have one.
+        private func write(_ member: PersonalData.Member, _ keys: [String]) async throws -> [String] {
+            var text = Array(",\n\"\(member.name)\":[".utf8)
+            var (ids, isFirst): ([String], Bool) = ([], true)
+            for key in keys {
+                var mark: [SQLValue]?
+                repeat {
+                    // A walk along many pages that hold nothing writes nothing, and so does not notice that nobody waits.
+                    try Task.checkCancellation()
+                    let (from, person) = (mark, person)
+                    let page = try await database.read { try member.read(person, key, from, $0) }
+                    for item in page.items {
+                        text += isFirst ? "\n".utf8 : ",\n".utf8
+                        isFirst = false
+                        text += item.write()
+                        if let id = item["id"]?.string { ids.append(id) }
+                    }
+                    mark = page.next
+                    if text.count > 32_768 {
+                        try await writer.write(text)
+                        text = []
+                    }
+                } while mark != nil
+            }
+            try await writer.write(text + Array("]".utf8))
+            return ids
+        }
+    }
+}

@@ -1,0 +1,224 @@
+package import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+import CarrelStore
+
+/// The record of who did what: appended in the transaction of what it records, then sealed into a chain.
+///
+/// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
+/// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. What is recorded with a
+/// change is sealed a moment later, by ``seal()``, so that transactions do not queue up behind one another for the end of the
+/// chain; what ``AuditGroup`` writes is sealed as it is written. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
+/// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
+package struct Audit: Sendable {
+    let database: any Database
+    package let clock: any WallClock
+    /// Takes what no change of state goes with.
+    package let group: AuditGroup
+    /// Takes what an account may repeat as often as it likes.
+    package let fold: AuditFold
+    package let archive: AuditArchive
+    private let chain: AuditChain
+    /// Whether an id is a product's.
+    private let isProduct: @Sendable (String, any Transaction) throws -> Bool
+
+    package struct Entry: Sendable, Equatable {
+        package let id: String
+        package let at: Instant
+        /// Who: an account's id, a back-office key's id, `operator` for the home's own socket, or `nobody`.
+        package let actor: String
+        /// What: a stable dotted word, such as `session.start`.
+        package let action: String
+        /// On what: an id.
+        package let subject: String
+        package let outcome: Outcome
+        /// Why, as a stable word; empty where the outcome says it all.
+        package let reason: String
+        package let requestID: String
+
+        package enum Outcome: String, Sendable, CaseIterable { case allowed, refused, failed }
+
+        init(
+            at: Instant,
+            actor: String,
+            action: String,
+            subject: String,
+            outcome: Outcome = .allowed,
+            reason: String = "",
+            requestID: String = "",
+            id: String? = nil
+        ) {
+            self.id = id ?? Random.uuid(at: at)
+            self.at = at
+            self.actor = actor
+            self.action = action
+            self.subject = subject
+            self.outcome = outcome
+            self.reason = reason
+            self.requestID = requestID
+        }
+
+    }
+
+    /// The key, of 32 bytes, is kept wrapped under the master key, so that who has the database alone cannot seal.
+    init(
+        database: any Database,
+        clock: any WallClock,
+        key: Secret,
+        head: AuditHead,
+        isProduct: @escaping @Sendable (String, any Transaction) throws -> Bool
+    ) {
+        self.isProduct = isProduct
+        self.database = database
+        self.clock = clock
+        chain = AuditChain(key: HMACSHA256(key: key), head: head)
+        group = AuditGroup(database: database, chain: chain)
+        fold = AuditFold(group)
+        archive = AuditArchive(database: database, chain: chain)
+    }
+
+    /// Seals what has not been sealed yet, in the order of time, and remembers how far the chain goes. The counts of minutes that are over
+    /// are written first.
+    ///
+    /// - Throws: ``ServerError`` `conflict` when what was sealed before is gone or is another; nothing is sealed then.
+    package func seal() async throws {
+        var unwritten: (any Error)?
+        do {
+            try await fold.flush(at: clock.now)
+            try await group.settle()
+        } catch {
+            unwritten = error
+        }
+        while true {
+            // Most of the time there is nothing to seal, and nothing is written.
+            let (end, isWhole) = try await database.read { [chain] transaction in
+                (try chain.end(in: transaction), try AuditStore.unsealed(limit: 1, in: transaction).isEmpty)
+            }
+            if let end { chain.saw(end) }
+            try chain.keep()
+            if isWhole { break }
+            let (last, count) = try await database.write { [chain] transaction in
+                let entries = try AuditStore.unsealed(limit: 1000, in: transaction)
+                let marks = try chain.marks(of: entries, in: transaction)
+                for (entry, mark) in zip(entries, marks) { try AuditStore.setSeal(mark, of: entry.id, in: transaction) }
+                return (marks.last, entries.count)
+            }
+            if let last { chain.saw(last) }
+            try chain.keep()
+            if count < 1000 { break }
+        }
+        if let unwritten { throw unwritten }
+    }
+
+    /// Returns once all that was recorded is durable.
+    ///
+    /// - Throws: the database's error when it is not yet.
+    package func settle() async throws { try await group.settle() }
+
+    /// What was recorded and is not known to be written.
+    package var unwritten: [Entry] { group.unwritten + fold.unwritten }
+
+    /// Writes and seals all that was recorded, before the process ends.
+    ///
+    /// - Throws: as ``seal()`` does.
+    package func finish() async throws {
+        try await fold.flushAll()
+        try await seal()
+    }
+
+    // MARK: Pruning
+
+    /// Rows that one transaction prunes.
+    private static let pruneBatch = 500
+
+    /// Deletes sealed rows that are older than `retention` and that an archive holds, from the first on. A checkpoint under a seal of its
+    /// own says where the chain goes on.
+    ///
+    /// - Returns: how many rows were deleted.
+    /// - Throws: as ``seal()`` does, and the database's error; what was deleted by then is deleted.
+    @discardableResult
+    package func prune(olderThan retention: Duration) async throws -> Int {
+        try await seal()
+        let now = clock.now
+        var count = 0
+        while true {
+            let pruned = try await database.write { [chain] transaction -> Int in
+                guard let archived = try chain.mark(.archived, in: transaction) else { return 0 }
+                let start = try chain.mark(.checkpoint, in: transaction)?.number ?? 0
+                let rows = try AuditStore.sealed(after: start, limit: Self.pruneBatch, in: transaction).prefix {
+                    $0.mark.number <= archived.number && now - $0.entry.at > retention
+                }
+                guard let end = rows.last?.mark else { return 0 }
+                try AuditStore.prune(upTo: end.number, in: transaction)
+                try chain.set(.checkpoint, to: end, in: transaction)
+                return rows.count
+            }
+            count += pruned
+            if pruned < Self.pruneBatch { break }
+        }
+        guard count > 0 else { return 0 }
+        let entry = Actor(Actor.server).entry("audit.prune", on: "", at: now, reason: String(count))
+        try await database.write { try AuditStore.append(entry, in: $0) }
+        return count
+    }
+
+    /// What a walk along the chain found.
+    package enum Verification: Sendable, Equatable {
+        case intact(count: Int)
+        /// The first row that is not what was sealed, by its number in the chain.
+        case broken(number: Int64)
+    }
+
+    /// Walks the chain from its first entry to its last, and past the one that was sealed last here.
+    package func verify() async throws -> Verification {
+        let known = try chain.known()
+        return try await database.read { [chain] transaction in
+            let start: AuditHead.Mark?
+            do {
+                start = try chain.mark(.checkpoint, in: transaction)
+            } catch is ServerError {
+                return .broken(number: try AuditStore.mark(.checkpoint, in: transaction)?.mark.number ?? 0)
+            }
+            var (last, broken, count): (AuditHead.Mark?, Int64?, Int) = (start, nil, 0)
+            if let start, start.number == known?.number, start != known { broken = start.number }
+            try AuditStore.eachSealed(in: transaction) { entry, mark in
+                guard broken == nil else { return }
+                let isKnown = mark.number != known?.number || mark == known
+                let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
+                let row = AuditArchive.Row(entry: entry, mark: mark, page: page)
+                if isKnown, let entries = try chain.count(row, after: last) {
+                    count += entries
+                } else {
+                    broken = (last?.number ?? 0) + 1
+                }
+                last = mark
+            }
+            let end = last?.number ?? 0
+            let isMissing = try known.map { end < $0.number } ?? false || AuditStore.hasStrayPage(in: transaction)
+            if broken == nil, isMissing { broken = end + 1 }
+            return broken.map { .broken(number: $0) } ?? .intact(count: count)
+        }
+    }
+
+    /// Which entries to list.
+    package struct Filter: Sendable {
+        /// An id, as subject or as actor.
+        package var about: String?
+        package var action: String?
+        package var actor: String?
+        package var outcome: Entry.Outcome?
+        package var since: Instant?
+        package var until: Instant?
+        /// The last entry of the page before, by its time and id.
+        package var after: (Instant, String)?
+        package var limit = 100
+
+        package init() {}
+    }
+
+    /// The entries that pass the filter, the newest first; those that cannot be written are not among them.
+    package func list(_ filter: Filter) async throws -> [Entry] {
+        try? await group.settle()
+        return try await database.read { [isProduct] in try AuditStore.list(filter, isProduct: isProduct, in: $0) }
+    }
+}

@@ -1,0 +1,90 @@
+package import CarrelBytes
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelJSON
+package import CarrelStore
+import CarrelThreads
+package import CarrelWebAPI
+
+/// The audit log: who did what, sealed into a chain.
+package struct AuditCapability: Capability {
+    package let audit: Audit
+    private let database: any Database
+    private let retention: Duration?
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - retention: how long entries stay that an archive has; nil for ever.
+    ///   - isProduct: whether an id is a product's, which entries are looked up by.
+    /// - Throws: ``ServerError`` `masterKey` where the key of the chain is missing.
+    package init(
+        _ estate: Estate,
+        retention: Duration?,
+        isProduct: @escaping @Sendable (String, any Transaction) throws -> Bool
+    ) throws {
+        database = estate.database
+        self.retention = retention
+        audit = Audit(
+            database: estate.database,
+            clock: estate.clock,
+            key: try estate.secret(.audit),
+            head: AuditHead(path: estate.home.auditHeadPath),
+            isProduct: isProduct
+        )
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "audit": .kept(
+            exportedAs: "audit",
+            because: "each entry is sealed together with the one before it; an entry names ids, never a person"
+        ),
+        "audit_pages": .kept(
+            exportedAs: "audit",
+            because: "a page is sealed as one; its entries name ids, never a person"
+        ),
+        "audit_marks": .nothing("numbers and seals of places in the audit log"),
+    ]
+    package static let statements = AuditStore.statements
+
+    package func addRoutes(to router: inout Router) {}
+
+    package var jobs: [BackgroundJob] {
+        let audit = audit
+        var jobs = [
+            BackgroundJob(
+                every: .seconds(1),
+                trouble: "the audit log cannot be sealed",
+                work: { try await audit.seal() },
+                end: { try await audit.seal() }
+            )
+        ]
+        if let retention {
+            jobs.append(
+                BackgroundJob(every: .seconds(3600), trouble: "the audit log cannot be pruned") {
+                    try await audit.prune(olderThan: retention)
+                }
+            )
+        }
+        return jobs
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("audit", for: .subjects) { person, id, mark, transaction in
+                id == person.account
+                    ? try AuditStore.exported(of: person, after: mark, in: transaction)
+                    : try AuditStore.exported(ofThing: id, of: person.account, after: mark, in: transaction)
+            }
+        ]
+    }
+
+    package func health(at now: Instant, within limit: Duration) async -> JSONObject {
+        let database = database
+        let unsealed = try? await CarrelThreads.within(limit) { try await database.read { try AuditStore.unsealedCount(in: $0) } }
+        return [
+            "queues": [
+                "auditUnsealed": unsealed.map { .integer($0) } ?? .null, "auditUnwritten": .integer(audit.group.waiting),
+            ]
+        ]
+    }
+}

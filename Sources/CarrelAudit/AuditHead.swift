@@ -1,0 +1,76 @@
+import CarrelBytes
+package import CarrelHome
+import CarrelThreads
+import Glibc
+
+/// The last seal that this home has seen, in a file beside the database: the chain only grows, so an entry of that number with
+/// that seal is in it for ever. Who can write to the database alone can neither seal history anew nor cut its end off unseen.
+package struct AuditHead: Sendable {
+    package struct Mark: Sendable, Equatable {
+        package let number: Int64
+        package let seal: [UInt8]
+
+        package init(number: Int64, seal: [UInt8]) {
+            self.number = number
+            self.seal = seal
+        }
+    }
+
+    private let path: String
+    /// One at a time writes. The value is nothing to anybody; one without a size would look to the thread sanitizer like the lock itself.
+    private static let turn = Locked(false)
+
+    package init(path: String) { self.path = path }
+
+    /// What was remembered; nil before anything was.
+    ///
+    /// - Throws: ``ServerError`` `home` when there is a file and it does not say.
+    package func read() throws(ServerError) -> Mark? {
+        guard let file = unsafe fopen(path, "re") else {
+            guard errno == ENOENT else { throw ServerError(.home, "\(path) cannot be read: \(reason(errno))") }
+            return nil
+        }
+        defer { unsafe fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = unsafe fread(&bytes, 1, bytes.count, file)
+        let parts = String(decoding: bytes.prefix(count), as: UTF8.self).split { $0 == " " || $0 == "\n" }
+        guard parts.count == 2, let number = Int64(parts[0]), let seal = Hex.decode(String(parts[1])) else {
+            throw ServerError(.home, "\(path) does not hold the number and the seal of an audit entry")
+        }
+        return Mark(number: number, seal: seal)
+    }
+
+    /// Remembers a seal, unless a later one is remembered already. When that is lost, the one before is as true.
+    package func write(_ mark: Mark) throws(ServerError) {
+        try Self.turn.withLock { (_) throws(ServerError) -> Void in
+            if let known = try read(), known.number >= mark.number { return }
+            try replace(by: mark)
+        }
+    }
+
+    private func replace(by mark: Mark) throws(ServerError) {
+        let partial = "\(path).\(getpid()).partial"
+        guard let file = unsafe fopen(partial, "we") else {
+            throw ServerError(.home, "\(partial) cannot be written: \(reason(errno))")
+        }
+        unsafe fputs("\(mark.number) \(Hex.encode(mark.seal))\n", file)
+        let isKept = unsafe fflush(file) == 0 && fsync(fileno(file)) == 0
+        guard unsafe fclose(file) == 0, isKept, unsafe rename(partial, path) == 0 else {
+            let why = reason(errno)
+            unsafe unlink(partial)
+            throw ServerError(.home, "\(path) cannot be written: \(why)")
+        }
+    }
+
+    /// Forgets it: a database that comes from a backup has a shorter chain.
+    package func forget() { unsafe unlink(path) }
+
+    /// What is said when the log has not got the entry of that number with that seal.
+    var isMissing: ServerError {
+        ServerError(
+            .conflict,
+            "the audit log is not the one that was sealed, and nothing more is sealed; if the database comes from a backup, "
+                + "remove \(path)"
+        )
+    }
+}

@@ -1,0 +1,174 @@
+package import CarrelBytes
+import CarrelCrypto
+import CarrelWebAPI
+
+/// Many entries of the audit log in one row, and so in one link of its chain.
+///
+/// Writing a row of its own for each entry, and changing the indexes by which it is found, takes more than half as long as all else
+/// that handing out credentials takes. A page is written in one piece. The chain seals ``AuditRow/Page/digest``, which covers every byte
+/// of it, and ``filter`` tells in which pages it is worth to look for somebody.
+///
+/// The bytes are those of the entries, one after another: the time in milliseconds (8 bytes, big-endian), the outcome (1 byte, its
+/// place among ``Audit/Entry/Outcome``), then actor, action, subject, reason and request id, each as its length (2 bytes,
+/// big-endian) and its UTF-8.
+package struct AuditPage: Sendable {
+    /// The action of the row that holds a page.
+    static let action = "audit.page"
+    /// Fewer entries are rows of their own: a quiet server's pages would be many, and each is opened by whoever looks for somebody.
+    static let leastCount = 64
+
+    /// Of its row, in the order of time; the ids of the entries are this one's with their place at the end.
+    private let stem: Substring
+    package private(set) var bytes: [UInt8] = []
+    private(set) var count = 0
+    private(set) var first: Instant
+    private(set) var last: Instant
+
+    /// A page without entries yet, whose first one is of a moment.
+    package init(at moment: Instant) {
+        stem = Random.uuid(at: moment).dropLast(4)
+        (first, last) = (moment, moment)
+    }
+
+    /// The id of its row.
+    package var id: String { id(of: Int(UInt16.max)) }
+
+    private func id(of place: Int) -> String {
+        let digits = String(place, radix: 16)
+        return stem + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
+    package mutating func append(
+        _ action: String,
+        on subject: String,
+        by actor: Actor,
+        at moment: Instant,
+        outcome: Audit.Entry.Outcome,
+        reason: String
+    ) {
+        bytes.append(bigEndian: moment.milliseconds)
+        bytes.append(Self.byte(of: outcome))
+        append(actor.id)
+        append(action)
+        append(subject)
+        append(reason)
+        append(actor.requestID)
+        (first, last) = (min(first, moment), max(last, moment))
+        count += 1
+    }
+
+    private mutating func append(_ field: String) {
+        let field = Actor.cleaned(field).utf8Span
+        bytes.append(bigEndian: UInt16(field.count))
+        unsafe bytes.append(copying: field.span.bytes)
+    }
+
+    private static func byte(of outcome: Audit.Entry.Outcome) -> UInt8 {
+        switch outcome {
+        case .allowed: 0
+        case .refused: 1
+        case .failed: 2
+        }
+    }
+
+    /// What has been appended.
+    package var entries: [Audit.Entry] {
+        // What was appended can be read.
+        (try? Self.entries(in: bytes, of: id)) ?? []
+    }
+
+    /// The entries of a page that was written.
+    ///
+    /// - Parameters:
+    ///   - bytes: the page.
+    ///   - id: of its row.
+    /// - Returns: the entries in the order in which they were recorded.
+    /// - Throws: ``Malformed`` where the bytes are no page's.
+    package static func entries(in bytes: [UInt8], of id: String) throws(Malformed) -> [Audit.Entry] {
+        var (entries, page): ([Audit.Entry], AuditPage) = ([], AuditPage(stem: id.dropLast(4)))
+        try each(in: bytes) { (at, outcome, fields, offset) throws(Malformed) in
+            guard page.count < Int(UInt16.max) else { throw Malformed("audit page has too many entries", at: offset) }
+            guard let outcome = Audit.Entry.Outcome.allCases.first(where: { byte(of: $0) == outcome }) else {
+                throw Malformed("audit entry has an unknown outcome", at: offset)
+            }
+            let texts = fields.map { String(decoding: bytes[$0], as: UTF8.self) }
+            entries.append(
+                Audit.Entry(
+                    at: Instant(milliseconds: at),
+                    actor: texts[0],
+                    action: texts[1],
+                    subject: texts[2],
+                    outcome: outcome,
+                    reason: texts[3],
+                    requestID: texts[4],
+                    id: page.id(of: page.count)
+                )
+            )
+            page.count += 1
+        }
+        return entries
+    }
+
+    /// How many entries a page holds.
+    ///
+    /// - Throws: ``Malformed`` where the bytes are no page's.
+    static func count(of bytes: [UInt8]) throws(Malformed) -> Int {
+        var count = 0
+        try each(in: bytes) { (_, _, _, _) throws(Malformed) in count += 1 }
+        return count
+    }
+
+    private init(stem: Substring) {
+        self.stem = stem
+        (first, last) = (Instant(milliseconds: 0), Instant(milliseconds: 0))
+    }
+
+    /// Passes the time, the outcome and the places of the five fields of each entry, and where it begins.
+    private static func each(
+        in bytes: [UInt8],
+        _ body: (Int64, UInt8, [Range<Int>], Int) throws(Malformed) -> Void
+    ) throws(Malformed) {
+        var cursor = ByteCursor(bytes.rawSpan)
+        var fields: [Range<Int>] = []
+        while cursor.remaining > 0 {
+            let start = cursor.position
+            let at = Int64(bitPattern: try cursor.u64("time of an audit entry"))
+            let outcome = try cursor.u8("outcome of an audit entry")
+            fields.removeAll(keepingCapacity: true)
+            for _ in 0..<5 {
+                let count = Int(try cursor.u16("length of a field"))
+                fields.append(cursor.position..<cursor.position + count)
+                try cursor.skip(count, "field of an audit entry")
+            }
+            try body(at, outcome, fields, start)
+        }
+    }
+
+    /// Of whom, of what, and of which actions and outcomes it speaks.
+    package var filter: AuditPageFilter {
+        var (ids, outcomes): ([Range<Int>], Set<UInt8>) = ([], [])
+        ids.reserveCapacity(3 * count)
+        // What was appended can be read.
+        try? Self.each(in: bytes) { (_, outcome, fields, _) throws(Malformed) in
+            ids += fields[0..<3]
+            outcomes.insert(outcome)
+        }
+        let words = Audit.Entry.Outcome.allCases.filter { outcomes.contains(Self.byte(of: $0)) }.map(\.rawValue)
+        return AuditPageFilter(ids: ids, in: bytes, and: words)
+    }
+
+    /// How it is written: as one row, or a row for each of a few entries.
+    var rows: [AuditRow] {
+        guard count >= Self.leastCount else { return entries.map { AuditRow(entry: $0) } }
+        let content = AuditRow.Page(first: first, last: last, filter: filter.bits, bytes: bytes)
+        let entry = Audit.Entry(
+            at: last,
+            actor: Actor.server,
+            action: Self.action,
+            subject: "",
+            reason: content.digest,
+            id: id
+        )
+        return [AuditRow(entry: entry, page: content)]
+    }
+}

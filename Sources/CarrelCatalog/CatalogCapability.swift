@@ -1,0 +1,72 @@
+package import CarrelAccounts
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelStore
+import CarrelThreads
+package import CarrelWebAPI
+
+/// What there is to listen to and to read: titles, editions, their media.
+package struct CatalogCapability: Capability {
+    package let titles: Titles
+    package let editions: Editions
+    package let ingesting: Ingesting
+    package let blobSweep: BlobSweep
+    package let coldBlobs: ColdBlobs
+    package let openEditions: OpenEditions
+    package let products: ProductCatalog
+    private let estate: Estate
+    private let callers: Callers
+    private let sweepsEverything: Bool
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - blobs: the media.
+    ///   - sweepsEverything: whether the first sweep may move more than a tenth of the media.
+    ///   - callers: tells who calls.
+    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: Callers) {
+        let (database, clock) = (estate.database, estate.clock)
+        self.estate = estate
+        self.callers = callers
+        self.sweepsEverything = sweepsEverything
+        coldBlobs = ColdBlobs(blobs)
+        titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
+        let work = IngestWork(home: estate.home, blobs: blobs)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: work.disk, home: estate.home)
+        products = ProductCatalog(clock: clock) { known in
+            try await database.read { try EditionStore.products(unless: known, in: $0) }
+        }
+        openEditions = OpenEditions(database: database, blobs: coldBlobs)
+        editions = Editions(database: database, clock: clock, products: products, open: openEditions)
+        ingesting = Ingesting(work: work, titles: titles, editions: editions)
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "titles": .nothing("works"), "editions": .nothing("works"), "edition_resources": .nothing("works"),
+    ]
+    package static let statements = TitleStore.statements + EditionStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        SampleRoutes(titles: titles).add(to: &router)
+        TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
+        BlobRoutes(database: estate.database, callers: callers).add(to: &router)
+        AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
+        EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
+    }
+
+    /// Indexes for searches what other versions of the program wrote.
+    @Sendable package func completeIndex() async throws { try await EditionIndex.complete(estate.database) }
+
+    package var jobs: [BackgroundJob] {
+        let (sweep, everything, index) = (blobSweep, Locked(sweepsEverything), completeIndex)
+        return [
+            BackgroundJob(every: BlobSweep.interval, trouble: "unused media were not removed") {
+                let isHeld = sweep.isHeld
+                try await sweep.run(everything: everything.withLock(\.self))
+                if !isHeld { everything.withLock { $0 = false } }
+            },
+            BackgroundJob(every: .seconds(10), trouble: "what other versions wrote cannot be indexed") {
+                try await index()
+            },
+        ]
+    }
+}

@@ -1,0 +1,86 @@
+package import CarrelBytes
+import CarrelHTTP
+import CarrelIngest
+package import CarrelJSON
+package import CarrelSubscription
+import CarrelWebAPI
+
+/// A title that is a product: what it is called, what it costs, whether it is out.
+package struct Edition: Sendable {
+    /// Who may read it without asking.
+    package enum Price: String, Sendable, CaseIterable {
+        /// Everybody.
+        case free
+        /// Whoever is entitled to it.
+        case paid
+    }
+
+    package internal(set) var title: Title
+    /// What apps call it; the edition's id in feeds.
+    package let productID: String
+    package internal(set) var price: Price
+    package internal(set) var state: Product.State
+    /// When the issue came out, which plans by issue go by.
+    package internal(set) var issuedAt: Instant
+    /// When it was first published; nil for a draft.
+    package internal(set) var publishedAt: Instant?
+    package internal(set) var withdrawnAt: Instant?
+    /// When anything of it last changed.
+    package internal(set) var updatedAt: Instant
+    /// When its content last changed.
+    package internal(set) var contentAt: Instant
+    /// Bytes of its blob.
+    package internal(set) var byteCount: Int64
+    /// The path of the resource that it opens with.
+    package let entry: String
+    package let resourceCount: Int
+    package internal(set) var sampleCount: Int
+    /// The blob of its content.
+    package let mediaBlob: String
+
+    /// The path of its address, with a slash at the end.
+    package var path: String { "/editions/\(PercentEncoding.encode(productID))/" }
+
+    /// What a reader downloads to have all of it, below its address.
+    package var file: (address: String, type: String) {
+        switch title.kind {
+        case .edition: ("-/package.zip", "application/zip")
+        case .pdf: (entry.asAddress, "application/pdf")
+        case .ebook, .audiobook: (entry.asAddress, "application/epub+zip")
+        }
+    }
+
+    /// What a browser opens to read it, below its address.
+    package var reading: (address: String, type: String) {
+        title.kind == .edition ? ("", "text/html") : file
+    }
+
+    /// The form in which the API and the command line show it.
+    package var json: JSONObject {
+        var object = title.json
+        object["duration"] = nil
+        object["sampleDuration"] = nil
+        object["edition"] = [
+            "productId": .string(productID), "price": .string(price.rawValue), "state": .string(state.rawValue),
+            "issuedAt": .string(issuedAt.description), "publishedAt": .init(publishedAt), "withdrawnAt": .init(withdrawnAt),
+            "updatedAt": .string(updatedAt.description), "bytes": .integer(byteCount), "entry": .string(entry),
+            "resources": .integer(resourceCount), "samples": .integer(sampleCount), "path": .string(path),
+        ]
+        return object
+    }
+
+    /// How it is written in the catalog, beside its content.
+    package struct Terms: Sendable {
+        package let productID: String
+        /// Nil keeps what is, or means paid for a new product.
+        package var price: Price?
+        package var isDraft = false
+        /// Nil keeps what is, or means now.
+        package var issuedAt: Instant?
+        package var publishedAt: Instant?
+
+        package init(productID: String) {
+            self.productID = productID
+        }
+    }
+}

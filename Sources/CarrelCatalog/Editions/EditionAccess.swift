@@ -1,0 +1,22 @@
+import CarrelSubscription
+
+/// What a resource of an edition needs: a pure function of the edition and the resource.
+package enum EditionAccess: Equatable {
+    /// Nothing: it is free, or a sample.
+    case open
+    /// Credentials for the product.
+    case credentials
+    /// It is not there, as far as anybody outside knows.
+    case missing
+    /// It was there.
+    case gone
+
+    package init(_ edition: Edition, isSample: Bool) {
+        switch (edition.state, edition.price) {
+        case (.draft, _): self = .missing
+        case (.withdrawn, _): self = .gone
+        case (.published, .free): self = .open
+        case (.published, .paid): self = isSample ? .open : .credentials
+        }
+    }
+}

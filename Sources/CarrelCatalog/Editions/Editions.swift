@@ -1,0 +1,291 @@
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+import CarrelHome
+package import CarrelIngest
+import CarrelStore
+import CarrelSubscription
+import CarrelWebAPI
+
+/// The editions of the catalog: taken in, published, withdrawn, changed. Every change is in the audit log, in its own transaction.
+package struct Editions: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let products: ProductCatalog
+    let open: OpenEditions
+
+    package func find(_ productID: String) async throws -> Edition {
+        guard let edition = try await database.read({ try EditionStore.edition(product: productID, in: $0) }) else {
+            throw Self.unknown
+        }
+        return edition
+    }
+
+    /// A page of editions, the newest issue first, drafts among them.
+    package func list(after: (issuedAt: Instant, productID: String)? = nil, limit: Int = 100) async throws -> [Edition] {
+        try await database.read { try EditionStore.list(after: after, withDrafts: true, limit: limit, in: $0) }
+    }
+
+    package func resources(of edition: Edition) async throws -> [EditionResource] {
+        try await database.read { try EditionStore.resources(of: edition.title.id, in: $0) }
+    }
+
+    /// The product, where it has the content of a source; nil where it has other content, or is not there.
+    func find(_ productID: String, sourceHash: [UInt8]) async throws -> Edition? {
+        try await database.read { try EditionStore.edition(product: productID, sourceHash: sourceHash, in: $0) }
+    }
+
+    /// When the pages of a product changed; a new product has none.
+    func pageHistory(of productID: String) async throws -> PageHistory {
+        let now = clock.now
+        return try await database.read { transaction in
+            guard let edition = try EditionStore.edition(product: productID, in: transaction) else {
+                return PageHistory(now: now)
+            }
+            var pages: [String: PageHistory.Page] = [:]
+            for resource in try EditionStore.resources(of: edition.title.id, in: transaction) {
+                // Of what was taken before times were kept, the whole edition's is known.
+                let isKept = resource.changedAt.milliseconds > 0
+                pages[resource.path] = .init(
+                    digest: resource.digest,
+                    changedAt: isKept ? resource.changedAt : edition.contentAt
+                )
+            }
+            return PageHistory(now: now, pages: pages)
+        }
+    }
+
+    /// Enters what an ingest made: as a new product, or as new content of a product that is there.
+    ///
+    /// - Returns: the edition, and what became of it.
+    /// - Throws: ``ServerError`` `conflict` for a draft of what is published.
+    package func add(
+        _ made: IngestedEdition,
+        _ terms: Edition.Terms,
+        by actor: Actor
+    ) async throws -> (edition: Edition, change: CatalogChange) {
+        let (now, id) = (clock.now, Random.uuid())
+        let entry = actor.entry("edition.ingest", on: terms.productID, at: now)
+        let change = try await database.write { transaction -> CatalogChange in
+            let known = try EditionStore.edition(product: terms.productID, in: transaction)
+            let title = Title(
+                id: known?.title.id ?? id,
+                kind: Title.Kind(made.kind),
+                metadata: made.metadata,
+                durationMS: 0,
+                cover: made.cover.map { ($0.blob.text, $0.mediaType) },
+                sample: nil,
+                createdAt: known?.title.createdAt ?? now
+            )
+            let edition = try Self.edition(title, made, terms, known: known, at: now)
+            let same = try EditionStore.edition(product: terms.productID, sourceHash: made.sourceHash, in: transaction)
+            if known != nil {
+                try EditionStore.setContent(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
+                try EditionStore.update(edition, in: transaction)
+            } else {
+                try EditionStore.insertTitle(title, sourceHash: made.sourceHash, mediaBlob: made.media.text, in: transaction)
+                try EditionStore.insert(edition, in: transaction)
+            }
+            try EditionStore.setResources(made.resources, of: title.id, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            return known == nil ? .created : same == nil ? .replaced : .none
+        }
+        forget(terms.productID)
+        return (try await find(terms.productID), change)
+    }
+
+    private static func edition(
+        _ title: Title,
+        _ made: IngestedEdition,
+        _ terms: Edition.Terms,
+        known: Edition?,
+        at now: Instant
+    ) throws -> Edition {
+        if let known, known.state != .draft, terms.isDraft {
+            throw ServerError(.conflict, "\(known.productID) is \(known.state.rawValue): only a new product can be a draft")
+        }
+        let state =
+            known.map { $0.state == .draft && !terms.isDraft ? .published : $0.state } ?? (terms.isDraft ? .draft : .published)
+        return Edition(
+            title: title,
+            productID: terms.productID,
+            price: terms.price ?? known?.price ?? .paid,
+            state: state,
+            issuedAt: terms.issuedAt ?? known?.issuedAt ?? now,
+            publishedAt: state == .draft ? nil : terms.publishedAt ?? known?.publishedAt ?? now,
+            withdrawnAt: known?.withdrawnAt,
+            updatedAt: now,
+            contentAt: now,
+            byteCount: made.byteCount,
+            entry: made.entry,
+            resourceCount: made.resources.count,
+            sampleCount: made.resources.count(where: \.isSample),
+            mediaBlob: made.media.text
+        )
+    }
+
+    /// What is changed of an edition; nil and empty leave what is.
+    package struct Change: Sendable {
+        package var metadata = IngestOptions.Overrides()
+        package var price: Edition.Price?
+        package var issuedAt: Instant?
+        package var publishedAt: Instant?
+        /// Patterns of the resources that are open to everybody, in place of those that are.
+        package var samples: [String]?
+
+        package init() {}
+    }
+
+    /// The edition that a title is, if it is one.
+    func find(title: String) async throws -> Edition? {
+        try await database.read { try EditionStore.edition(title: title, in: $0) }
+    }
+
+    /// Changes what is known of an edition.
+    package func change(_ productID: String, _ change: Change, by actor: Actor) async throws -> Edition {
+        try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
+        var samples: SampleChoice?
+        if let patterns = change.samples { samples = try await sampleChoice(patterns, of: productID) }
+        let choice = samples
+        return try await update(productID, "edition.change", by: actor) { edition, transaction in
+            var metadata = edition.title.metadata
+            metadata.apply(change.metadata)
+            if let samples = choice {
+                guard samples.mediaBlob == edition.mediaBlob, samples.updatedAt == edition.updatedAt else {
+                    throw ServerError(.conflict, "\(productID) was changed at the same time: try again")
+                }
+                for (path, isSample) in samples.changes {
+                    try EditionStore.setSample(isSample, path, of: edition.title.id, in: transaction)
+                }
+                edition.sampleCount = samples.open
+            }
+            if metadata != edition.title.metadata {
+                try TitleStore.updateMetadata(metadata, of: edition.title.id, in: transaction)
+            }
+            edition.title.metadata = metadata
+            edition.price = change.price ?? edition.price
+            edition.issuedAt = change.issuedAt ?? edition.issuedAt
+            if edition.publishedAt != nil, let date = change.publishedAt { edition.publishedAt = date }
+        }
+    }
+
+    /// Gives an edition another cover.
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of productID: String, by actor: Actor) async throws -> Edition {
+        try await update(productID, "edition.change", by: actor) { edition, transaction in
+            try TitleStore.setCover(cover.blob.text, cover.mediaType, of: edition.title.id, in: transaction)
+            edition.title.cover = (cover.blob.text, cover.mediaType)
+        }
+    }
+
+    /// Which resources become open or shut, of an edition as it was read.
+    private struct SampleChoice: Sendable {
+        let mediaBlob: String
+        let updatedAt: Instant
+        var changes: [(path: String, isSample: Bool)] = []
+        var open = 0
+    }
+
+    /// Patterns that an edition's samples can be named by.
+    private static let patternLimit = 100
+
+    /// Opens what the patterns fit, and shuts the rest. Matching takes its time, so nothing waits for it.
+    private func sampleChoice(_ patterns: [String], of productID: String) async throws -> SampleChoice {
+        guard patterns.count <= Self.patternLimit else {
+            throw ServerError(.invalid, "at most \(Self.patternLimit) patterns name the samples of an edition")
+        }
+        let (edition, resources) = try await database.read { transaction in
+            guard let edition = try EditionStore.edition(product: productID, in: transaction) else { throw Self.unknown }
+            return (edition, try EditionStore.resources(of: edition.title.id, in: transaction))
+        }
+        guard patterns.isEmpty || edition.title.kind == .edition else {
+            throw ServerError(.invalid, "\(edition.productID) is one file, of which no part can be a sample")
+        }
+        let compiled = patterns.map { PathPattern($0) }
+        var hasFit = [Bool](repeating: false, count: compiled.count)
+        var choice = SampleChoice(mediaBlob: edition.mediaBlob, updatedAt: edition.updatedAt)
+        for resource in resources {
+            // An edition with samples shows what it holds; its pages stay closed.
+            var isSample = !patterns.isEmpty && resource.path == "content.xml"
+            for (number, pattern) in compiled.enumerated() where !(isSample && hasFit[number]) && pattern.matches(resource.path) {
+                isSample = true
+                hasFit[number] = true
+            }
+            if isSample { choice.open += 1 }
+            if isSample != resource.isSample { choice.changes.append((resource.path, isSample)) }
+        }
+        if let number = hasFit.firstIndex(of: false) {
+            throw ServerError(.invalid, "\(edition.productID) has nothing that the sample \"\(patterns[number])\" fits")
+        }
+        return choice
+    }
+
+    /// Makes a draft, or what was withdrawn, readable.
+    package func publish(_ productID: String, by actor: Actor) async throws -> Edition {
+        let now = clock.now
+        return try await update(productID, "edition.publish", by: actor) { edition, _ in
+            edition.state = .published
+            edition.publishedAt = edition.publishedAt ?? now
+            edition.withdrawnAt = nil
+        }
+    }
+
+    /// Takes an edition back: feeds tell apps to forget it, and nobody can download it any more.
+    package func withdraw(_ productID: String, by actor: Actor) async throws -> Edition {
+        let now = clock.now
+        return try await update(productID, "edition.withdraw", by: actor) { edition, _ in
+            guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: nobody has seen it") }
+            edition.state = .withdrawn
+            edition.withdrawnAt = edition.withdrawnAt ?? now
+        }
+    }
+
+    private func update(
+        _ productID: String,
+        _ action: String,
+        by actor: Actor,
+        _ body: @escaping @Sendable (inout Edition, any Transaction) throws -> Void
+    ) async throws -> Edition {
+        let now = clock.now
+        let entry = actor.entry(action, on: productID, at: now)
+        try await database.write { transaction in
+            guard var edition = try EditionStore.edition(product: productID, in: transaction) else { throw Self.unknown }
+            try body(&edition, transaction)
+            edition.updatedAt = now
+            try EditionStore.update(edition, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+        forget(productID)
+        return try await find(productID)
+    }
+
+    private func forget(_ productID: String) {
+        products.forget()
+        open.forget(productID)
+    }
+
+    func checkDates(_ terms: Edition.Terms) throws {
+        try checkDates(issuedAt: terms.issuedAt, publishedAt: terms.publishedAt, at: clock.now)
+    }
+
+    /// An edition that is to come out later is a draft until then.
+    private func checkDates(issuedAt: Instant?, publishedAt: Instant?, at now: Instant) throws {
+        if let publishedAt, publishedAt > now {
+            throw ServerError(.invalid, "the date of publication is in the future: take it as a draft, and publish it then")
+        }
+        for date in [issuedAt, publishedAt].compactMap(\.self) where date.milliseconds < -2_208_988_800_000 {
+            throw ServerError(.invalid, "\(date) is before 1900")
+        }
+    }
+
+    static let unknown = ServerError(.notFound, "there is no such product")
+}
+
+extension Title.Kind {
+    init(_ kind: EditionKind) {
+        switch kind {
+        case .edition: self = .edition
+        case .ebook: self = .ebook
+        case .pdf: self = .pdf
+        }
+    }
+}

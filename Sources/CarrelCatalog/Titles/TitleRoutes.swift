@@ -1,0 +1,88 @@
+import CarrelAccounts
+import CarrelAudio
+import CarrelBytes
+import CarrelHTTP
+import CarrelHome
+import CarrelIngest
+import CarrelJSON
+import CarrelWebAPI
+import Glibc
+
+/// `/admin/v1/titles`: the catalog, for back offices.
+struct TitleRoutes {
+    let titles: Titles
+    let ingesting: Ingesting
+    let callers: Callers
+
+    func add(to router: inout Router) {
+        router.on(.get, "admin/v1/titles") { request, _ in
+            try await callers.require(request, .readCatalog)
+            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
+            let page = try await titles.list(after: try PageMark.parse(request.query["after"]), limit: limit)
+            var answer: JSONObject = ["titles": .array(page.map { .object($0.json) })]
+            if page.count == limit, let last = page.last { answer["next"] = .string(PageMark.text(last.createdAt, last.id)) }
+            return .json(.object(answer))
+        }
+        router.on(.get, "admin/v1/titles/{title}") { request, parameters in
+            try await callers.require(request, .readCatalog)
+            return .json(.object(try await titles.find(parameters["title"]).json))
+        }
+        router.on(.post, "admin/v1/titles", acceptsChunks: true) { request, _ in try await upload(request) }
+        router.on(.put, "admin/v1/titles/{title}/cover", acceptsChunks: true) { request, parameters in
+            try await callers.require(request, .changeCatalog)
+            let title = try await titles.find(parameters["title"])
+            let path = try await ingesting.receive(request, limit: Int64(AudioTags.Cover.limit))
+            defer { unsafe unlink(path) }
+            let actor = try await callers.actor(request)
+            do {
+                return .json(.object(try await ingesting.replaceCover(of: title, by: path, actor).json))
+            } catch let error as IngestError {
+                throw HTTPError(upload: error)
+            }
+        }
+    }
+
+    /// Takes the body as a source: an audio file or a ZIP of them; the query overrides what it says of itself.
+    private func upload(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let actor = try await callers.require(request, .changeCatalog)
+        var options = IngestOptions()
+        options.overrides = try Self.overrides(request.query)
+        options.allowTruncated = request.query.flag("allowTruncated")
+        options.isStrict = request.query.flag("strict")
+        options.segmentSeconds = try request.query.number("segmentSeconds", in: 1...60) ?? options.segmentSeconds
+        options.sampleSeconds = try request.query.number("sampleSeconds", in: 0...600) ?? options.sampleSeconds
+        options.untitled = .refused
+        let path = try await ingesting.receive(request)
+        defer { unsafe unlink(path) }
+        let outcome: IngestWork.Outcome<Title>
+        do {
+            outcome = try await ingesting.ingest(path, options, by: actor)
+        } catch let error as IngestError {
+            throw HTTPError(upload: error)
+        }
+        return .json(
+            [
+                "titles": [.object(outcome.entry.json)], "created": .bool(outcome.created),
+                "replaced": .bool(outcome.change == .replaced),
+                "warnings": .array(outcome.warnings.map { .string($0) }),
+            ],
+            status: outcome.created ? .created : .ok
+        )
+    }
+
+    static func overrides(_ query: Query) throws -> IngestOptions.Overrides {
+        var overrides = IngestOptions.Overrides()
+        overrides.title = query["title"]
+        overrides.subtitle = query["subtitle"]
+        overrides.authors = query.all("author")
+        overrides.narrators = query.all("narrator")
+        overrides.publisher = query["publisher"]
+        overrides.language = query["language"]
+        overrides.description = query["description"]
+        if let text = query["isbn"] {
+            guard let isbn = ISBN(text) else { throw ServerError(.invalid, "isbn is not an ISBN") }
+            overrides.isbn = isbn
+        }
+        return overrides
+    }
+}

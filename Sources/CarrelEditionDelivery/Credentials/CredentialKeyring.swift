@@ -1,0 +1,274 @@
+package import CarrelAccounts
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelHome
+package import CarrelMetrics
+package import CarrelStore
+import CarrelThreads
+
+/// Editions' credentials as a running server gives them out and checks them: with secrets that change, and revocations that
+/// count within a second.
+///
+/// Both are in the database, under one number that every change advances. It is read again when what is known is a second old:
+/// by whoever presents a genuine pair, and by ``refresh()`` once a second; so that no forged pair touches the database, and
+/// every process knows a new secret before it signs.
+package final class CredentialKeyring: Sendable {
+    /// How long the secrets and revocations are believed without asking the database.
+    package static let life = Duration.seconds(1)
+    /// From the making of a secret to its first signature.
+    static let notice = Duration.seconds(5)
+
+    private struct Known: Sendable {
+        var credentials: EditionCredentials
+        var secrets: [UInt8]
+        var revocations: Revocations
+        var readAt: Instant
+        /// The number at which the secrets were read: another one for other secrets.
+        var generation: UInt32 = 0
+    }
+
+    private let database: any Database
+    private let master: MasterKeyring.Shared
+    private let clock: any WallClock
+    private let sha1: SHA1Credentials?
+    private let known: Locked<Known>
+    private let counters: CredentialCounters
+    private let verified = VerifiedCredentials()
+
+    /// Reads the secrets and revocations of a database; the first secret is made at first use.
+    package init(
+        database: any Database,
+        master: MasterKeyring.Shared,
+        clock: any WallClock,
+        sha1: SHA1Credentials?,
+        metrics: MetricsRegistry
+    ) async throws {
+        self.database = database
+        self.master = master
+        self.clock = clock
+        self.sha1 = sha1
+        counters = CredentialCounters(metrics)
+        let now = clock.now
+        if try await database.read({ try SecretStore.signing(.credential, in: $0) }).isEmpty {
+            let first = try master.current.wrap(SigningSecret.makeStored(signsFrom: now))
+            // Another process may make it first: what is in the database counts.
+            try await database.write { try SecretStore.insert(SecretStore.name(.credential, 1), first, in: $0) }
+        }
+        let change = try await database.read { try Change(after: 0, in: $0) }
+        let secrets = try change.secrets.map { try master.unwrap($0.id, $0.wrapped) }
+        let credentials = EditionCredentials(secrets: secrets)
+        var revocations = Revocations()
+        revocations.add(change.revocations, upTo: change.serial, credentials)
+        known = Locked(Known(credentials: credentials, secrets: secrets.map(\.id), revocations: revocations, readAt: now))
+    }
+
+    // MARK: Giving out and checking
+
+    /// What pairs are made with from now on. To be asked for before it is read whether somebody may have one, so that a
+    /// revocation in between counts.
+    package func issuer() async throws -> Issuer {
+        let now = clock.now
+        let known = try await reread(at: now)
+        return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: now)
+    }
+
+    /// What pairs are made with as far as is known without asking the database. It counts for whoever finds, together with the
+    /// right to a product, that nothing was revoked since: that the number of the last revocation is ``Issuer/serial``.
+    package func knownIssuer() -> Issuer {
+        let known = known.withLock { $0 }
+        return Issuer(credentials: known.credentials, serial: known.revocations.serial, now: clock.now)
+    }
+
+    /// Makes pairs of one moment.
+    package struct Issuer: Sendable {
+        let credentials: EditionCredentials
+        let serial: UInt32
+        let now: Instant
+
+        /// A pair that opens a product for an account.
+        package func issue(product: String, account: String, life: Duration) -> EditionCredentials.Pair {
+            credentials.issue(product: product, account: account, serial: serial, at: now, life: life)
+        }
+    }
+
+    /// Checks the pair that came with a request for a product, which the route names.
+    ///
+    /// - Parameters:
+    ///   - pair: what the client sent.
+    ///   - product: what the route says is asked for.
+    ///   - authorization: the field that carried it, so that ``opens(_:product:)`` knows it the next time; nil when there was none.
+    /// - Returns: what is known of the pair; nil for one of the old scheme, of which nothing is.
+    /// - Throws: ``EditionCredentials/Refusal``; what the database throws, when it cannot say what was revoked.
+    @discardableResult
+    package func verify(
+        _ pair: EditionCredentials.Pair,
+        product: String,
+        from authorization: String? = nil
+    ) async throws -> EditionCredentials.Verified? {
+        do {
+            let verified = try await check(pair, product, authorization)
+            counters.count(verified == nil ? .sha1 : .hmac, nil)
+            return verified
+        } catch let refusal as EditionCredentials.Refusal {
+            counters.count(sha1?.couldBe(pair) ?? false ? .sha1 : .hmac, refusal)
+            throw refusal
+        }
+    }
+
+    /// Whether a field is known to carry a pair that opens a product. False where that has to be found out by
+    /// ``verify(_:product:from:)``.
+    package func opens(_ authorization: String, product: String) -> Bool {
+        let now = clock.now
+        guard let found = verified[VerifiedCredentials.Key(authorization: authorization, product: product)],
+            now < found.verified.expiresAt
+        else { return false }
+        let opens = known.withLock { known in
+            found.generation == known.generation && now >= known.readAt && now - known.readAt < Self.life
+                && !known.revocations.revokes(found.verified, for: product)
+        }
+        if opens { counters.count(.hmac, nil) }
+        return opens
+    }
+
+    private func check(
+        _ pair: EditionCredentials.Pair,
+        _ product: String,
+        _ authorization: String?
+    ) async throws -> EditionCredentials.Verified? {
+        let now = clock.now
+        let verified: EditionCredentials.Verified
+        let (credentials, generation) = known.withLock { ($0.credentials, $0.generation) }
+        do {
+            verified = try credentials.verify(pair, product: product, at: now)
+        } catch {
+            guard error == .invalid, let sha1, sha1.accepts(pair, product: product, at: now) else { throw error }
+            let revocations = try await current(at: now).revocations
+            guard !revocations.revokesUndated(for: product) else { throw EditionCredentials.Refusal.revoked }
+            return nil
+        }
+        var revocations = try await current(at: now).revocations
+        // Another process may have given it out a moment ago, after a revocation that is not known here yet.
+        if verified.serial > revocations.serial { revocations = try await reread(at: now).revocations }
+        guard !revocations.revokes(verified, for: product) else { throw EditionCredentials.Refusal.revoked }
+        if let authorization {
+            let found = VerifiedCredentials.Found(verified: verified, generation: generation)
+            self.verified.insert(found, for: VerifiedCredentials.Key(authorization: authorization, product: product))
+        }
+        return verified
+    }
+
+    // MARK: Revoking
+
+    /// Voids credentials that were given out, in this process at once, in others on the same database within a second.
+    package func revoke(_ revocation: Revocation, by actor: Actor) async throws {
+        if case .product(let id) = revocation, id.isEmpty || id.utf8.count > 256 {
+            throw ServerError(.invalid, "a product id has 1 to 256 bytes")
+        }
+        let now = clock.now
+        let entry = actor.entry("credentials.revoke", on: revocation.subject, at: now, reason: revocation.kind)
+        try await database.write { transaction in
+            if case .account(let id) = revocation, try AccountStore.account(id: id, in: transaction) == nil {
+                throw AccountDesk.unknown
+            }
+            try RevocationStore.revoke(revocation, at: now, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+        try await refresh()
+    }
+
+    // MARK: Secrets
+
+    /// Adds a secret that signs from now on. Those before it verify until the last pair under them is dead.
+    ///
+    /// - Parameters:
+    ///   - atOnce: forgets every other secret, so that all pairs given out before die: in this process at once, in others on the
+    ///     same database within a second.
+    ///   - actor: who did it.
+    /// - Returns: the new secret's id and time.
+    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
+        let now = clock.now
+        let from = atOnce ? now : now + Self.notice
+        let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
+        let master = master
+        let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
+            let known = try Self.secrets(master, in: transaction)
+            let dead = atOnce ? known : Self.dead(known, at: now)
+            _ = try RevocationStore.advance(in: transaction)
+            try AuditStore.append(entry, in: transaction)
+            return try SigningSecret.replace(
+                with: wrapped,
+                signsFrom: from,
+                .credential,
+                known: known,
+                dead: dead,
+                full: "255 credential secrets are in use: one may die within a month, or rotate at once",
+                in: transaction
+            )
+        }
+        try await refresh()
+        return made
+    }
+
+    /// The secrets under which no pair can live any more: every pair is dead so long after a later secret began to sign.
+    private static func dead(_ secrets: [SigningSecret], at now: Instant) -> [SigningSecret] {
+        let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        let held = EditionCredentials.longestLife + notice
+        return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > held }.map(\.0)
+    }
+
+    private static func secrets(_ master: MasterKeyring.Shared, in transaction: any Transaction) throws -> [SigningSecret] {
+        try SecretStore.signing(.credential, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+    }
+
+    // MARK: Keeping up
+
+    /// Reads what other processes changed. A server does so once a second.
+    package func refresh() async throws {
+        _ = try await reread(at: clock.now)
+    }
+
+    private func current(at now: Instant) async throws -> Known {
+        let known = known.withLock { $0 }
+        if now >= known.readAt, now - known.readAt < Self.life { return known }
+        return try await reread(at: now)
+    }
+
+    private func reread(at now: Instant) async throws -> Known {
+        let before = known.withLock { $0 }
+        let change = try await database.readBriefly { try Change(after: before.revocations.serial, in: $0) }
+        var fresh = before
+        fresh.readAt = now
+        if change.serial != before.revocations.serial {
+            let secrets = try change.secrets.map { try master.unwrap($0.id, $0.wrapped) }
+            if secrets.map(\.id) != before.secrets {
+                fresh.credentials = EditionCredentials(secrets: secrets)
+                fresh.secrets = secrets.map(\.id)
+                fresh.generation = change.serial
+                fresh.revocations.useKeys(of: fresh.credentials)
+            }
+            fresh.revocations.add(change.revocations, upTo: change.serial, fresh.credentials)
+        }
+        return known.withLock { known in
+            // What was read before another's change does not replace what was read after it.
+            if fresh.revocations.serial >= known.revocations.serial { known = fresh }
+            return known
+        }
+    }
+
+    /// What happened in the database after a number.
+    private struct Change: Sendable {
+        let serial: UInt32
+        let revocations: [Revocation.Numbered]
+        let secrets: [(id: UInt8, wrapped: MasterKeyring.Wrapped)]
+
+        init(after known: UInt32, in transaction: any Transaction) throws {
+            serial = try RevocationStore.serial(in: transaction)
+            let isNew = serial != known
+            revocations = isNew ? try RevocationStore.since(known, in: transaction) : []
+            secrets = isNew ? try SecretStore.signing(.credential, in: transaction) : []
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import CarrelAccounts
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelHome
+
+/// User names and passwords that open one edition for a time, and that can be checked without asking anybody.
+///
+/// The user name carries when it ends, how many revocations there were before it, and the account as a keyed tag, by which it can be
+/// revoked: all of it encrypted, so that it tells nothing to those who see it
+/// ([decision 23](../../../docs/decisions/0023-sealed-user-ids.md)). The password is an HMAC-SHA-256 of it and of the product.
+package struct EditionCredentials: Sendable {
+    package struct Pair: Sendable, Equatable {
+        package let userID: String
+        package let password: String
+
+        package init(userID: String, password: String) {
+            self.userID = userID
+            self.password = password
+        }
+    }
+
+    /// What is known of a pair that is genuine.
+    package struct Verified: Sendable, Equatable {
+        package let expiresAt: Instant
+        /// The number of the last revocation before it was made; later ones may revoke it.
+        package let serial: UInt32
+        /// Whom it was made for; see ``tags(of:)``.
+        package let tag: UInt64
+    }
+
+    package enum Refusal: String, Error, Sendable, CaseIterable {
+        /// Not made here, or made for something else, or altered.
+        case invalid
+        case expired
+        case revoked
+    }
+
+    /// No pair lives longer.
+    package static let longestLife = Revocation.longestLife
+
+    private struct Keys: Sendable {
+        let password: HMACSHA256
+        let tag: HMACSHA256
+        let seal: Secret
+
+        init(_ secret: Secret) {
+            func key(_ purpose: String) -> Secret {
+                HKDF.sha256(secret: secret, salt: [], info: "carrel edition \(purpose)", count: 32)
+            }
+            password = HMACSHA256(key: key("password"))
+            tag = HMACSHA256(key: key("tag"))
+            seal = key("seal")
+        }
+
+        /// Encrypts what a user name carries, or decrypts it.
+        func sealed(_ bytes: some Collection<UInt8>, nonce: some Collection<UInt8>) -> [UInt8] {
+            guard let sealed = try? AESCounter.apply(to: Array(bytes).rawSpan, key: seal, nonce: nonce) else {
+                preconditionFailure("AES-256 has no memory")
+            }
+            return sealed
+        }
+    }
+
+    private let secrets: [SigningSecret]
+    private let keys: [UInt8: Keys]
+
+    private static let version: UInt8 = 2
+    /// Of user names that earlier versions made: end, serial and tag are in the clear, then random bytes. They are taken until they end.
+    private static let openVersion: UInt8 = 1
+    /// In base 64: version, key id, nonce, then encrypted the end in seconds, serial and tag (1 + 1 + 12 + 4 + 4 + 8); a SHA-256.
+    private static let (userIDLength, passwordLength) = (40, 43)
+
+    /// - Parameter secrets: all verify; the last whose time has come makes new pairs.
+    package init(secrets: [SigningSecret]) {
+        precondition(!secrets.isEmpty, "credentials need a secret")
+        self.secrets = secrets
+        keys = Dictionary(secrets.map { ($0.id, Keys($0.secret)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Makes a pair that opens a product for a time, to the second, and that is revoked with its account.
+    ///
+    /// - Parameters:
+    ///   - product: what it opens.
+    ///   - account: whom it is for.
+    ///   - serial: the number of the last revocation, read no later than the account's right to the product.
+    ///   - now: when it is made.
+    ///   - life: how long it lives, at most ``longestLife``.
+    /// - Returns: the pair, another one each time.
+    package func issue(
+        product: String,
+        account: String,
+        serial: UInt32,
+        at now: Instant,
+        life: Duration
+    ) -> Pair {
+        let signing = SigningSecret.signing(at: now, of: secrets) ?? secrets[0]
+        guard let keys = keys[signing.id] else { preconditionFailure("a secret has no keys") }
+        let expires = UInt32(clamping: (now + min(life, Self.longestLife)).milliseconds / 1000)
+        var content: [UInt8] = []
+        content.reserveCapacity(16)
+        content.append(bigEndian: expires)
+        content.append(bigEndian: serial)
+        content.append(bigEndian: Self.tag(of: account, keys))
+        let nonce = Random.bytes(12)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.userIDLength / 4 * 3)
+        bytes.append(Self.version)
+        bytes.append(signing.id)
+        bytes.append(contentsOf: nonce)
+        bytes.append(contentsOf: keys.sealed(content, nonce: nonce))
+        let userID = Base64URL.encode(bytes)
+        return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
+    }
+
+    /// The tags of an account under each key, by which its pairs are known.
+    package func tags(of account: String) -> [UInt64] {
+        keys.values.map { Self.tag(of: account, $0) }
+    }
+
+    /// Whether a pair has the form of those made here, genuine or not: nobody's own name and password do.
+    package static func hasForm(_ pair: Pair) -> Bool { bytes(of: pair) != nil }
+
+    /// What is in the two texts of a pair; nil for those that are of another form.
+    private static func bytes(of pair: Pair) -> (userID: [UInt8], password: [UInt8])? {
+        guard pair.userID.utf8.count == userIDLength, pair.password.utf8.count == passwordLength,
+            let userID = Base64URL.decode(pair.userID), let password = Base64URL.decode(pair.password),
+            userID[0] == version || userID[0] == openVersion
+        else { return nil }
+        return (userID, password)
+    }
+
+    /// Checks a pair, but for revocation. Asks nobody, and takes as long for a wrong password as for a right one.
+    ///
+    /// The product is what the route says is asked for, never what the client says it is.
+    package func verify(
+        _ pair: Pair,
+        product: String,
+        at now: Instant
+    ) throws(Refusal) -> Verified {
+        guard let (bytes, given) = Self.bytes(of: pair), let keys = keys[bytes[1]] else { throw .invalid }
+        let expected = password(pair.userID, product, keys)
+        guard constantTimeEqual(given.rawSpan, expected.rawSpan) else { throw .invalid }
+        let content = bytes[0] == Self.openVersion ? Array(bytes[2..<18]) : keys.sealed(bytes[14...], nonce: bytes[2..<14])
+        let expires = Instant(milliseconds: Int64(UInt64(bigEndian: content[0..<4])) * 1000)
+        guard now < expires else { throw .expired }
+        return Verified(
+            expiresAt: expires,
+            serial: UInt32(UInt64(bigEndian: content[4..<8])),
+            tag: UInt64(bigEndian: content[8..<16])
+        )
+    }
+
+    private func password(_ userID: String, _ product: String, _ keys: Keys) -> [UInt8] {
+        var message: [UInt8] = []
+        message.reserveCapacity(20 + product.utf8.count + userID.utf8.count)
+        message.append(contentsOf: "edition-cred".utf8)
+        for field in [product, userID] {
+            message.append(bigEndian: UInt32(field.utf8.count))
+            unsafe message.append(copying: field.utf8Span.span.bytes)
+        }
+        return keys.password.authenticate(message.rawSpan)
+    }
+
+    private static func tag(of account: String, _ keys: Keys) -> UInt64 {
+        unsafe UInt64(bigEndian: keys.tag.authenticate(account.utf8Span.span.bytes)[..<8])
+    }
+}
+
+extension UInt64 {
+    fileprivate init(bigEndian bytes: ArraySlice<UInt8>) {
+        self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

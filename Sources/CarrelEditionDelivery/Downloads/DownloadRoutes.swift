@@ -1,0 +1,71 @@
+import CarrelBytes
+import CarrelCatalog
+import CarrelHTTP
+import CarrelIngest
+import CarrelWebAPI
+
+/// `/editions/{product}/…` and `/opds/v2/editions/{product}/…`: editions, for who may read them. The two differ in how who may
+/// not is refused.
+struct DownloadRoutes {
+    let downloads: EditionDownloads
+    let gate: EditionGate
+    let settings: EditionSettings
+    let document: AuthenticationDocument
+
+    func add(to router: inout Router) {
+        router.openToOtherOrigins { router in
+            add("editions", settings.refusal, to: &router)
+            add("opds/v2/editions", settings.opdsRefusal, to: &router)
+        }
+    }
+
+    private func add(_ family: String, _ style: RefusalStyle, to router: inout Router) {
+        router.on(.get, "\(family)/{product}{/}") { request, parameters in
+            try await respond(request, parameters["product"], request.path.raw.hasSuffix("/") ? "" : nil, style)
+        }
+        router.on(.get, "\(family)/{product}/{path...}") { request, parameters in
+            try await respond(request, parameters["product"], parameters["path"], style)
+        }
+    }
+
+    private func respond(
+        _ request: HTTPRequest,
+        _ productID: String,
+        _ path: String?,
+        _ style: RefusalStyle
+    ) async throws -> HTTPResponse {
+        guard let found = try await downloads.find(productID, path) else { throw EditionDownloads.missing }
+        switch found.access {
+        case .missing: throw EditionDownloads.missing
+        case .gone: throw EditionDownloads.gone
+        case .open: return try await downloads.response(found, base: document.base(of: request), to: request)
+        case .credentials:
+            guard try await gate.refusal(of: request, to: found.edition.productID, style) == nil else {
+                return refusal(request, found.edition.productID, style)
+            }
+            var response = try await downloads.response(found, base: document.base(of: request), to: request)
+            say(found.edition.productID, in: &response)
+            return response
+        }
+    }
+
+    /// What a cache in front has to ask for before it answers in our place.
+    func say(_ productID: String, in response: inout HTTPResponse) {
+        response.headers["X-Carrel-Entitlement"] = productID
+        guard settings.saysPugpigEntitlement else { return }
+        response.headers["X-Pugpig-Entitlement"] = productID
+        response.headers["X-Pugpig-Status"] = "published"
+    }
+
+    /// The same whatever was wrong.
+    func refusal(_ request: HTTPRequest, _ productID: String, _ style: RefusalStyle) -> HTTPResponse {
+        var response: HTTPResponse
+        switch style {
+        case .forbidden: response = .text("You are not authorized to view this page.", status: .forbidden)
+        case .challenge: response = document.challenge(request)
+        }
+        response.headers["Cache-Control"] = "no-cache"
+        say(productID, in: &response)
+        return response
+    }
+}

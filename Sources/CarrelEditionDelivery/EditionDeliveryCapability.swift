@@ -1,0 +1,120 @@
+package import CarrelAccounts
+package import CarrelAudit
+package import CarrelCatalog
+package import CarrelEntitlementSources
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelWebAPI
+
+/// The five calls of apps, the credentials of editions, and their downloads.
+package struct EditionDeliveryCapability: Capability {
+    package let credentials: CredentialKeyring
+    package let feedPasswords: FeedPasswords
+    package let readers: ReaderEntitlement
+    package let document: AuthenticationDocument
+    package let gate: EditionGate
+    private let settings: Settings
+    private let estate: Estate
+    private let accounts: AccountsCapability
+    private let catalog: CatalogCapability
+    private let sources: EntitlementSourcesCapability
+    private let service: SubscriptionService
+
+    /// What the operator decides about the calls and the downloads.
+    package struct Settings: Sendable {
+        package var editions = EditionSettings()
+        /// Where clients reach the server, where they do not reach it by the address that they name.
+        package var publicURL: String?
+        /// How long an edition's credentials live.
+        package var credentialLife = Duration.seconds(24 * 3600)
+        /// Whether categories say their term as `value` too, which some apps read.
+        package var alsoValue = false
+        /// What apps call the parameters of the five calls.
+        package var names = ParameterNames()
+        /// Whether calls with a token or a password in the query are refused.
+        package var refusesQuerySecrets = false
+        /// Whether answers end with a comment that says what was asked, for those who debug an app.
+        package var saysWhatWasAsked = false
+        /// Credentials of the field's old scheme that are let in; nil for none.
+        package var sha1: SHA1Credentials?
+        /// The product that the canned users are checked with; nil where there are none.
+        package var cannedProduct: String?
+
+        package init() {}
+    }
+
+    package init(
+        _ estate: Estate,
+        _ settings: Settings,
+        _ accounts: AccountsCapability,
+        _ catalog: CatalogCapability,
+        _ sources: EntitlementSourcesCapability,
+        audit: Audit
+    ) async throws {
+        self.settings = settings
+        self.estate = estate
+        self.accounts = accounts
+        self.catalog = catalog
+        self.sources = sources
+        credentials = try await CredentialKeyring(
+            database: estate.database,
+            master: estate.master,
+            clock: estate.clock,
+            sha1: settings.sha1,
+            metrics: estate.metrics
+        )
+        feedPasswords = FeedPasswords(secret: try estate.secret(.feed))
+        service = SubscriptionService(
+            sources: sources.sources,
+            credentials: credentials,
+            feedPasswords: feedPasswords,
+            audit: audit.fold,
+            activity: estate.activity,
+            credentialLife: settings.credentialLife
+        )
+        readers = ReaderEntitlement(
+            database: estate.database,
+            clock: estate.clock,
+            products: catalog.products,
+            sources: sources.sources,
+            feedPasswords: feedPasswords,
+            signIn: ReaderSignIn(database: estate.database, clock: estate.clock, check: accounts.check),
+            callers: accounts.callers
+        )
+        gate = EditionGate(credentials: credentials, readers: readers, metrics: estate.metrics)
+        document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.publicURL)
+    }
+
+    package func addRoutes(to router: inout Router) {
+        let calls = SubscriptionRoutes(
+            service: service,
+            names: settings.names,
+            alsoValue: settings.alsoValue,
+            refusesQuerySecrets: settings.refusesQuerySecrets,
+            saysWhatWasAsked: settings.saysWhatWasAsked,
+            metrics: estate.metrics
+        )
+        calls.add(to: &router)
+        var callsAlone = Router()
+        calls.add(to: &callsAlone)
+        CannedUserRoutes(
+            check: settings.cannedProduct.map { CannedUserCheck(router: callsAlone, product: $0) },
+            callers: accounts.callers
+        ).add(to: &router)
+        CredentialRoutes(credentials: credentials, accounts: accounts.accounts, callers: accounts.callers).add(to: &router)
+        let downloads = EditionDownloads(open: catalog.openEditions, titles: catalog.titles, clock: estate.clock)
+        let routes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
+        routes.add(to: &router)
+        EdgeRoutes(downloads: downloads, gate: gate, routes: routes).add(to: &router)
+        ReceiptValidator(source: sources.receiptSource, service: service).add(to: &router)
+    }
+
+    package var jobs: [BackgroundJob] {
+        let credentials = credentials
+        return [
+            BackgroundJob(every: CredentialKeyring.life, trouble: "what was revoked cannot be read, and editions stay shut") {
+                try await credentials.refresh()
+            }
+        ]
+    }
+}

@@ -1,0 +1,141 @@
+import CarrelAccounts
+package import CarrelAudit
+import CarrelBytes
+import CarrelCatalog
+package import CarrelEntitlements
+import CarrelJOSE
+import CarrelReceipts
+import CarrelStore
+package import CarrelSubscription
+
+/// What a store signed as the token of the five calls: whoever bought in the app and has no account.
+///
+/// The token is one signed transaction, or several with commas or blanks between them. Nobody signs in or renews here.
+package struct ReceiptSource: EntitlementSource {
+    package let name = "receipts"
+    package let receipts: Receipts
+    let products: ProductCatalog
+
+    /// Marks credentials of who has no account.
+    static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
+
+    /// The most transactions in one token.
+    static let maxCount = 20
+
+    /// The signed texts in a token or a body; empty when there is something else in it.
+    package static func texts(in text: String) -> [String] {
+        let texts = text.split(whereSeparator: { $0 == "," || $0.isWhitespace }).map(String.init)
+        guard texts.count <= maxCount, texts.allSatisfy(isSigned) else { return [] }
+        return texts
+    }
+
+    /// A signed object that brings its certificates along: tokens of systems upstream may be signed objects too.
+    private static func isSigned(_ text: String) -> Bool {
+        guard text.hasPrefix("ey"), let object = try? JWS.Unverified(text) else { return false }
+        return !object.header.certificates.isEmpty
+    }
+
+    /// Whoever guesses has to guess a signature.
+    package let countsAttempts = false
+
+    package func owns(_ token: String) async throws -> Bool { !Self.texts(in: token).isEmpty }
+
+    package func signIn(_ request: SignInRequest) async throws -> SignInOutcome { .notRecognised }
+
+    package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
+
+    package func signOut(_ token: String, for caller: Actor) async throws -> Bool { try await owns(token) }
+
+    package func standing(of token: String) async throws -> Standing? {
+        let texts = Self.texts(in: token)
+        guard !texts.isEmpty else { return nil }
+        guard let holdings = try await holdings(try await receipts.check(texts)) else {
+            return Standing(.inactive, message: "This purchase does not count here")
+        }
+        let open = holdings.filter { !$0.isSuspended }
+        let together = Entitlement(
+            isSuspended: open.isEmpty,
+            subscriptions: open.flatMap(\.subscriptions),
+            purchases: open.flatMap(\.purchases)
+        )
+        return try await Standing(of: together, products, at: receipts.clock.now)
+    }
+
+    package func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        let texts = Self.texts(in: token)
+        guard !texts.isEmpty else { return nil }
+        guard let holdings = try await holdings(try await receipts.check(texts)) else { return .notRecognised }
+        return try await decision(on: productID, holdings)
+    }
+
+    /// What the transactions of one account come to, or those of one purchase that no account has.
+    package struct Holdings: Sendable {
+        /// Marks what is handed out, so that it ends with what gave it.
+        let tag: String
+        let isSuspended: Bool
+        fileprivate(set) var subscriptions: [Subscription] = []
+        /// The products that were bought one by one.
+        package fileprivate(set) var purchases: [Purchase] = []
+
+        fileprivate var entitlement: Entitlement {
+            Entitlement(isSuspended: isSuspended, subscriptions: subscriptions, purchases: purchases)
+        }
+    }
+
+    /// The word of the first that grants the product, each for itself; where none does, why the one that comes nearest does not.
+    package func decision(on productID: String, _ holdings: [Holdings]) async throws -> SourceDecision {
+        let (products, now) = (try await products.current(), receipts.clock.now)
+        func rank(_ one: Holdings) -> Int {
+            switch one.entitlement.verdict(on: products[productID], of: products, at: now) {
+            case .granted: 0
+            case .suspended: 1
+            case .expired: 2
+            case .notEntitled: 3
+            }
+        }
+        guard let best = holdings.min(by: { rank($0) < rank($1) }) else { return .notRecognised }
+        return SourceDecision(
+            of: best.entitlement,
+            on: productID,
+            products,
+            tag: best.tag,
+            at: now,
+            source: "receipt: "
+        )
+    }
+
+    /// What the transactions that were believed come to; nil when none of them was, or none means anything here.
+    package func holdings(_ checked: [Receipts.Checked]) async throws -> [Holdings]? {
+        let said = checked.compactMap { try? $0.get() }
+        let store = receipts.settings.products
+        guard !said.isEmpty else { return nil }
+        return try await receipts.database.readBriefly { transaction in
+            var (found, isKnown): ([Holdings], Bool) = ([], false)
+            for one in said {
+                // A refund that the store told us of later than it signed this.
+                let known = try ReceiptStore.known(one, in: transaction)
+                let last = known.flatMap { $0.signedAt > one.signedAt ? $0 : nil } ?? one
+                let owner = try ReceiptStore.owner(of: one, in: transaction)
+                let tag = owner?.id ?? Self.tag(of: one)
+                let index = found.firstIndex { $0.tag == tag } ?? found.endIndex
+                if index == found.endIndex { found.append(Holdings(tag: tag, isSuspended: owner?.isSuspended ?? false)) }
+                guard let grant = try? store.grant(of: last) else {
+                    isKnown = isKnown || last.revokedAt != nil
+                    continue
+                }
+                isKnown = true
+                let id = ReceiptStore.id(of: one)
+                switch grant.thing {
+                case .plan(let name):
+                    guard let plan = try SubscriptionStore.plan(named: name, in: transaction) else { continue }
+                    found[index].subscriptions.append(
+                        Subscription(id: id, plan: plan, startsAt: grant.startsAt, endsAt: grant.endsAt)
+                    )
+                case .product(let product):
+                    found[index].purchases.append(Purchase(id: id, productID: product, endsAt: grant.endsAt))
+                }
+            }
+            return isKnown ? found : nil
+        }
+    }
+}

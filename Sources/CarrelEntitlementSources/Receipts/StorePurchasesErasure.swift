@@ -1,0 +1,18 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelStore
+
+/// What app stores said of an erased person is deleted.
+struct StorePurchasesErasure: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try ReceiptStore.deleteAll(of: account, in: transaction) }
+        return []
+    }
+}

@@ -1,0 +1,53 @@
+import CarrelBytes
+import CarrelEntitlements
+import CarrelSubscription
+
+extension FailPolicy {
+    /// What a system upstream said of somebody and a product, and what is said while it does not answer.
+    func explanation(
+        of productID: String,
+        _ known: UpstreamStore.Record,
+        isAvailable: Bool,
+        lastGrant: (at: Instant, rule: String)?,
+        at now: Instant
+    ) throws -> SourceExplanation {
+        let memory = known.memory
+        let token =
+            switch memory.token {
+            case .live: "it recognised it at \(memory.confirmedAt)"
+            case .refused: "it does not recognise it any more"
+            case .ended: "its owner signed out"
+            }
+        var findings = [Entitlement.Finding(rule: "newest token", effect: .none, reason: token)]
+        if memory.isSuspended {
+            findings.append(.init(rule: "last answer", effect: .none, reason: "the account was suspended"))
+        } else if let (bytes, at) = known.answer {
+            let answer = try SubscriptionAnswer.parse(bytes)
+            let what =
+                switch answer.issues {
+                case nil: "with everything"
+                case .some(let issues) where issues.contains(productID): "listing the product"
+                default: "without the product"
+                }
+            let grants = answer.issues.map { $0.contains(productID) } ?? (answer.state == .active)
+            let reason = "at \(at) it said \(answer.state.rawValue), \(what)"
+            findings.append(.init(rule: "last answer", effect: grants ? .grants : .none, reason: reason))
+        }
+        if let granted = memory.grantedAt {
+            findings.append(.init(rule: "last word on the product", effect: .grants, reason: "it granted it at \(granted)"))
+        }
+        let standIn: (grants: Bool, reason: String) =
+            switch ruling(on: memory, at: now) {
+            case .notRecognised, .unavailable: (false, "while the system does not answer, it is not granted")
+            case .remembered(let life), .opened(let life):
+                (true, "while the system does not answer, it is granted for \(life.components.seconds) seconds")
+            }
+        findings.append(.init(rule: "fail policy \(word)", effect: standIn.grants ? .grants : .none, reason: standIn.reason))
+        var explanation = SourceExplanation(verdict: .asked, rule: nil, findings: findings, lastGrant: lastGrant)
+        if !isAvailable {
+            explanation.verdict = standIn.grants ? .granted : .unavailable
+            explanation.rule = standIn.grants ? "fail policy \(word)" : nil
+        }
+        return explanation
+    }
+}

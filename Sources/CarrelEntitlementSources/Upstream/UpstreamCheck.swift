@@ -1,0 +1,154 @@
+import CarrelAccounts
+import CarrelCrypto
+import CarrelSubscription
+import CarrelUpstream
+
+/// Asks a system upstream every call once, to see whether it can be a source: that it lets in nobody whom it cannot know, and, with
+/// a subscriber's name and password, that it lets in who should be.
+///
+/// Nothing is kept of it, and no server need run.
+package struct UpstreamCheck: Sendable {
+    /// What one call came to.
+    package struct Finding: Sendable, Equatable {
+        package enum Verdict: String, Sendable {
+            case good
+            /// It answered, and must not have answered that.
+            case wrong
+            /// It did not answer.
+            case failed
+        }
+
+        package let call: String
+        /// Who it was about: `nobody` or `subscriber`.
+        package let about: String
+        package let verdict: Verdict
+        /// What it said, without tokens and passwords.
+        package let answer: String
+        package let duration: Duration
+    }
+
+    /// A subscriber whom the system knows.
+    package struct Subscriber: Sendable {
+        let name: String
+        let password: String
+
+        package init(name: String, password: String) {
+            self.name = name
+            self.password = password
+        }
+    }
+
+    private let system: any UpstreamSystem
+    private let product: String
+
+    /// - Parameters:
+    ///   - settings: what the operator says of the system.
+    ///   - product: the id of a product, to ask about.
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    package init(_ settings: UpstreamSettings, product: String) throws {
+        system = try settings.system()
+        self.product = product
+    }
+
+    /// Asks about somebody who does not exist, then about the subscriber, who is signed out again.
+    package func run(_ subscriber: Subscriber? = nil) async -> [Finding] {
+        var findings = await aboutNobody()
+        // Who does not answer is not asked any more: the subscriber's password is worth more than another timeout.
+        if let subscriber, findings.contains(where: { $0.verdict != .failed }) { findings += await about(subscriber) }
+        return findings
+    }
+
+    private func aboutNobody() async -> [Finding] {
+        let (stranger, token) = ("nobody-\(Random.uuid())", "carrel-check-\(Random.uuid())")
+        let system = system
+        return [
+            await ask("sign_in", "nobody") { () throws(UpstreamError) in
+                Self.told(try await system.signIn(name: stranger, password: token, device: nil), mayGrant: false).outcome
+            },
+            await ask("verify_subscription", "nobody") { () throws(UpstreamError) in
+                Self.told(try await system.verify(token), mayGrant: false)
+            },
+            await ask("edition_credentials", "nobody") { () throws(UpstreamError) in
+                Self.told(try await system.permission(for: product, token: token), mayGrant: false)
+            },
+        ]
+    }
+
+    private func about(_ subscriber: Subscriber) async -> [Finding] {
+        let system = system
+        var (findings, token): ([Finding], String?) = ([], nil)
+        findings.append(
+            await ask("sign_in", "subscriber") { () throws(UpstreamError) in
+                let answer = try await system.signIn(name: subscriber.name, password: subscriber.password, device: nil)
+                let told = Self.told(answer, mayGrant: true)
+                token = told.token
+                return told.outcome
+            }
+        )
+        guard let token else { return findings }
+        findings.append(
+            await ask("verify_subscription", "subscriber") { () throws(UpstreamError) in
+                Self.told(try await system.verify(token), mayGrant: true)
+            }
+        )
+        findings.append(
+            await ask("edition_credentials", "subscriber") { () throws(UpstreamError) in
+                Self.told(try await system.permission(for: product, token: token), mayGrant: true)
+            }
+        )
+        findings.append(
+            await ask("sign_out", "subscriber") { () throws(UpstreamError) in
+                try await system.signOut(token)
+                return (true, "done")
+            }
+        )
+        return findings
+    }
+
+    private func ask(
+        _ call: String,
+        _ about: String,
+        _ body: () async throws(UpstreamError) -> (isGood: Bool, words: String)
+    ) async -> Finding {
+        let began = ContinuousClock.now
+        do throws(UpstreamError) {
+            let (isGood, words) = try await body()
+            let duration = ContinuousClock.now - began
+            return Finding(call: call, about: about, verdict: isGood ? .good : .wrong, answer: words, duration: duration)
+        } catch {
+            let duration = ContinuousClock.now - began
+            return Finding(call: call, about: about, verdict: .failed, answer: error.detail, duration: duration)
+        }
+    }
+
+    // MARK: What answers are worth
+
+    private static func told(
+        _ answer: SignInAnswer,
+        mayGrant: Bool
+    ) -> (outcome: (isGood: Bool, words: String), token: String?) {
+        switch answer {
+        case .token(let token, _): ((mayGrant, "a token"), token)
+        case .refused(let status, _): ((!mayGrant, status ?? "an error without a status"), nil)
+        }
+    }
+
+    private static func told(_ answer: SubscriptionAnswer, mayGrant: Bool) -> (isGood: Bool, words: String) {
+        var words = answer.state.rawValue
+        if let issues = answer.issues {
+            words += ", \(issues.count) issues"
+        } else if answer.state == .active {
+            words += ", everything"
+        }
+        let grants = answer.state == .active || answer.issues?.isEmpty == false
+        return mayGrant ? (answer.state != .stale && answer.state != .unknown, words) : (!grants, words)
+    }
+
+    private static func told(_ permission: CarrelUpstream.Permission, mayGrant: Bool) -> (isGood: Bool, words: String) {
+        switch permission {
+        case .granted: (mayGrant, "granted")
+        // A subscriber need not have the product, but has to be known.
+        case .refused(let status, _): (!mayGrant || status != "notrecognised", status ?? "an error without a status")
+        }
+    }
+}

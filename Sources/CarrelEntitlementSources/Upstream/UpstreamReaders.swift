@@ -1,0 +1,54 @@
+import CarrelAudit
+import CarrelBytes
+import CarrelHome
+import CarrelJSON
+import CarrelStore
+import CarrelWebAPI
+
+/// What systems upstream said of people, who need have no account here.
+struct UpstreamReaders: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    let subjects: UpstreamSubjects
+    let expunging: Expunging
+
+    /// Exports what is known of somebody, and records it in the audit log.
+    ///
+    /// - Parameters:
+    ///   - name: what they sign in with.
+    ///   - actor: to whom.
+    /// - Returns: an item for each system that said something.
+    /// - Throws: when the database does not answer.
+    func export(named name: String, by actor: Actor) async throws -> [JSON] {
+        let now = clock.now
+        return try await database.write { [subjects] transaction in
+            try subjects.all(named: name, in: transaction).compactMap { subject in
+                guard let found = try UpstreamStore.export(of: subject, in: transaction) else { return nil }
+                try AuditStore.append(actor.entry("upstream.export", on: subject, at: now), in: transaction)
+                return found
+            }
+        }
+    }
+
+    /// Forgets what is known of somebody.
+    ///
+    /// - Parameters:
+    ///   - name: what they sign in with.
+    ///   - actor: who asks.
+    /// - Returns: how many systems had said something.
+    /// - Throws: when the database does not answer.
+    func forget(named name: String, by actor: Actor) async throws -> Int {
+        let now = clock.now
+        let count = try await database.write { [subjects] transaction in
+            let known = try subjects.all(named: name, in: transaction).filter {
+                try UpstreamStore.export(of: $0, in: transaction) != nil
+            }
+            for subject in known { try UpstreamStore.delete(subject, in: transaction) }
+            let entry = actor.entry("upstream.forget", on: known.first ?? "", at: now, reason: String(known.count))
+            try AuditStore.append(entry, in: transaction)
+            return known.count
+        }
+        await expunging.run()
+        return count
+    }
+}

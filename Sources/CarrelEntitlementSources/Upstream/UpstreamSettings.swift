@@ -1,0 +1,71 @@
+package import CarrelCrypto
+package import CarrelHTTP
+import CarrelHTTPClient
+import CarrelMetrics
+package import CarrelSubscription
+package import CarrelUpstream
+import CarrelWebAPI
+
+/// What the operator says of one system upstream.
+package struct UpstreamSettings: Sendable {
+    /// How the system is asked.
+    package enum Way: Sendable {
+        case calls(SubscriptionEndpoints)
+        /// By docs/entitlement-webhook.md.
+        case webhook(url: String, secret: Secret)
+    }
+
+    /// What configuration, reports and the audit log call it.
+    package var name: String
+    package var way: Way
+    package var policy = FailPolicy.closed
+    /// How long one call may take in all.
+    package var timeout = Duration.seconds(5)
+    /// Where its addresses may be. None: anywhere public, or this machine where it is named by its address.
+    package var networks: [AddressRange] = []
+    /// A PEM file of the authorities to trust instead of the system's.
+    package var certificateAuthorities: String?
+    /// Calls on their way at once; more are not made.
+    package var concurrency = 128
+    package var breaker = CircuitBreaker.Limits()
+
+    package init(name: String, _ way: Way) {
+        self.name = name
+        self.way = way
+    }
+
+    /// The system, behind a client of its own, so that nobody else waits for its connections.
+    ///
+    /// - Throws: `upstream.address` for an address that cannot be used.
+    func system() throws(UpstreamError) -> any UpstreamSystem {
+        let client = HTTPClient(
+            configuration: HTTPClientConfiguration(
+                addresses: addresses,
+                certificateAuthorities: certificateAuthorities,
+                maxConnectionsPerHost: concurrency,
+                maxConnections: concurrency
+            )
+        )
+        let timeouts = ClientTimeouts(connect: timeout, total: timeout, stall: max(timeout, .seconds(1)))
+        switch way {
+        case .calls(let endpoints): return try SubscriptionCalls(endpoints, client: client, timeouts: timeouts)
+        case .webhook(let url, let secret):
+            return try EntitlementHook(url, secret: secret, client: client, timeouts: timeouts)
+        }
+    }
+
+    /// Connections go nowhere else, whatever a name resolves to.
+    private var addresses: AddressRule {
+        let networks = networks
+        if !networks.isEmpty {
+            return .only { bytes in IPAddress(bytes: bytes).map { address in networks.contains { $0.contains(address) } } ?? false
+            }
+        }
+        let isHere =
+            switch way {
+            case .calls(let endpoints): endpoints.isOnThisMachine
+            case .webhook(let url, _): UpstreamAddress.isOnThisMachine(url)
+            }
+        return isHere ? .only { IPAddress(bytes: $0)?.isLoopback ?? false } : .publicOnly
+    }
+}

@@ -1,0 +1,54 @@
+package import CarrelAccounts
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelStore
+
+/// What people are filed under whom systems upstream know: keyed hashes, which say nothing to others.
+package struct UpstreamSubjects: Sendable {
+    private let fingerprint: HMACSHA256
+
+    /// - Parameter secret: what is stored of tokens and names is their HMAC under it, of 32 bytes.
+    init(secret: Secret) {
+        fingerprint = HMACSHA256(key: secret)
+    }
+
+    func hash(of token: String, from source: String) -> [UInt8] { mac("token", source, token) }
+
+    /// Somebody by the name that they sign in with.
+    func subject(named name: String, from source: String) -> String { subject("name", source, name.lowercased()) }
+
+    /// Somebody of whom only a token is known.
+    func subject(ofToken token: String, from source: String) -> String { subject("token", source, token) }
+
+    /// What somebody of that name is filed under, at every system that is or was a source.
+    func all(named name: String, in transaction: any Transaction) throws -> [String] {
+        try UpstreamStore.sources(in: transaction).map { subject(named: name, from: $0) }
+    }
+
+    private func subject(_ kind: String, _ source: String, _ text: String) -> String {
+        "\(source)/\(Base64URL.encode(mac("subject-\(kind)", source, text).prefix(16)))"
+    }
+
+    private func mac(_ purpose: String, _ source: String, _ text: String) -> [UInt8] {
+        var message: [UInt8] = []
+        for part in [purpose, source, text] { message += "\(part.utf8.count):\(part)".utf8 }
+        return fingerprint.authenticate(message.rawSpan)
+    }
+}
+
+/// What systems upstream said of an erased person is deleted.
+extension UpstreamSubjects: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased(let name) = change {
+            for subject in try all(named: name, in: transaction) { try UpstreamStore.delete(subject, in: transaction) }
+        }
+        return []
+    }
+}

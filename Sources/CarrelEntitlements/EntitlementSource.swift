@@ -1,0 +1,224 @@
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelHTTP
+package import CarrelSubscription
+import CarrelWebAPI
+
+/// Where it is known who may read what: Carrel's own accounts, a system upstream, the canned users.
+///
+/// Sources are asked in the order of the configuration. The first that knows a token answers for it, and the first that
+/// recognises what somebody typed signs them in; when none does, the last one's refusal is the answer, as in the apps, which ask
+/// their providers in the same way.
+package protocol EntitlementSource: Sendable {
+    /// What the configuration, reports and the audit log call it.
+    var name: String { get }
+
+    /// Whether it slows down who guesses passwords, so that no other source need count the same attempt.
+    var countsAttempts: Bool { get }
+
+    /// Whether it tells by a token's form whether it is one of its own: whatever it answers about one, and however, settles that.
+    var knowsTokensByForm: Bool { get }
+
+    /// Whether its grants say how many revocations there were when it looked.
+    var countsRevocations: Bool { get }
+
+    /// How the system behind it is; nil for a source that asks nobody.
+    var health: UpstreamHealth? { get }
+
+    /// Whether a token is one of this source's, which then answers for it alone.
+    func owns(_ token: String) async throws -> Bool
+
+    /// Signs somebody in.
+    ///
+    /// - Returns: a refusal also when the source does not know them; another source may.
+    /// - Throws: ``SourceFailure`` when the source cannot tell.
+    func signIn(_ request: SignInRequest) async throws -> SignInOutcome
+
+    /// The successor of a token; nil when the token is none of this source's.
+    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome?
+
+    /// What the token's account has; nil when the token is none of this source's.
+    func standing(of token: String) async throws -> Standing?
+
+    /// Whether the token's account may read a product; nil when the token is none of this source's.
+    func decision(on productID: String, token: String) async throws -> SourceDecision?
+
+    /// Asks whoever knows about a token again, where what was known of it is remembered.
+    func forget(_ token: String)
+
+    /// Why somebody may or may not read a product, by the name that they sign in with; nil when the source does not know the name.
+    ///
+    /// Nobody else is asked for it, and nothing changes.
+    func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
+
+    /// Ends what the token stands for. Whether it was one of this source's.
+    func signOut(_ token: String, for caller: Actor) async throws -> Bool
+}
+
+extension EntitlementSource {
+    package var knowsTokensByForm: Bool { false }
+    package var countsRevocations: Bool { false }
+    package var health: UpstreamHealth? { nil }
+
+    package func forget(_ token: String) {}
+
+    package func explain(_ productID: String, to name: String) async throws -> SourceExplanation? { nil }
+}
+
+/// What somebody typed, and where from.
+package struct SignInRequest: Sendable {
+    /// The account's name, by whatever parameter it came.
+    package let name: String
+    /// Its bytes exactly as typed.
+    package let password: String
+    /// What names the app's installation; nil when the app does not say.
+    package let deviceKey: String?
+    package let deviceName: String
+    /// The client's address, for throttling.
+    package let address: String
+    package let requestID: String
+    /// Whether another source has counted the attempt.
+    package var isCounted = false
+    /// Whether another source found that it came too soon; no password is to be tried then.
+    package var isThrottled = false
+
+    package init(
+        name: String,
+        password: String,
+        deviceKey: String? = nil,
+        deviceName: String = "",
+        address: String,
+        requestID: String
+    ) {
+        self.name = name
+        self.password = password
+        self.deviceKey = deviceKey
+        self.deviceName = deviceName
+        self.address = address
+        self.requestID = requestID
+    }
+}
+
+/// What signing in or renewing comes to.
+package enum SignInOutcome: Sendable, Equatable {
+    /// - globalAuthPassword: a second credential, for feeds; nil when there is none.
+    case token(String, globalAuthPassword: String? = nil)
+    case refused(status: String, message: String?)
+    /// Too many attempts, as we counted them, and how long to wait: no other source is to try the password either.
+    case throttled(Duration)
+
+    /// Whether somebody is not known, in whoever's words.
+    package var saysNotRecognised: Bool { if case .refused("notrecognised", _) = self { true } else { false } }
+
+    /// Says nothing about whether there is such an account.
+    package static let notRecognised = refused(status: "notrecognised", message: "Credentials not recognised")
+}
+
+/// What an account has, as an app is told when it starts.
+package struct Standing: Sendable {
+    package enum State: String, Sendable, CaseIterable { case unknown, active, inactive, suspended, stale }
+
+    package var state: State
+    package var message: String?
+    /// Name and value pairs for the app's own use.
+    package var categories: [(scheme: String, term: String)]
+    /// The products, where they are listed one by one; nil when an active account has everything.
+    package var issues: (any Sequence<String> & Sendable)?
+    /// The only products that the token can ever open, whatever else is said; nil for no such bound. Tokens with one are for tests, and
+    /// read no private catalog. Apps are not told.
+    package var onlyProducts: Set<String>?
+
+    package init(
+        _ state: State,
+        message: String? = nil,
+        categories: [(scheme: String, term: String)] = [],
+        issues: (any Sequence<String> & Sendable)? = nil
+    ) {
+        self.state = state
+        self.message = message
+        self.categories = categories
+        self.issues = issues
+    }
+}
+
+/// A source's word on one product.
+package enum SourceDecision: Sendable, Equatable {
+    /// - rule: why, for the audit log.
+    /// - tag: marks what is handed out, so that it can be revoked with the account.
+    /// - life: how long the credentials live; nil for the configured time.
+    /// - serial: the number of the last revocation when it was looked up; nil when the source does not count them.
+    /// - headers: further header fields for the app to send with its downloads.
+    case granted(
+        rule: String,
+        tag: String,
+        life: Duration? = nil,
+        serial: UInt32? = nil,
+        headers: [CredentialsAnswer.Header] = []
+    )
+    /// - status: may be missing, as one canned user shows.
+    /// - tag: whom it is said to, for the audit log; nil where nobody is known.
+    case refused(status: String?, message: String?, tag: String? = nil)
+
+    static let notEntitled = notEntitled(to: nil)
+    static let expired = expired(to: nil)
+    static let suspended = suspended(to: nil)
+    package static let notRecognised = refused(status: "notrecognised", message: "Authentication details not recognised")
+
+    package static func notEntitled(to tag: String?) -> SourceDecision {
+        refused(status: "notentitled", message: "You are not entitled to this edition", tag: tag)
+    }
+
+    static func expired(to tag: String?) -> SourceDecision {
+        refused(status: "expired", message: "Your subscription has expired", tag: tag)
+    }
+
+    static func suspended(to tag: String?) -> SourceDecision {
+        refused(status: "suspended", message: "Your account is suspended", tag: tag)
+    }
+
+    /// What follows from what somebody holds. Credentials do not outlive the last of the rules that grant the product.
+    ///
+    /// - Parameters:
+    ///   - entitlement: the plans and purchases.
+    ///   - productID: the product.
+    ///   - products: the catalog.
+    ///   - tag: whose they are.
+    ///   - now: the time.
+    ///   - source: what the rule's name begins with in the audit log.
+    ///   - serial: the number of the last revocation.
+    package init(
+        of entitlement: Entitlement,
+        on productID: String,
+        _ products: Products,
+        tag: String,
+        at now: Instant,
+        source: String = "",
+        serial: UInt32? = nil
+    ) {
+        let (verdict, end) = entitlement.word(on: products[productID], of: products, at: now)
+        switch verdict {
+        case .granted(let rule):
+            self = .granted(rule: source + rule, tag: tag, life: end.map { $0 - now }, serial: serial)
+        case .notEntitled: self = .notEntitled(to: tag)
+        case .expired: self = .expired(to: tag)
+        case .suspended: self = .suspended(to: tag)
+        }
+    }
+}
+
+/// A source that cannot tell: the app keeps what it knew.
+package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringConvertible {
+    package let source: String
+    package let detail: String
+
+    package init(source: String, detail: String) {
+        self.source = source
+        self.detail = detail
+    }
+
+    package var description: String { "\(source): \(detail)" }
+
+    package var problem: HTTPError {
+        HTTPError(.serviceUnavailable, "subscription.source", "\(source) does not answer", headers: ["Retry-After": "30"])
+    }
+}

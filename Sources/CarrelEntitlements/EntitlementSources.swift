@@ -1,0 +1,69 @@
+/// The sources, and who of them is asked about what.
+package struct EntitlementSources: Sendable {
+    /// In the order of the configuration.
+    package let inOrder: [any EntitlementSource]
+
+    package init(inOrder: [any EntitlementSource]) {
+        self.inOrder = inOrder
+    }
+
+    /// Whether all their grants say how many revocations there were.
+    package var countRevocations: Bool { inOrder.allSatisfy(\.countsRevocations) }
+
+    /// Asks the source whose token it is, or, where nobody knows it, those that could: in order, up to the first answer that leaves
+    /// no doubt. So a token that Carrel made goes to nobody else.
+    ///
+    /// - Returns: the answer, nil when nobody had one; and what kept another from answering, which only counts then.
+    /// - Throws: ``SourceFailure`` when the source whose token it is cannot tell.
+    package func ask<Answer>(
+        about token: String,
+        _ call: (any EntitlementSource) async throws -> Answer?,
+        leavesNoDoubt: (Answer) -> Bool
+    ) async throws -> (answer: Answer?, failure: SourceFailure?) {
+        guard !token.isEmpty else { return (nil, nil) }
+        for source in inOrder where source.knowsTokensByForm {
+            if let answer = try await call(source) { return (answer, nil) }
+        }
+        let others = inOrder.filter { !$0.knowsTokensByForm }
+        for source in others where try await source.owns(token) { return (try await call(source), nil) }
+        var (first, failure) = (Answer?.none, SourceFailure?.none)
+        for source in others {
+            do {
+                guard let answer = try await call(source) else { continue }
+                if leavesNoDoubt(answer) { return (answer, nil) }
+                first = first ?? answer
+            } catch let error as SourceFailure {
+                failure = failure ?? error
+            }
+        }
+        return (first, failure)
+    }
+
+    /// What the token's account has; nil when nobody knows the token.
+    ///
+    /// - Throws: ``SourceFailure`` when one who might know it cannot tell.
+    package func standing(of token: String) async throws -> Standing? {
+        let (standing, failure) = try await ask(about: token) {
+            try await $0.standing(of: token)
+        } leavesNoDoubt: {
+            $0.state == .active || $0.state == .suspended || $0.issues != nil
+        }
+        if let failure { throw failure }
+        return standing
+    }
+
+    /// What is remembered of a token is asked again.
+    package func forget(_ token: String) {
+        for source in inOrder { source.forget(token) }
+    }
+
+    /// Whether the token's account may read a product. A token that nobody knows opens nothing, also while somebody who might know
+    /// it cannot tell: nil then.
+    package func decision(on productID: String, token: String) async throws -> SourceDecision? {
+        try await ask(about: token) {
+            try await $0.decision(on: productID, token: token)
+        } leavesNoDoubt: {
+            if case .granted = $0 { true } else { false }
+        }.answer
+    }
+}

@@ -1,0 +1,79 @@
+package import CarrelAccounts
+package import CarrelAudit
+package import CarrelCatalog
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelStore
+package import CarrelWebAPI
+
+/// What accounts hold here: plans, subscriptions and purchases.
+package struct EntitlementsCapability: Capability {
+    package let subscriptions: Subscriptions
+    package let known: KnownHoldings
+    private let accounts: AccountsCapability
+    private let estate: Estate
+    private let audit: AuditFold
+
+    package init(
+        _ estate: Estate,
+        _ accounts: AccountsCapability,
+        products: ProductCatalog,
+        audit: AuditFold
+    ) async throws {
+        self.audit = audit
+        self.estate = estate
+        self.accounts = accounts
+        subscriptions = Subscriptions(
+            database: estate.database,
+            clock: estate.clock,
+            lifecycle: accounts.lifecycle,
+            products: products
+        )
+        known = KnownHoldings(database: estate.database, clock: estate.clock)
+        try await known.begin()
+        accounts.lifecycle.join(HoldingsErasure())
+    }
+
+    /// The source of entitlement that Carrel's own accounts are.
+    ///
+    /// - Parameters:
+    ///   - devices: how many devices an account may use where neither it nor its plans say.
+    ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
+    /// - Returns: the source.
+    package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
+        OwnAccounts(
+            database: estate.database,
+            clock: estate.clock,
+            sessions: accounts.accounts.sessions,
+            check: accounts.check,
+            products: subscriptions.products,
+            subscriptions: subscriptions,
+            known: known,
+            audit: audit,
+            devicePolicy: devices,
+            givesFeedPasswords: givesFeedPasswords
+        )
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "plans": .nothing("what is on offer"), "plan_products": .nothing("what is on offer"),
+        "subscriptions": .kept(exportedAs: "subscriptions", because: PersonalData.accounting),
+        "purchases": .kept(exportedAs: "purchases", because: PersonalData.accounting),
+    ]
+    package static let statements = SubscriptionStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        PlanRoutes(subscriptions: subscriptions, desk: accounts.desk, callers: accounts.callers).add(to: &router)
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("subscriptions", holdsSubjects: true) {
+                try SubscriptionStore.exportedSubscriptions(of: $0.account, in: $1)
+            },
+            PersonalData.Member("purchases", holdsSubjects: true) {
+                try SubscriptionStore.exportedPurchases(of: $0.account, in: $1)
+            },
+        ]
+    }
+}

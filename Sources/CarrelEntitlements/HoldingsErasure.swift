@@ -1,0 +1,18 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelBytes
+import CarrelStore
+
+/// What an erased person held ends.
+struct HoldingsErasure: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try SubscriptionStore.endAll(of: account, at: now, in: transaction) }
+        return []
+    }
+}

@@ -1,0 +1,42 @@
+package import CarrelBytes
+package import CarrelSubscription
+
+/// How a system upstream has answered lately.
+package struct UpstreamHealth: Sendable, Equatable {
+    /// Whether it is asked.
+    package enum State: Sendable, Equatable {
+        case available
+        /// Not before this time, because it has not answered.
+        case unavailable(until: Instant)
+        /// One question is on its way, to see whether it answers again.
+        case probing
+    }
+
+    package let state: State
+    /// What is said while it does not answer.
+    package let policy: FailPolicy
+    /// Questions that are on their way.
+    package let inFlight: Int
+    /// The last answer since the server started.
+    package let answeredAt: Instant?
+    /// The last question since the server started that got none, and why.
+    package let failedAt: Instant?
+    /// A lower-case sentence without a period; never what the system said.
+    package let failure: String?
+
+    package init(
+        state: State,
+        policy: FailPolicy,
+        inFlight: Int,
+        answeredAt: Instant?,
+        failedAt: Instant?,
+        failure: String?
+    ) {
+        self.state = state
+        self.policy = policy
+        self.inFlight = inFlight
+        self.answeredAt = answeredAt
+        self.failedAt = failedAt
+        self.failure = failure
+    }
+}

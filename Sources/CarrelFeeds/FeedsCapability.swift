@@ -1,0 +1,55 @@
+package import CarrelAccounts
+package import CarrelEditionDelivery
+package import CarrelHTTP
+package import CarrelHome
+import CarrelWebAPI
+
+/// The catalog of editions, and what a reader may read of it, as OPDS.
+package struct FeedsCapability: Capability {
+    package let shelf: EditionShelf
+    private let searches: CatalogSearches
+    private let estate: Estate
+    private let delivery: EditionDeliveryCapability
+    private let callers: Callers
+    private let catalogID: String
+    private let parameters: ParameterNames
+    private let needSignIn: Bool
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - delivery: what the feeds lead to.
+    ///   - callers: tells who calls.
+    ///   - parameters: what apps call the parameters of the five calls.
+    ///   - needSignIn: whether feeds are for readers alone.
+    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
+    package init(
+        _ estate: Estate,
+        _ delivery: EditionDeliveryCapability,
+        _ callers: Callers,
+        parameters: ParameterNames,
+        needSignIn: Bool
+    ) throws {
+        self.estate = estate
+        self.delivery = delivery
+        self.callers = callers
+        self.parameters = parameters
+        self.needSignIn = needSignIn
+        catalogID = CatalogID.text(try estate.secret(.audit))
+        searches = CatalogSearches(database: estate.database)
+        shelf = EditionShelf(database: estate.database, searches: searches, readers: delivery.readers)
+    }
+
+    package func addRoutes(to router: inout Router) {
+        let gate = FeedGate(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
+        FeedRoutes(
+            database: estate.database,
+            searches: searches,
+            document: delivery.document,
+            catalogID: catalogID,
+            parameters: parameters,
+            callers: callers,
+            gate: gate
+        ).add(to: &router)
+        ShelfFeedRoutes(shelf: shelf, gate: gate, document: delivery.document, catalogID: catalogID).add(to: &router)
+    }
+}

@@ -1,0 +1,9 @@
+import CarrelStore
+
+extension BlobID {
+    /// A name that the database holds.
+    package init(stored text: String) throws(ServerError) {
+        guard let id = BlobID(text) else { throw ServerError(.home, "the database names a blob that cannot be one") }
+        self = id
+    }
+}

@@ -1,0 +1,92 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelStore
+
+/// The master keys that a database is used with, as their fingerprints in it tell: which versions there are, and which is in use.
+///
+/// Every home on the database needs each of them. A home whose key differs or is missing is refused, because what it wraps could
+/// not be unwrapped by the others.
+package struct MasterKeys: Sendable {
+    package struct Known: Sendable, Equatable {
+        package let version: Int64
+        package let fingerprint: [UInt8]
+        /// Whether something may be wrapped under it; false for a key that was added for the next rotation.
+        package let isActive: Bool
+
+        package init(version: Int64, fingerprint: [UInt8], isActive: Bool) {
+            self.version = version
+            self.fingerprint = fingerprint
+            self.isActive = isActive
+        }
+    }
+
+    package let known: [Known]
+
+    package init(_ known: [Known]) { self.known = known }
+
+    /// The version that new secrets are wrapped under.
+    package var current: Int64? { known.last(where: \.isActive)?.version }
+
+    /// The version that was added for the next rotation.
+    package var added: Int64? { known.last.flatMap { $0.isActive ? nil : $0.version } }
+
+    /// Refuses a keyring that lacks one of the keys, or has another one of the same version.
+    ///
+    /// - Throws: ``ServerError`` `masterKey` with the version and the file.
+    package func require(_ keyring: MasterKeyring) throws(ServerError) {
+        for key in known {
+            guard let fingerprint = keyring.fingerprint(of: key.version) else {
+                throw ServerError(
+                    .masterKey,
+                    "\(keyring.path) lacks version \(key.version) of the master key, which this database is used with: "
+                        + "bring it there with 'carrel keys add --from FILE', a copy of the keys of a home that has it"
+                )
+            }
+            guard fingerprint == key.fingerprint else {
+                throw ServerError(
+                    .masterKey,
+                    "version \(key.version) of the master key in \(keyring.path) is not the one of this database: "
+                        + "remove its line there, and bring the right one with 'carrel keys add --from FILE'"
+                )
+            }
+        }
+    }
+
+    /// The versions that a keyring has as the database knows them.
+    package func held(by keyring: MasterKeyring) -> [Int64] {
+        known.filter { keyring.fingerprint(of: $0.version) == $0.fingerprint }.map(\.version)
+    }
+
+    /// Checks a keyring against a database, and lets it wrap under the version in use.
+    ///
+    /// A database that knows no keys yet takes those of the keyring, if they unwrap its secrets. Later versions that the database
+    /// does not know are kept for the next rotation.
+    ///
+    /// - Parameters:
+    ///   - keyring: the keys of the home.
+    ///   - database: the database that they are for.
+    ///   - now: the time.
+    /// - Returns: the keyring.
+    /// - Throws: ``ServerError`` `masterKey` when a key differs or is missing.
+    static func settle(_ keyring: MasterKeyring, in database: any Database, at now: Instant) async throws -> MasterKeyring {
+        var keys = try await database.read { try MasterKeyStore.known(in: $0) }
+        try keys.require(keyring)
+        let isFirst = keys.known.isEmpty
+        if isFirst {
+            for (_, secret) in try await database.read({ try SecretStore.secrets(in: $0) }) { _ = try keyring.unwrap(secret) }
+        }
+        let newest = keys.known.last?.version ?? 0
+        let fresh = keyring.versions.filter { $0 > newest }.compactMap { version in
+            keyring.fingerprint(of: version).map { Known(version: version, fingerprint: $0, isActive: isFirst) }
+        }
+        if !fresh.isEmpty {
+            keys = try await database.write { transaction in
+                for key in fresh { try MasterKeyStore.insert(key, at: now, in: transaction) }
+                // Another node may have been first: what is in the database counts.
+                return try MasterKeyStore.known(in: transaction)
+            }
+            try keys.require(keyring)
+        }
+        return keyring.wrapping(under: keys.current)
+    }
+}

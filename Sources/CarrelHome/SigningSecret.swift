@@ -1,0 +1,95 @@
+package import CarrelBytes
+package import CarrelCrypto
+package import CarrelStore
+
+/// A secret that signs tickets or editions' credentials. All that are kept verify; what is signed names its own.
+package struct SigningSecret: Sendable {
+    /// What is signed names it by that.
+    package let id: UInt8
+    package let secret: Secret
+    /// It signs nothing before; of tickets, the first window that it signs opens then or later.
+    package let signsFrom: Instant
+
+    private static let byteCount = 32
+
+    package init(id: UInt8, secret: Secret, signsFrom: Instant = Instant(milliseconds: 0)) {
+        self.id = id
+        self.secret = secret
+        self.signsFrom = signsFrom
+    }
+
+    /// Reads what the database keeps, unwrapped: 32 bytes, and from when on they sign in milliseconds since 1970 (8 bytes,
+    /// big-endian). The first secret of a home has no such time.
+    init?(id: UInt8, stored: Secret) {
+        let read = stored.withBytes { bytes -> (Secret, Instant)? in
+            switch bytes.byteCount {
+            case Self.byteCount: return (Secret(copying: bytes), Instant(milliseconds: 0))
+            case Self.byteCount + 8:
+                let from = Instant(milliseconds: Int64(bitPattern: bytes.u64(at: Self.byteCount)))
+                return (Secret(copying: bytes.extracting(0..<Self.byteCount)), from)
+            default: return nil
+            }
+        }
+        guard let (secret, signsFrom) = read else { return nil }
+        self.init(id: id, secret: secret, signsFrom: signsFrom)
+    }
+
+    /// The secret in whose turn something is signed: of those whose time has come, the one made last.
+    package static func signing(at now: Instant, of secrets: [SigningSecret]) -> SigningSecret? {
+        secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+    }
+
+    /// An id for a new secret, beside those that are taken; nil when none is free. A forgotten id is used again only after all
+    /// others, and never with a forgotten secret.
+    static func freeID(beside taken: Set<UInt8>, after newest: UInt8) -> UInt8? {
+        (1...255).map { UInt8((Int(newest) + $0 - 1) % 255 + 1) }.first { !taken.contains($0) }
+    }
+
+    /// What came of a rotation.
+    package struct Rotation: Sendable, Equatable {
+        /// The id of the new secret.
+        package let id: UInt8
+        /// When it begins to sign.
+        package let signsFrom: Instant
+        /// How many secrets were forgotten.
+        package let forgotten: Int
+    }
+
+    /// Puts a new secret beside those of its purpose, and forgets the dead among them.
+    ///
+    /// - Parameters:
+    ///   - wrapped: what the database keeps of the new one.
+    ///   - signsFrom: when it begins to sign.
+    ///   - purpose: what it signs.
+    ///   - known: all that there are.
+    ///   - dead: those of them that nothing needs any more.
+    ///   - full: what to say when every id is taken by one that may still be needed.
+    ///   - transaction: in which it is done.
+    /// - Returns: its id, and how many were forgotten.
+    /// - Throws: ``ServerError`` `conflict` with `full`.
+    package static func replace(
+        with wrapped: MasterKeyring.Wrapped,
+        signsFrom: Instant,
+        _ purpose: SecretStore.Signing,
+        known: [SigningSecret],
+        dead: [SigningSecret],
+        full: String,
+        in transaction: any Transaction
+    ) throws -> Rotation {
+        let newest = known.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
+        let taken = Set(known.map(\.id)).subtracting(dead.map(\.id))
+        guard let id = freeID(beside: taken, after: newest?.id ?? 0) else { throw ServerError(.conflict, full) }
+        for old in dead { try SecretStore.delete(SecretStore.name(purpose, old.id), in: transaction) }
+        try SecretStore.insert(SecretStore.name(purpose, id), wrapped, in: transaction)
+        return Rotation(id: id, signsFrom: signsFrom, forgotten: dead.count)
+    }
+
+    /// What the database keeps of a new secret, before it is wrapped.
+    package static func makeStored(signsFrom: Instant) -> Secret {
+        Secret.random(count: byteCount).withBytes { secret in
+            var bytes = [UInt8](copying: secret)
+            bytes.append(bigEndian: signsFrom.milliseconds)
+            return Secret(bytes)
+        }
+    }
+}

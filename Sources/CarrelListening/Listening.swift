@@ -1,0 +1,189 @@
+package import CarrelAccounts
+package import CarrelAudit
+package import CarrelBytes
+import CarrelOrders
+package import CarrelStore
+
+/// Where listeners are: an append-only log of intervals per order, of which "latest" is a projection.
+///
+/// The log is a set, and the latest interval is its maximum under an order that does not depend on arrival (effective end,
+/// start, end position, and the rest of the key), so reports may come late, twice, split or shuffled and every server ends up
+/// with the same answer. Of an interval that is told twice with other particulars (device, speed, milliseconds) the greater are
+/// kept. Only what comes from a clock ahead of ours is placed by when it first came, so that it pins nothing.
+/// Latest is not furthest: a listener may go back.
+package struct Listening: Sendable {
+    let database: any Database
+    let clock: any WallClock
+    /// How many intervals of an order are kept: the newest. 100,000 are 138 hours in pieces of five seconds.
+    private let kept: Int
+    /// For how long after an order's end its intervals are taken.
+    private let lateness: Duration
+
+    /// Apps report late: after a journey, or when they are opened again.
+    package static let usualLateDays = 90
+
+    package init(
+        database: any Database,
+        clock: any WallClock,
+        kept: Int = 100_000,
+        lateDays: Int = Listening.usualLateDays
+    ) {
+        self.database = database
+        self.clock = clock
+        self.kept = kept
+        lateness = .seconds(lateDays * 86_400)
+    }
+
+    /// What became of a report.
+    package struct Outcome: Sendable, Equatable {
+        package var accepted = 0
+        package var duplicates = 0
+        package var rejected: [Rejection] = []
+        /// The orders that took something.
+        package var orders: Set<String> = []
+
+        package struct Rejection: Sendable, Equatable {
+            package let index: Int
+            package let code: ListeningInterval.Refusal
+        }
+    }
+
+    /// Takes a report: good elements are kept, each bad one is named. All in one transaction, durable when it returns.
+    ///
+    /// - Parameters:
+    ///   - elements: the report's elements in order: an interval, or why it could not be read.
+    ///   - account: whose orders it may be of, those of others being as good as unknown; nil where an order's id is enough.
+    /// - Returns: what was taken and what was not.
+    /// - Throws: when the database does not take the report; nothing of it is kept then.
+    package func record(
+        _ elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
+        of account: String? = nil
+    ) async throws -> Outcome {
+        let now = clock.now
+        let unknown = try await unknownOrders(in: elements, of: account)
+        // What would change nothing does not take the writer's time.
+        guard
+            elements.contains(where: {
+                if case .success(let interval) = $0 { !unknown.contains(interval.orderID) } else { false }
+            })
+        else {
+            return Outcome(
+                rejected: elements.enumerated().map { index, element in
+                    Outcome.Rejection(index: index, code: Self.refusal(of: element))
+                }
+            )
+        }
+        return try await database.write { transaction in
+            var outcome = Outcome()
+            var known: [String: (Order, Int64)?] = [:]
+            var fresh: [String: Int] = [:]
+            for (index, element) in elements.enumerated() {
+                do {
+                    var interval = try element.get()
+                    try interval.validate()
+                    if known[interval.orderID] == nil {
+                        known[interval.orderID] = try ListeningStore.order(interval.orderID, in: transaction)
+                    }
+                    guard case (let order, let duration)?? = known[interval.orderID], account == nil || account == order.accountID
+                    else { throw ListeningInterval.Refusal.unknownOrder }
+                    try interval.validate(against: order, lateness: lateness, at: now)
+                    interval.clamp(to: duration)
+                    if try ListeningStore.record(interval, receivedAt: now, in: transaction) {
+                        outcome.accepted += 1
+                        fresh[order.id, default: 0] += 1
+                    } else {
+                        outcome.duplicates += 1
+                    }
+                    outcome.orders.insert(order.id)
+                } catch let refusal as ListeningInterval.Refusal {
+                    outcome.rejected.append(.init(index: index, code: refusal))
+                }
+            }
+            // Counting takes as long as there are intervals, so one report in many does it, the more likely the more it brought.
+            for (order, count) in fresh where Int.random(in: 0..<max(1, kept / 100)) < count {
+                try ListeningStore.trim(order: order, to: kept, in: transaction)
+            }
+            return outcome
+        }
+    }
+
+    /// The orders that a report names and that are not there, or not the account's.
+    private func unknownOrders(
+        in elements: [Result<ListeningInterval, ListeningInterval.Refusal>],
+        of account: String?
+    ) async throws -> Set<String> {
+        let named = Set(elements.compactMap { try? $0.get().orderID })
+        guard !named.isEmpty else { return [] }
+        return try await database.read { transaction in
+            try named.filter { id in
+                guard let (order, _) = try ListeningStore.order(id, in: transaction) else { return true }
+                return account != nil && account != order.accountID
+            }
+        }
+    }
+
+    /// Why an element of a report on unknown orders alone is refused: in the order in which the writer would find it.
+    private static func refusal(of element: Result<ListeningInterval, ListeningInterval.Refusal>) -> ListeningInterval.Refusal {
+        do throws(ListeningInterval.Refusal) {
+            try element.get().validate()
+            return .unknownOrder
+        } catch {
+            return error
+        }
+    }
+
+    /// A place in a title.
+    package struct Position: Sendable, Equatable {
+        package let orderID: String
+        /// The end of the interval, not later than its arrival allows.
+        package let lastUpdated: Instant
+        package let seconds: Int64
+        /// The same place to the millisecond, where the client told it.
+        package let milliseconds: Int64?
+        package let deviceID: String?
+        package let deviceName: String?
+
+        /// The most exact figure there is.
+        package var exactMilliseconds: Int64 { milliseconds ?? seconds * 1000 }
+    }
+
+    /// Where the listener of an order is; nil when nothing has been reported.
+    package func latest(_ orderID: String) async throws -> Position? {
+        try await database.read { transaction in
+            guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
+            return try ListeningStore.latest(order: orderID, in: transaction)
+        }
+    }
+
+    /// Where an account is in a title, whichever of its orders that was under: borrowing again keeps the place.
+    package func latest(account: String, title: String) async throws -> Position? {
+        try await database.read { try ListeningStore.latest(account: account, title: title, in: $0) }
+    }
+
+    /// A page of the intervals of an order, newest first, and where the next one begins; nil after the last.
+    func history(
+        _ orderID: String,
+        after mark: IntervalMark? = nil,
+        limit: Int
+    ) async throws -> (intervals: [ListeningInterval], next: IntervalMark?) {
+        try await database.read { transaction in
+            guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
+            let page = try ListeningStore.history(order: orderID, after: mark, limit: limit, in: transaction)
+            return (page.map(\.interval), page.count == limit ? page.last?.mark : nil)
+        }
+    }
+}
+
+/// What an erased person listened to is deleted, and their bookmarks.
+extension Listening: AccountParticipant {
+    package func take(
+        _ change: AccountChange,
+        of account: String,
+        by actor: Actor,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws -> [@Sendable () -> Void] {
+        if case .erased = change { try ListeningStore.deleteAll(of: account, in: transaction) }
+        return []
+    }
+}

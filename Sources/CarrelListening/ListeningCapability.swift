@@ -1,0 +1,54 @@
+package import CarrelAccounts
+package import CarrelHTTP
+package import CarrelHome
+import CarrelMetrics
+package import CarrelStore
+package import CarrelStreaming
+package import CarrelWebAPI
+
+/// What was listened to: positions, history, bookmarks.
+package struct ListeningCapability: Capability {
+    package let listening: Listening
+    package let bookmarks: Bookmarks
+    package let history: ListeningHistory
+    private let streaming: Streaming
+    private let accounts: AccountsCapability
+    private let activity: Activity
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - accounts: who listens.
+    ///   - streaming: what is listened to.
+    ///   - lateDays: for how many days after an order's end reports of what was heard before it are taken.
+    package init(_ estate: Estate, _ accounts: AccountsCapability, _ streaming: Streaming, lateDays: Int) {
+        self.accounts = accounts
+        self.streaming = streaming
+        activity = estate.activity
+        listening = Listening(database: estate.database, clock: estate.clock, lateDays: lateDays)
+        bookmarks = Bookmarks(database: estate.database, clock: estate.clock)
+        history = ListeningHistory(database: estate.database, clock: estate.clock)
+        accounts.lifecycle.join(listening)
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "intervals": .deleted(exportedAs: "listening"), "bookmarks": .deleted(exportedAs: "bookmarks"),
+    ]
+    package static let statements = ListeningStore.statements + BookmarkStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        ListeningRoutes(listening: listening, streaming: streaming, callers: accounts.callers, activity: activity)
+            .add(to: &router)
+        HistoryRoutes(desk: accounts.desk, history: history, callers: accounts.callers).add(to: &router)
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("listening", for: .items(of: "orders")) { _, order, mark, transaction in
+                try ListeningStore.exportedIntervals(of: order, after: mark, in: transaction)
+            },
+            PersonalData.Member("bookmarks") { person, _, mark, transaction in
+                try ListeningStore.exportedBookmarks(of: person.account, after: mark, in: transaction)
+            },
+        ]
+    }
+}

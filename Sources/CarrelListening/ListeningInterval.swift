@@ -1,0 +1,126 @@
+package import CarrelBytes
+package import CarrelJSON
+import CarrelOrders
+import CarrelWebAPI
+
+/// One stretch of listening, as a client reports it.
+///
+/// The first five members are its identity: reporting the same interval again adds nothing. Of two that differ in the other members
+/// the greater is kept, and an empty, negative or zero one counts as left out.
+package struct ListeningInterval: Sendable, Hashable {
+    package var orderID: String
+    package var startUTC: Instant
+    package var endUTC: Instant
+    /// Whole seconds from the start of the title.
+    package var startPosition: Int64
+    /// Less than `startPosition` when the listener went back.
+    package var endPosition: Int64
+    /// The end to the millisecond, where the client knows it.
+    package var endPositionMS: Int64?
+    package var deviceID: String?
+    package var deviceName: String?
+    package var speed: Double?
+
+    package init(orderID: String, startUTC: Instant, endUTC: Instant, startPosition: Int64, endPosition: Int64) {
+        self.orderID = orderID
+        self.startUTC = startUTC
+        self.endUTC = endUTC
+        self.startPosition = startPosition
+        self.endPosition = endPosition
+    }
+
+    /// Why an element of a report is not taken.
+    package enum Refusal: Error, Sendable, Hashable {
+        /// The member, in its usual case, is missing or is not what it should be; nil where the element is no object.
+        case malformed(String?)
+        case unknownOrder
+        case timeReversed
+        case tooLong
+        case positionOutOfRange
+        case orderNotStarted
+        case orderEnded
+
+        /// The stable name that clients see.
+        package var code: String {
+            switch self {
+            case .malformed: "malformed"
+            case .unknownOrder: "unknown-order"
+            case .timeReversed: "time-reversed"
+            case .tooLong: "too-long"
+            case .positionOutOfRange: "position-out-of-range"
+            case .orderNotStarted: "order-not-started"
+            case .orderEnded: "order-ended"
+            }
+        }
+
+        /// The member that is malformed.
+        package var member: String? {
+            if case .malformed(let member) = self { member } else { nil }
+        }
+    }
+
+    /// How long one interval may last.
+    static let longest = Duration.seconds(24 * 3600)
+    /// By how much a device's clock may be ahead: later ends count as this much after the report's arrival.
+    package static let clockSkew = Duration.seconds(120)
+
+    /// Reads one element of a report, as existing apps write it: members in whatever case, numbers as strings too.
+    package init(json: JSON) throws(Refusal) {
+        guard let element = ReportElement(json) else { throw .malformed(nil) }
+        self.init(
+            orderID: try element.orderID("id"),
+            startUTC: try element.instant("startUtc"),
+            endUTC: try element.instant("endUtc"),
+            startPosition: try element.seconds("startPosition"),
+            endPosition: try element.seconds("endPosition")
+        )
+        endPositionMS = element.whole("positionMs")
+        deviceID = try element.label("deviceId")
+        deviceName = try element.label("deviceName")
+        if let told = element.number("speed"), told > 0 { speed = told }
+        if let exact = endPositionMS, exact < 0 || exact / 1000 < endPosition - 1 || exact / 1000 > endPosition + 1 {
+            endPositionMS = nil
+        }
+    }
+
+    /// Checks what can be checked without the order.
+    package func validate() throws(Refusal) {
+        guard endUTC >= startUTC else { throw .timeReversed }
+        guard endUTC - startUTC <= Self.longest else { throw .tooLong }
+        guard startPosition >= 0, endPosition >= 0 else { throw .positionOutOfRange }
+    }
+
+    /// Checks against the order.
+    ///
+    /// An order that has ended still takes what began before its end, for a while: apps report late. Before its start it takes nothing,
+    /// but for what a device's slow clock places there.
+    ///
+    /// - Parameters:
+    ///   - order: the order.
+    ///   - lateness: how long after the order's end reports are taken.
+    ///   - now: the time.
+    /// - Throws: ``Refusal`` `orderNotStarted` or `orderEnded`.
+    func validate(against order: Order, lateness: Duration, at now: Instant) throws(Refusal) {
+        if let start = order.startsAt, now < start || startUTC < start - Self.clockSkew { throw .orderNotStarted }
+        if let end = order.end, startUTC >= end || now - end > lateness { throw .orderEnded }
+    }
+
+    /// Moves positions beyond the end of the title to its end: players round, and files differ by a little.
+    mutating func clamp(to durationMS: Int64) {
+        let last = durationMS / 1000
+        startPosition = min(startPosition, last)
+        if endPosition > last {
+            endPosition = last
+            endPositionMS = durationMS
+        }
+        endPositionMS = endPositionMS.map { min($0, durationMS) }
+    }
+
+    /// When the interval ended for the purpose of ordering: a device's clock cannot pin the position in the future.
+    ///
+    /// - Parameter received: when the interval first arrived.
+    /// - Returns: `endUTC`, or ``clockSkew`` after the arrival where that is earlier.
+    package func effectiveEnd(received: Instant) -> Instant {
+        min(endUTC, received + Self.clockSkew)
+    }
+}

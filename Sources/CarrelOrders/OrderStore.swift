@@ -1,0 +1,208 @@
+import CarrelAudio
+package import CarrelBytes
+import CarrelHome
+package import CarrelStore
+
+/// The SQL of orders.
+package enum OrderStore {
+    static let insert = SQL(
+        """
+        INSERT INTO orders (id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, master_version,
+            wrapped_key, isbn)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING
+        """
+    )
+    static let byID = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at
+        FROM orders WHERE id = $1
+        """
+    )
+    static let byNumber = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name, orders.isbn, titles.isbn
+        FROM orders JOIN accounts ON accounts.id = orders.account_id JOIN titles ON titles.id = orders.title_id
+        WHERE orders.number = $1
+        """
+    )
+    static let withKey = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.suspended_at,
+            orders.master_version, orders.wrapped_key
+        FROM orders JOIN accounts ON accounts.id = orders.account_id WHERE orders.id = $1
+        """
+    )
+    static let live = SQL(
+        "SELECT id FROM orders WHERE account_id = $1 AND state IN ('ready', 'active') AND (ends_at IS NULL OR ends_at > $2)"
+    )
+    static let update = SQL("UPDATE orders SET state = $2, ended_at = $3 WHERE id = $1")
+    static let activate = SQL("UPDATE orders SET state = 'active', activated_at = $2 WHERE id = $1 AND state = 'ready'")
+    // Each kind of list has a statement of its own: with "$1 = '' OR …" no index is of use.
+    static let list = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM orders JOIN accounts ON accounts.id = orders.account_id
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3)
+        ORDER BY orders.created_at, orders.id LIMIT $4
+        """
+    )
+    static let listOfAccount = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM accounts JOIN orders ON orders.account_id = accounts.id
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3) AND accounts.name = $5
+        ORDER BY orders.created_at, orders.id LIMIT $4
+        """
+    )
+    static let listOfNumber = SQL(
+        """
+        SELECT orders.id, orders.number, orders.account_id, orders.title_id, orders.kind, orders.state, orders.starts_at,
+            orders.ends_at, orders.created_at, orders.activated_at, orders.ended_at, accounts.name
+        FROM orders JOIN accounts ON accounts.id = orders.account_id
+        WHERE ($1 = '' OR orders.title_id = $1) AND (orders.created_at, orders.id) > ($2, $3) AND orders.number = $5
+            AND ($6 = '' OR accounts.name = $6)
+        LIMIT $4
+        """
+    )
+    /// Of one account and title, those first that say most: what is live, then what is over, each the newest first.
+    static let explaining = SQL(
+        """
+        SELECT id, number, account_id, title_id, kind, state, starts_at, ends_at, created_at, activated_at, ended_at FROM orders
+        WHERE account_id = $1 AND title_id = $2
+        ORDER BY CASE WHEN state = 'returned' THEN 1 WHEN state NOT IN ('ready', 'active') THEN 3 WHEN starts_at > $3 THEN 2
+            WHEN ends_at <= $3 THEN 1 ELSE 0 END, created_at DESC, id LIMIT $4
+        """
+    )
+    static let countOfTitle = SQL("SELECT count(*) FROM orders WHERE account_id = $1 AND title_id = $2")
+    static let keysUnderOtherMaster = SQL(
+        "SELECT id, master_version, wrapped_key FROM orders WHERE master_version <> $1 ORDER BY id LIMIT $2"
+    )
+    static let rewrap = SQL("UPDATE orders SET master_version = $2, wrapped_key = $3 WHERE id = $1")
+
+    package static let statements =
+        [
+            insert, byID, byNumber, withKey, live, update, activate, list, listOfAccount, listOfNumber, explaining, countOfTitle,
+            keysUnderOtherMaster, rewrap,
+        ] + statementsOfPersonalData
+
+    /// Whether the order was inserted; false when its id or number is taken. `isbn` is what the request named its title by; nil where
+    /// that was the title's id.
+    static func insert(
+        _ order: Order,
+        isbn: ISBN?,
+        key: MasterKeyring.Wrapped,
+        in transaction: any Transaction
+    ) throws -> Bool {
+        let values: [SQLValue] = [
+            .text(order.id), SQLValue(order.number), .text(order.accountID), .text(order.titleID),
+            .text(order.kind.rawValue), .text(order.state.rawValue), .instant(order.startsAt), .instant(order.endsAt),
+            .instant(order.createdAt), .integer(key.masterVersion), .blob(key.bytes),
+            SQLValue(isbn?.description),
+        ]
+        return try transaction.run(insert, values) == 1
+    }
+
+    package static func order(id: String, in transaction: any Transaction) throws -> Order? {
+        try transaction.row(byID, [.text(id)]).map(order)
+    }
+
+    /// The order of a number, the name of its account, and the ISBNs that it may be asked for by: the one that it was placed by,
+    /// and its title's.
+    static func order(number: String, in transaction: any Transaction) throws -> (
+        order: Order, account: String, isbns: [String]
+    )? {
+        try transaction.row(byNumber, [.text(number)]).map { row in
+            (try order(row), try row.text(11), try [12, 13].compactMap { try row.textIfPresent($0) })
+        }
+    }
+
+    /// What streaming needs of an order; nil when there is no such order.
+    static func grant(id: String, in transaction: any Transaction) throws -> (
+        order: Order, isSuspended: Bool, key: MasterKeyring.Wrapped
+    )? {
+        guard let row = try transaction.row(withKey, [.text(id)]) else { return nil }
+        let key = MasterKeyring.Wrapped(masterVersion: try row.integer(12), bytes: try row.blob(13))
+        return (try order(row), try row.instantIfPresent(11) != nil, key)
+    }
+
+    /// The orders of an account that can be listened to, now or later.
+    static func live(ofAccount account: String, at now: Instant, in transaction: any Transaction) throws -> [String] {
+        try transaction.rows(live, [.text(account), .instant(now)]).map { try $0.text(0) }
+    }
+
+    static func update(_ order: Order, in transaction: any Transaction) throws {
+        _ = try transaction.run(update, [.text(order.id), .text(order.state.rawValue), .instant(order.endedAt)])
+    }
+
+    static func activate(_ id: String, at now: Instant, in transaction: any Transaction) throws {
+        _ = try transaction.run(activate, [.text(id), .instant(now)])
+    }
+
+    static func list(_ filter: Orders.Filter, in transaction: any Transaction) throws -> [(order: Order, account: String)] {
+        let values: [SQLValue] = [
+            .text(filter.titleID ?? ""), .integer(filter.after?.0.milliseconds ?? Int64.min), .text(filter.after?.1 ?? ""),
+            .integer(Int64(filter.limit)),
+        ]
+        let (number, account) = (filter.number ?? "", filter.account ?? "")
+        let rows =
+            if !number.isEmpty {
+                try transaction.rows(listOfNumber, values + [.text(number), .text(account)])
+            } else if !account.isEmpty {
+                try transaction.rows(listOfAccount, values + [.text(account)])
+            } else {
+                try transaction.rows(list, values)
+            }
+        return try rows.map { (try order($0), try $0.text(11)) }
+    }
+
+    /// Those of an account's orders of a title that say most about whether it may be listened to, and how many there are in all.
+    package static func explaining(
+        _ title: String,
+        to account: String,
+        at now: Instant,
+        limit: Int,
+        in transaction: any Transaction
+    ) throws -> (orders: [Order], count: Int) {
+        let (account, title) = (SQLValue.text(account), SQLValue.text(title))
+        let rows = try transaction.rows(explaining, [account, title, .instant(now), .integer(Int64(limit))])
+        if rows.count < limit { return (try rows.map(order), rows.count) }
+        let count = try transaction.row(countOfTitle, [account, title]).map { Int(try $0.integer(0)) }
+        return (try rows.map(order), count ?? 0)
+    }
+
+    /// Some of the wrapped keys that are not under the master key of `version`.
+    static func keys(notUnder version: Int64, limit: Int, in transaction: any Transaction) throws -> [(
+        id: String, key: MasterKeyring.Wrapped
+    )] {
+        try transaction.rows(keysUnderOtherMaster, [.integer(version), .integer(Int64(limit))]).map {
+            (try $0.text(0), MasterKeyring.Wrapped(masterVersion: try $0.integer(1), bytes: try $0.blob(2)))
+        }
+    }
+
+    static func rewrap(_ id: String, key: MasterKeyring.Wrapped, in transaction: any Transaction) throws {
+        _ = try transaction.run(rewrap, [.text(id), .integer(key.masterVersion), .blob(key.bytes)])
+    }
+
+    package static func order(_ row: Row) throws -> Order {
+        guard let kind = Order.Kind(rawValue: try row.text(4)), let state = Order.State(rawValue: try row.text(5)) else {
+            throw ServerError(.home, "an order has a kind or state that this version does not know")
+        }
+        return Order(
+            id: try row.text(0),
+            number: try row.textIfPresent(1),
+            accountID: try row.text(2),
+            titleID: try row.text(3),
+            kind: kind,
+            state: state,
+            startsAt: try row.instantIfPresent(6),
+            endsAt: try row.instantIfPresent(7),
+            createdAt: try row.instant(8),
+            activatedAt: try row.instantIfPresent(9),
+            endedAt: try row.instantIfPresent(10)
+        )
+    }
+}

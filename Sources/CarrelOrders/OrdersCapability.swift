@@ -1,0 +1,48 @@
+package import CarrelAccounts
+package import CarrelHTTP
+package import CarrelStore
+import CarrelBytes
+package import CarrelHome
+package import CarrelWebAPI
+
+/// Grants of titles to accounts.
+package struct OrdersCapability: Capability {
+    package let orders: Orders
+    private let accounts: Accounts
+    private let callers: Callers
+    private let clock: any WallClock
+
+    package init(_ estate: Estate, _ accounts: AccountsCapability) {
+        orders = Orders(database: estate.database, clock: estate.clock, master: estate.master)
+        self.accounts = accounts.accounts
+        callers = accounts.callers
+        clock = estate.clock
+        accounts.lifecycle.join(orders)
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "orders": .kept(exportedAs: "orders", because: PersonalData.accounting)
+    ]
+    package static let statements = OrderStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        OrderRoutes(orders: orders, accounts: accounts, callers: callers, clock: clock).add(to: &router)
+    }
+
+    package var personalData: [PersonalData.Member] {
+        [
+            PersonalData.Member("orders", holdsSubjects: true) { person, _, mark, transaction in
+                try OrderStore.exported(of: person.account, after: mark, in: transaction)
+            }
+        ]
+    }
+
+    package var wrappedKeys: [WrappedKeys] {
+        [
+            WrappedKeys(
+                notUnder: { try OrderStore.keys(notUnder: $0, limit: $1, in: $2) },
+                rewrap: { try OrderStore.rewrap($0, key: $1, in: $2) }
+            )
+        ]
+    }
+}

@@ -1,9 +1,0 @@
-import CarrelStore
-
-extension BlobID {
-    /// A name that the database holds.
-    init(stored text: String) throws(ServerError) {
-        guard let id = BlobID(text) else { throw ServerError(.home, "the database names a blob that cannot be one") }
-        self = id
-    }
-}

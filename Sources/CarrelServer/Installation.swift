@@ -1,0 +1,56 @@
+import CarrelBytes
+import CarrelCatalog
+import CarrelCrypto
+import CarrelHome
+import CarrelStore
+import CarrelThreads
+
+/// The pair of a database and a blob store, which share an id: a row of the one, a file of the other
+/// (docs/decisions/0020-one-installation.md).
+enum Installation {
+    /// Makes sure that a database and a blob store belong together. Where one has no id yet, or both, they get the same.
+    ///
+    /// The row is written first and decides: of two nodes that start at the same time, the later takes the id of the earlier. A process
+    /// that dies between row and file leaves a store without an id, which the next start pairs.
+    ///
+    /// - Parameters:
+    ///   - database: of the installation.
+    ///   - blobs: of the installation.
+    ///   - now: the time, noted in the database.
+    /// - Throws: ``ServerError`` `installation` when they belong to two installations, or when the store has blobs and the database names
+    ///   none of them; what the database and the store throw.
+    static func pair(_ database: any Database, _ blobs: DirectoryBlobStore, at now: Instant) async throws {
+        let thread = BlockingThreads(name: "pairing", count: 1)
+        let inStore = try await thread.run { try blobs.installation() }
+        let inDatabase = try await database.read { try InstallationStore.id(in: $0) }
+        if let inStore, let inDatabase { return try requireSame(inStore, inDatabase, blobs) }
+        let named = try await NamedBlobs(in: database)
+        guard try await thread.run({ try blobs.isEmpty || blobs.contains { named.contains($0) } }) else {
+            throw ServerError(
+                .installation,
+                "\(blobs.path) holds media, and the database names none of them: where no title is missing from the catalog, move it away and start again"
+            )
+        }
+        let wanted = inDatabase ?? inStore ?? Random.uuid()
+        let id = try await database.write { try InstallationStore.join(wanted, at: now, in: $0) }
+        try requireSame(try await thread.run { try blobs.join(installation: id) }, id, blobs)
+    }
+
+    /// Refuses to create a database beside media: they belong to one that is missing.
+    static func requireNoMedia(_ blobs: DirectoryBlobStore, beside home: Home) throws {
+        guard try !blobs.isEmpty else { return }
+        throw ServerError(.installation, "\(blobs.path) holds media, and their database \(home.databasePath) is missing or empty")
+    }
+
+    private static func requireSame(
+        _ inStore: String,
+        _ inDatabase: String,
+        _ blobs: DirectoryBlobStore
+    ) throws(ServerError) {
+        guard inStore != inDatabase else { return }
+        throw ServerError(
+            .installation,
+            "the database belongs to the installation \(inDatabase), and the media in \(blobs.path) to \(inStore)"
+        )
+    }
+}

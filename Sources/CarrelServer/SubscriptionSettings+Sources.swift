@@ -1,0 +1,40 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelEntitlementSources
+import CarrelEntitlements
+import CarrelHome
+import CarrelUpstream
+
+extension SubscriptionSettings {
+    /// The sources, in the order in which they are asked; the canned users are the last.
+    func sources(
+        _ estate: Estate,
+        _ accounts: AccountsCapability,
+        _ entitlements: EntitlementsCapability,
+        audit: AuditFold,
+        receipts: ReceiptSource?
+    ) throws -> [any EntitlementSource] {
+        var made: [any EntitlementSource] = []
+        for source in sources {
+            switch source {
+            case .accounts: made.append(entitlements.source(devices: devices, givesFeedPasswords: givesFeedPasswords))
+            case .upstream(let upstream):
+                made.append(
+                    try UpstreamSource(
+                        upstream,
+                        database: estate.database,
+                        clock: estate.clock,
+                        products: entitlements.subscriptions.products,
+                        throttle: accounts.check.throttle,
+                        audit: audit,
+                        secret: try estate.secret(.upstream),
+                        metrics: estate.metrics
+                    )
+                )
+            }
+        }
+        if let receipts { made.append(receipts) }
+        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: estate.clock, sleep: sleep)) }
+        return made
+    }
+}

@@ -1,0 +1,41 @@
+package import CarrelAccounts
+package import CarrelEditionDelivery
+package import CarrelEntitlementSources
+package import CarrelEntitlements
+
+/// What the operator decides about subscriptions.
+package struct SubscriptionSettings: Sendable {
+    /// Where it is known who may read what.
+    package enum Source: Sendable {
+        /// Carrel's own accounts.
+        case accounts
+        case upstream(UpstreamSettings)
+    }
+
+    /// Asked in this order.
+    package var sources: [Source] = [.accounts]
+    /// Whether the canned users exist, for testing an app against every case.
+    package var hasCannedUsers = false
+    /// The products that they know of.
+    package var cannedIssues = CannedUsers.Issues()
+    /// How the canned users that answer late let the time pass.
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    /// How long an edition's credentials live.
+    package var credentialLife = Duration.seconds(24 * 3600)
+    package var devices = DevicePolicy()
+    /// Whether categories say their term as `value` too, which some apps read.
+    package var alsoValue = false
+
+    /// What apps call the parameters of the five calls.
+    package var names = ParameterNames()
+    /// Whether calls with a token or a password in the query are refused.
+    package var refusesQuerySecrets = false
+    /// Whether answers end with a comment that says what was asked, for those who debug an app.
+    package var saysWhatWasAsked = false
+    /// Whether accounts are given a second credential for feeds when they sign in.
+    package var givesFeedPasswords = false
+    /// Credentials of the field's old scheme that are let in; nil for none.
+    package var sha1: SHA1Credentials?
+
+    package init() {}
+}

@@ -1,0 +1,76 @@
+package import CarrelAccounts
+package import CarrelAudit
+import CarrelCrypto
+package import CarrelHTTP
+import CarrelHTTPClient
+package import CarrelHome
+import CarrelUpstream
+import CarrelMetrics
+package import CarrelStore
+package import CarrelWebAPI
+
+/// Signing in at an OpenID provider.
+package struct SignOnCapability: Capability {
+    private let identities: Identities
+    private let signOn: SignOn?
+    private let accounts: AccountsCapability
+    private let activity: Activity
+    private let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
+
+    /// - Parameters:
+    ///   - estate: what it stands on.
+    ///   - accounts: who signs in.
+    ///   - settings: the provider, where there is one.
+    ///   - audit: records refusals.
+    ///   - onFailure: told why a sign-in failed, which the client is not.
+    /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
+    package init(
+        _ estate: Estate,
+        _ accounts: AccountsCapability,
+        _ settings: SignOnSettings,
+        audit: AuditFold,
+        onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
+    ) throws {
+        self.accounts = accounts
+        self.onFailure = onFailure
+        activity = estate.activity
+        identities = Identities(database: estate.database, clock: estate.clock)
+        if let provider = settings.provider {
+            let client = HTTPClient(
+                configuration: HTTPClientConfiguration(certificateAuthorities: settings.certificateAuthorities)
+            )
+            signOn = SignOn(
+                client: OpenIDClient(provider, client: client, clock: estate.clock),
+                settings: settings,
+                database: estate.database,
+                lifecycle: accounts.lifecycle,
+                clock: estate.clock,
+                sessions: accounts.accounts.sessions,
+                audit: audit,
+                key: HMACSHA256(key: try estate.secret(.signOn))
+            )
+        } else {
+            signOn = nil
+        }
+        accounts.lifecycle.join(identities)
+    }
+
+    package static let tables: [String: PersonalData.Treatment] = [
+        "identities": .deleted(exportedAs: "identities"),
+        "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
+    ]
+    package static let statements = SignOnStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        IdentityRoutes(identities: identities, desk: accounts.desk, callers: accounts.callers).add(to: &router)
+        if let signOn {
+            SignOnRoutes(signOn: signOn, callers: accounts.callers, activity: activity, onFailure: onFailure).add(to: &router)
+        }
+    }
+
+    package var cleanups: [Cleanup] { [Cleanup { try SignOnStore.removeUsed(at: $0, limit: $1, in: $2) }] }
+
+    package var personalData: [PersonalData.Member] {
+        [PersonalData.Member("identities") { try SignOnStore.identities(of: $0.account, in: $1).map(IdentityRoutes.json) }]
+    }
+}

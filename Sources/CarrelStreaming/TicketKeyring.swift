@@ -1,0 +1,148 @@
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCatalog
+import CarrelCrypto
+package import CarrelHome
+package import CarrelStore
+import CarrelThreads
+
+/// The secrets that sign tickets: kept in the database under the master key, known here, replaced by a rotation.
+///
+/// Every node of a database reads them again once a minute. A new secret begins to sign two minutes after it was made, with
+/// the first window of tickets that opens then: every node knows it by then, and no playlist changes before its window ends.
+/// The secrets before it go on verifying, until the last ticket that they may have signed is dead.
+package final class TicketKeyring: Sendable {
+    /// How long secrets are used after a read of the database that succeeded.
+    static let life = Duration.seconds(60)
+    /// How much longer requests use them while another request reads them again.
+    static let grace = Duration.seconds(5)
+    /// From the making of a secret to the first window that it signs.
+    static let notice = Duration.seconds(120)
+
+    private struct State {
+        var tickets: Tickets
+        /// When the last read that succeeded began.
+        var readAt: Instant
+        /// Whether a request is reading them again.
+        var isReading = false
+        /// Counts the changes made here, so that what was read before one does not replace what was read after it.
+        var changes: UInt64 = 0
+    }
+
+    private let database: any Database
+    private let master: MasterKeyring.Shared
+    private let clock: any WallClock
+    private let state: Locked<State>
+
+    /// Reads the secrets of a database; the first is made at first use.
+    package init(database: any Database, master: MasterKeyring.Shared, clock: any WallClock) async throws {
+        self.database = database
+        self.master = master
+        self.clock = clock
+        let now = clock.now
+        var secrets = try await Self.read(database, master)
+        if secrets.isEmpty {
+            let first = try master.current.wrap(SigningSecret.makeStored(signsFrom: now))
+            // Another process may make it first: what is in the database counts.
+            try await database.write { try SecretStore.insert(SecretStore.name(.ticket, 1), first, in: $0) }
+            secrets = try await Self.read(database, master)
+        }
+        state = Locked(State(tickets: Tickets(secrets: secrets), readAt: now))
+    }
+
+    /// What signs and verifies tickets now.
+    package func tickets(at now: Instant) async throws -> Tickets {
+        let known = state.withLock { state -> Tickets? in
+            let age = now - state.readAt
+            if age >= .zero, age < Self.life + (state.isReading ? Self.grace : .zero) { return state.tickets }
+            state.isReading = true
+            return nil
+        }
+        if let known { return known }
+        // A read that fails leaves the secrets as old as they were, so that one that was replaced is not used any longer for it.
+        defer { state.withLock { $0.isReading = false } }
+        return try await reload(at: now)
+    }
+
+    /// Adds a secret that signs from now on.
+    ///
+    /// - Parameters:
+    ///   - atOnce: forgets every other secret, so that all tickets given out before die: in this process at once, in others on
+    ///     the same database within a minute.
+    ///   - actor: who did it.
+    /// - Returns: the new secret's id and time.
+    /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
+    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
+        let now = clock.now
+        let from = atOnce ? now : now + Self.notice
+        let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))
+        let master = master
+        let entry = actor.entry("ticket-key.rotate", on: "", at: now, reason: atOnce ? "at-once" : "")
+        let made = try await database.write { transaction -> SigningSecret.Rotation in
+            try AuditStore.append(entry, in: transaction)
+            let known = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+            return try SigningSecret.replace(
+                with: wrapped,
+                signsFrom: from,
+                .ticket,
+                known: known,
+                dead: atOnce ? known : [],
+                full: "255 ticket secrets are in use: restart the server, which forgets the dead ones",
+                in: transaction
+            )
+        }
+        _ = try await reload(at: now, afterChange: true)
+        return made
+    }
+
+    /// Forgets the secrets whose last ticket is dead. For a server, which knows how long its tickets live.
+    ///
+    /// - Parameter life: the configured life of tickets in milliseconds; a long title's live longer.
+    /// - Returns: how many were forgotten.
+    /// - Throws: what the database throws, or ``ServerError`` `masterKey`.
+    @discardableResult
+    package func forgetDead(life: Int64) async throws -> Int {
+        let now = clock.now
+        let master = master
+        let find: @Sendable (any Transaction) throws -> [UInt8] = { try Self.dead(at: now, life: life, master, in: $0) }
+        // A start with nothing to forget writes nothing: a server serves from a full disk too.
+        guard try await !database.read(find).isEmpty else { return 0 }
+        let count = try await database.write { transaction -> Int in
+            let dead = try find(transaction)
+            for id in dead { try SecretStore.delete(SecretStore.name(.ticket, id), in: transaction) }
+            return dead.count
+        }
+        _ = try await reload(at: now, afterChange: true)
+        return count
+    }
+
+    private static func dead(
+        at now: Instant,
+        life: Int64,
+        _ master: MasterKeyring.Shared,
+        in transaction: any Transaction
+    ) throws -> [UInt8] {
+        let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
+        let secrets = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+            .sorted { $0.signsFrom < $1.signsFrom }
+        // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
+        let held = Tickets.Window.length(life: longest) + longest + 120_000
+        return zip(secrets, secrets.dropFirst()).filter { now.milliseconds > $1.signsFrom.milliseconds + held }.map(\.0.id)
+    }
+
+    private func reload(at now: Instant, afterChange: Bool = false) async throws -> Tickets {
+        let changes = state.withLock { state in
+            if afterChange { state.changes += 1 }
+            return state.changes
+        }
+        let tickets = Tickets(secrets: try await Self.read(database, master))
+        return state.withLock { state in
+            if state.changes == changes { (state.tickets, state.readAt) = (tickets, now) }
+            return state.tickets
+        }
+    }
+
+    private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [SigningSecret] {
+        try await database.read { try SecretStore.signing(.ticket, in: $0) }.map { try master.unwrap($0.id, $0.wrapped) }
+    }
+}

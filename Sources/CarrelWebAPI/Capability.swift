@@ -1,0 +1,97 @@
+package import CarrelBytes
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelMetrics
+package import CarrelJSON
+package import CarrelStore
+
+/// One thing that the server does, with all that belongs to it. The service is a list of them: a capability that is left out takes its
+/// routes, jobs, metrics and personal data with it. Its tables stay.
+package protocol Capability: Sendable {
+    /// The tables that this capability alone writes, and what each holds about people.
+    static var tables: [String: PersonalData.Treatment] { get }
+    /// All SQL of the capability.
+    static var statements: [SQL] { get }
+
+    func addRoutes(to router: inout Router)
+    func addMetrics(to registry: MetricsRegistry)
+    /// Work beside the requests.
+    var jobs: [BackgroundJob] { get }
+    /// What removes rows past their time.
+    var cleanups: [Cleanup] { get }
+    /// What an export tells of the tables.
+    var personalData: [PersonalData.Member] { get }
+    /// Keys that are kept wrapped under the master key.
+    var wrappedKeys: [WrappedKeys] { get }
+    /// Members of `/admin/v1/health`; objects of one name become one.
+    func health(at now: Instant, within limit: Duration) async -> JSONObject
+}
+
+extension Capability {
+    package static var tables: [String: PersonalData.Treatment] { [:] }
+    package static var statements: [SQL] { [] }
+    package func addMetrics(to registry: MetricsRegistry) {}
+    package var jobs: [BackgroundJob] { [] }
+    package var cleanups: [Cleanup] { [] }
+    package var personalData: [PersonalData.Member] { [] }
+    package var wrappedKeys: [WrappedKeys] { [] }
+    package func health(at now: Instant, within limit: Duration) async -> JSONObject { [:] }
+}
+
+/// Work that a server repeats beside the requests.
+package struct BackgroundJob: Sendable {
+    /// The time between two turns.
+    package let interval: Duration
+    /// What a failure means for the operator, as the start of a message.
+    package let trouble: String
+    package let work: @Sendable () async throws -> Void
+    /// What is done once when the server stops, after the last request.
+    package let end: (@Sendable () async throws -> Void)?
+
+    package init(
+        every interval: Duration,
+        trouble: String,
+        work: @escaping @Sendable () async throws -> Void,
+        end: (@Sendable () async throws -> Void)? = nil
+    ) {
+        self.interval = interval
+        self.trouble = trouble
+        self.work = work
+        self.end = end
+    }
+}
+
+/// Removes rows past their time, a little at a time.
+package struct Cleanup: Sendable {
+    /// Whether there may be something to remove, looked up before a write is asked for.
+    package let isDue: @Sendable (any Transaction) throws -> Bool
+    /// Removes at most `limit` rows and returns how many.
+    package let remove: @Sendable (_ now: Instant, _ limit: Int, any Transaction) throws -> Int
+
+    package init(
+        isDue: @escaping @Sendable (any Transaction) throws -> Bool = { _ in true },
+        remove: @escaping @Sendable (_ now: Instant, _ limit: Int, any Transaction) throws -> Int
+    ) {
+        self.isDue = isDue
+        self.remove = remove
+    }
+}
+
+/// A column of keys that are wrapped under the master key, for its rotation.
+package struct WrappedKeys: Sendable {
+    /// Some of the keys that are not under the master key of `version`, with the ids of their rows.
+    package let keys:
+        @Sendable (_ version: Int64, _ limit: Int, any Transaction) throws -> [(id: String, key: MasterKeyring.Wrapped)]
+    package let rewrap: @Sendable (_ id: String, _ key: MasterKeyring.Wrapped, any Transaction) throws -> Void
+
+    package init(
+        notUnder keys:
+            @escaping @Sendable (_ version: Int64, _ limit: Int, any Transaction) throws -> [(
+                id: String, key: MasterKeyring.Wrapped
+            )],
+        rewrap: @escaping @Sendable (_ id: String, _ key: MasterKeyring.Wrapped, any Transaction) throws -> Void
+    ) {
+        self.keys = keys
+        self.rewrap = rewrap
+    }
+}

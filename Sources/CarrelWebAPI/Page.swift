@@ -1,0 +1,91 @@
+package import CarrelHTTP
+import CarrelHome
+import CarrelWeb
+
+/// The pages in the binary, as responses.
+package enum Page {
+    static let missing = ServerError(.notFound, "there is no such page")
+
+    /// A file as it is.
+    package static func file(_ name: String, _ request: HTTPRequest, status: HTTPStatus = .ok) throws -> HTTPResponse {
+        guard let asset = WebAssets.named(name), !name.hasSuffix(partSuffix) else { throw missing }
+        return file(asset, request, status: status)
+    }
+
+    static func file(_ asset: WebAsset, _ request: HTTPRequest, status: HTTPStatus = .ok) -> HTTPResponse {
+        var response = HTTPResponse.serving(
+            Representation(length: Int64(asset.bytes.count), contentType: asset.mediaType, etag: asset.etag) {
+                .bytes(Array(asset.bytes[Int($0.lowerBound)..<Int($0.upperBound)]))
+            },
+            for: request,
+            headers: ["Cache-Control": "no-cache", "Content-Security-Policy": WebAssets.contentSecurityPolicy]
+        )
+        if status != .ok { response.status = status }
+        response.isCompressible = true
+        return response
+    }
+
+    /// The comments that are places in pages with forms. What somebody typed is escaped, and cannot be one.
+    private static let places = ["problem", "next", "name", "sign-on"]
+    /// Files that are no pages by themselves end in this.
+    private static let partSuffix = ".part"
+
+    /// One of the small pages for people who are not signed in, which is told what only the server knows.
+    ///
+    /// It is stored nowhere. Its address is told to our own pages only, so that a form that is sent from it comes with an
+    /// `Origin`, which a page that tells its address to nobody leaves out.
+    /// - Parameters:
+    ///   - name: the file that holds the page's title, in its first line, and what is inside the shell that they share.
+    ///   - parts: what takes the place of the comments `<!-- problem -->` and so on in it; nothing where there is none.
+    ///   - status: the status.
+    /// - Returns: the page.
+    /// - Throws: when there is no such file.
+    package static func door(_ name: String, _ parts: [String: Markup] = [:], status: HTTPStatus = .ok) throws -> HTTPResponse {
+        guard let shell = WebAssets.named("door.html"), let inside = WebAssets.named(name + partSuffix) else { throw missing }
+        let lines = String(decoding: inside.bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        var text = String(decoding: shell.bytes, as: UTF8.self)
+            .replacing("<!-- title -->", with: lines[0])
+            .replacing("<!-- body -->", with: lines[1])
+        for place in places { text = text.replacing("<!-- \(place) -->", with: parts[place]?.text ?? "") }
+        return HTTPResponse.html(
+            text,
+            status: status,
+            headers: [
+                "Cache-Control": "no-store", "Content-Security-Policy": WebAssets.contentSecurityPolicy,
+                "Referrer-Policy": "same-origin",
+            ]
+        )
+    }
+
+    /// HTML whose every variable part is escaped.
+    package struct Markup: Sendable, Equatable {
+        let text: String
+
+        /// What went wrong, said at once to those who do not see the page.
+        package static func problem(_ sentence: String) -> Markup {
+            Markup(text: "<p class=\"problem\" role=\"alert\">\(escaped(sentence))</p>")
+        }
+
+        package static func notice(_ sentence: String) -> Markup {
+            Markup(text: "<p class=\"good\" role=\"status\">\(escaped(sentence))</p>")
+        }
+
+        /// A field that the form sends along.
+        package static func hidden(_ name: String, _ value: String) -> Markup {
+            Markup(text: "<input type=\"hidden\" name=\"\(escaped(name))\" value=\"\(escaped(value))\">")
+        }
+
+        /// A way to go on that looks like a button.
+        package static func link(_ words: String, to address: String) -> Markup {
+            Markup(text: "<a class=\"button button-quiet\" href=\"\(escaped(address))\">\(escaped(words))</a>")
+        }
+
+        /// Text, also fit for the value of an attribute in quotes.
+        package static func plain(_ value: String) -> Markup { Markup(text: escaped(value)) }
+
+        private static func escaped(_ text: String) -> String {
+            text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+                .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
+        }
+    }
+}

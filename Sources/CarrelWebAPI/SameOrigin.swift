@@ -1,0 +1,34 @@
+package import CarrelHTTP
+
+/// The proof that a page of ours, and no other, made a browser send a request that changes something.
+///
+/// Asked of every such request that is believed because of a cookie, which a browser adds whoever made it send the request. The
+/// router has refused requests that say they come from elsewhere; here, what says nothing is refused too. Programs that are not
+/// browsers have no business with cookies: they send a token.
+package enum SameOrigin {
+    /// Refuses a request that would change something, unless `Sec-Fetch-Site` (W3C Fetch Metadata §2.4) or `Origin` (RFC 6454
+    /// §7), which no page can set, says that it comes from our own pages.
+    ///
+    /// - Parameter request: the request, whatever its method.
+    /// - Throws: 403 `request.other-origin`.
+    package static func require(_ request: HTTPRequest) throws(HTTPError) {
+        guard !request.method.isSafe else { return }
+        let (site, origin) = (request.headers["Sec-Fetch-Site"], request.headers["Origin"])
+        let isOwn = site.map { $0 == "same-origin" } ?? (origin != nil)
+        guard isOwn, origin.map(request.isOwnOrigin) ?? true else {
+            throw HTTPError(
+                .forbidden,
+                "request.other-origin",
+                "with a cookie, only our own pages can do this; programs send a token in the Authorization header"
+            )
+        }
+    }
+
+    /// Whether a text is a path on this server and nothing that a browser could take for another server's address.
+    package static func isPath(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        guard bytes.first == UInt8(ascii: "/"), bytes.count <= 512 else { return false }
+        return !bytes.dropFirst().starts(with: "/".utf8)
+            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") }
+    }
+}

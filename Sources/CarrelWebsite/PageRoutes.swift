@@ -1,0 +1,39 @@
+import CarrelAccounts
+import CarrelHTTP
+import CarrelWebAPI
+
+/// The pages for people, and what they load.
+struct PageRoutes {
+    let callers: Callers
+    let signIn: SignInRoutes
+
+    func add(to router: inout Router) {
+        router.notFoundPage = { request in
+            guard [.get, .head].contains(request.method), request.headers["Accept"]?.contains("text/html") == true else {
+                return nil
+            }
+            return try? Page.door("not-found", status: .notFound)
+        }
+        router.on(.get, "") { request, _ in try await page("shelf.html", request) }
+        router.on(.get, "admin{/}") { request, _ in
+            // Never kept, so that the page asks for the scripts that it was made with.
+            var response = try Page.file("admin.html", request)
+            response.headers["Cache-Control"] = "no-store"
+            response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+            return response
+        }
+        router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
+        router.on(.get, "account") { request, _ in
+            guard try await callers.session(request) != nil else { return try signIn.page(then: request) }
+            return try Page.file("account.html", request)
+        }
+        router.on(.get, "assets/{name}") { request, parameters in try Page.file(parameters["name"], request) }
+        router.on(.get, "openapi.json") { request, _ in try Page.file("openapi.json", request) }
+    }
+
+    /// A page for an account's reader, or the page to sign in at.
+    private func page(_ name: String, _ request: HTTPRequest) async throws -> HTTPResponse {
+        guard try await callers.readerIfAny(request) != nil else { return try signIn.page(then: request) }
+        return try Page.file(name, request)
+    }
+}

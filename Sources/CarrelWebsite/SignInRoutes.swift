@@ -1,0 +1,190 @@
+import CarrelAccounts
+import CarrelAudit
+import CarrelHTTP
+import CarrelHome
+import CarrelMetrics
+import CarrelWebAPI
+
+/// The doors for people: signing in with a password or by a link, choosing a new password, signing out. All of it works without
+/// scripts.
+///
+/// What is said to somebody who may not come in does not depend on whether there is such an account.
+struct SignInRoutes {
+    let accounts: Accounts
+    let desk: AccountDesk
+    let check: PasswordCheck
+    let callers: Callers
+    let activity: Activity
+    /// What the button says that leads to the OpenID provider; nil where there is none.
+    let signOnLabel: String?
+
+    /// A name, a password of 256 characters, escaped.
+    private static let formLimit = 16_384
+    private static let notRecognised = "This name and password do not go together."
+
+    func add(to router: inout Router) {
+        router.on(.get, "sign-in") { request, _ in
+            if try await callers.session(request) != nil { return .redirect(to: "/") }
+            let isChanged = request.query["changed"] != nil
+            let notice = Page.Markup.notice("Your new password is set. Sign in with it.")
+            return try form(isChanged ? ["problem": notice] : [:], then: "/")
+        }
+        router.on(.post, "sign-in", acceptsForms: true) { request, _ in try await signIn(request) }
+        router.on(.get, "sign-in/{token}", secret: ["token"]) { request, parameters in
+            try await askFirst(request, parameters["token"])
+        }
+        router.on(.post, "sign-in/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
+            try await redeem(request, parameters["token"])
+        }
+        router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
+            guard let account = try await desk.account(ofResetLink: parameters["token"]) else { return try Self.ended(request) }
+            return try Page.door("reset", ["name": .plain(account.name)])
+        }
+        router.on(.post, "reset/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
+            try await reset(request, parameters["token"])
+        }
+        router.on(.post, "sign-out") { request, _ in
+            try SameOrigin.require(request)
+            try await endSession(request)
+            var response = HTTPResponse.redirect(to: "/")
+            response.headers["Set-Cookie"] = Self.endedCookie(request)
+            return response
+        }
+    }
+
+    /// The page to sign in at, in the place of one that only somebody signed in sees.
+    ///
+    /// - Parameter request: what was asked for: signing in leads back there.
+    /// - Returns: the page, with status 401.
+    /// - Throws: when the page is missing from the program.
+    func page(then request: HTTPRequest) throws -> HTTPResponse {
+        try form([:], then: request.path.raw, status: .unauthorized)
+    }
+
+    private func form(
+        _ parts: [String: Page.Markup],
+        then path: String,
+        status: HTTPStatus = .ok
+    ) throws -> HTTPResponse {
+        var parts = parts
+        parts["next"] = .hidden("next", path)
+        if let signOnLabel {
+            parts["sign-on"] = .link(signOnLabel, to: "/sign-in/oidc?to=\(PercentEncoding.encode(path))")
+        }
+        return try Page.door("sign-in", parts, status: status)
+    }
+
+    private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let form = try await request.form(upTo: Self.formLimit)
+        let next = Self.place(form["next"])
+        let attempt = PasswordCheck.Attempt(
+            name: form["name"] ?? "",
+            password: form["password"] ?? "",
+            address: request.peer.description,
+            requestID: request.id
+        )
+        func again(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
+            try self.form(["problem": .problem(sentence), "name": .plain(attempt.name)], then: next, status: status)
+        }
+        do {
+            switch try await check.run(attempt) {
+            case .throttled(let wait):
+                activity.refuse("throttled")
+                var response = try again("Too many attempts. Try again in \(PasswordCheck.words(for: wait)).", .tooManyRequests)
+                response.headers["Retry-After"] = String(max(1, wait.components.seconds))
+                return response
+            case .wrong:
+                activity.refuse("notrecognised")
+                return try again(Self.notRecognised, .unauthorized)
+            case .right(let record, _) where record.account.isSuspended:
+                activity.refuse("suspended")
+                return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
+            case .right(let record, let rehash):
+                try await endSession(request)
+                let actor = Actor(record.account.id, requestID: request.id)
+                let session = try await accounts.startSession(of: record, rehash: rehash, by: actor)
+                activity.count(.browserSignIns)
+                return Self.open(session, next, request)
+            }
+        } catch let error as ServerError where error.code == .unauthenticated {
+            activity.refuse("notrecognised")
+            return try again(Self.notRecognised, .unauthorized)
+        } catch let error as HTTPError where error.status == .serviceUnavailable {
+            activity.refuse("busy")
+            var response = try again("Too many people are signing in at the moment. Try again in a few seconds.", error.status)
+            response.headers["Retry-After"] = "5"
+            return response
+        }
+    }
+
+    /// Shows whom a link signs in. Whoever only looks, such as a mail program that follows links, does not use it up, and nobody is
+    /// signed in as somebody else without seeing it.
+    private func askFirst(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        guard let account = try await accounts.account(ofSignInLink: token) else { return try Self.ended(request) }
+        var parts: [String: Page.Markup] = ["name": .plain(account.name)]
+        if let other = try await callers.session(request)?.account, other.id != account.id {
+            parts["problem"] = .notice("This browser is signed in as \(other.name), who will be signed out.")
+        }
+        return try Page.door("sign-in-link", parts)
+    }
+
+    /// Signs in by a link: only the form of our own page asks for it.
+    private func redeem(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        try SameOrigin.require(request)
+        guard let session = try await accounts.redeemSignInLink(token, requestID: request.id) else {
+            activity.refuse("sign-in-link")
+            return try Self.ended(request)
+        }
+        try await endSession(request)
+        activity.count(.browserSignIns)
+        return Self.open(session, "/", request)
+    }
+
+    /// Ends the sessions that the browser has: a neighbour on the same host may have planted one before ours.
+    private func endSession(_ request: HTTPRequest) async throws {
+        for token in request.cookies(Callers.sessionCookie).prefix(Callers.cookieLimit) {
+            try await accounts.endSession(token, requestID: request.id)
+        }
+    }
+
+    private func reset(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
+        guard let account = try await desk.account(ofResetLink: token) else { return try Self.ended(request) }
+        let form = try await request.form(upTo: Self.formLimit)
+        func again(_ sentence: String) throws -> HTTPResponse {
+            try Page.door("reset", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
+        }
+        guard let password = form["password"], form["again"] == password else {
+            return try again("The two passwords differ. Type the new one twice.")
+        }
+        do {
+            let isDone = try await desk.reset(token, to: password, requestID: request.id)
+            return isDone ? .redirect(to: "/sign-in?changed") : try Self.ended(request)
+        } catch let error as ServerError where error.code == .invalid {
+            return try again(error.detail.prefix(1).uppercased() + error.detail.dropFirst() + ".")
+        }
+    }
+
+    private static func ended(_ request: HTTPRequest) throws -> HTTPResponse {
+        try Page.door("link-ended", status: .forbidden)
+    }
+
+    /// Where to go on: one of our own paths, as a link could say anything.
+    private static func place(_ next: String?) -> String {
+        next.flatMap { SameOrigin.isPath($0) ? $0 : nil } ?? "/"
+    }
+
+    /// Goes on with a session's cookie.
+    private static func open(_ session: String, _ place: String, _ request: HTTPRequest) -> HTTPResponse {
+        var response = HTTPResponse.redirect(to: place)
+        response.headers["Set-Cookie"] = cookie(session, seconds: Session.life.components.seconds, request)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+
+    /// What makes a browser forget the session.
+    static func endedCookie(_ request: HTTPRequest) -> String { cookie("", seconds: 0, request) }
+
+    private static func cookie(_ value: String, seconds: Int64, _ request: HTTPRequest) -> String {
+        SetCookie(Callers.sessionCookie, value, maxAge: Int(seconds), isSecure: request.scheme == "https").description
+    }
+}

@@ -1,0 +1,89 @@
+package import CarrelAccounts
+package import CarrelAdministration
+package import CarrelCatalog
+package import CarrelEditionDelivery
+package import CarrelEntitlements
+package import CarrelHTTP
+package import CarrelHome
+package import CarrelListening
+package import CarrelOrders
+package import CarrelStreaming
+import CarrelWebAPI
+
+/// The pages for people, and what they ask.
+package struct WebsiteCapability: Capability {
+    private let estate: Estate
+    private let accounts: AccountsCapability
+    private let catalog: CatalogCapability
+    private let orders: Orders
+    private let grants: Grants
+    private let listening: ListeningCapability
+    private let subscriptions: Subscriptions
+    private let shelf: EditionShelf
+    private let administration: AdministrationCapability
+    private let signOnLabel: String?
+
+    package init(
+        _ estate: Estate,
+        _ accounts: AccountsCapability,
+        _ catalog: CatalogCapability,
+        _ orders: Orders,
+        _ grants: Grants,
+        _ listening: ListeningCapability,
+        _ subscriptions: Subscriptions,
+        _ shelf: EditionShelf,
+        _ administration: AdministrationCapability,
+        signOnLabel: String?
+    ) {
+        self.estate = estate
+        self.accounts = accounts
+        self.catalog = catalog
+        self.orders = orders
+        self.grants = grants
+        self.listening = listening
+        self.subscriptions = subscriptions
+        self.shelf = shelf
+        self.administration = administration
+        self.signOnLabel = signOnLabel
+    }
+
+    package static let statements = ShelfStore.statements
+
+    package func addRoutes(to router: inout Router) {
+        let callers = accounts.callers
+        let signIn = SignInRoutes(
+            accounts: accounts.accounts,
+            desk: accounts.desk,
+            check: accounts.check,
+            callers: callers,
+            activity: estate.activity,
+            signOnLabel: signOnLabel
+        )
+        PageRoutes(callers: callers, signIn: signIn).add(to: &router)
+        signIn.add(to: &router)
+        ShelfRoutes(
+            database: estate.database,
+            orders: orders,
+            titles: catalog.titles,
+            listening: listening.listening,
+            bookmarks: listening.bookmarks,
+            grants: grants,
+            callers: callers,
+            clock: estate.clock
+        ).add(to: &router)
+        EditionShelfRoutes(shelf: shelf, callers: callers).add(to: &router)
+        OwnerRoutes(
+            accounts: accounts.accounts,
+            desk: accounts.desk,
+            check: accounts.check,
+            devices: accounts.devices,
+            appPasswords: accounts.appPasswords,
+            subscriptions: subscriptions,
+            history: listening.history,
+            export: administration.export,
+            erasure: administration.erasure,
+            register: administration.register,
+            callers: callers
+        ).add(to: &router)
+    }
+}
