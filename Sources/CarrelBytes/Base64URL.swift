@@ -7,8 +7,10 @@ public enum Base64URL {
         return table
     }()
 
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        String(decoding: encodedBytes(bytes), as: UTF8.self)
+    public static func encode(_ bytes: some Collection<UInt8>) -> String { encode(Array(bytes)) }
+
+    public static func encode(_ bytes: [UInt8]) -> String {
+        unsafe String(unsafeUninitializedCapacity: length(bytes.count)) { unsafe write(bytes.span, into: $0) }
     }
 
     /// The encoding as ASCII bytes.
@@ -18,21 +20,30 @@ public enum Base64URL {
     }
 
     private static func encoded(_ bytes: Span<UInt8>) -> [UInt8] {
-        var out: [UInt8] = []
-        out.reserveCapacity((bytes.count * 4 + 2) / 3)
-        let alphabet = alphabet
-        var bits: UInt32 = 0
-        var held = 0
-        for i in bytes.indices {
-            bits = bits << 8 | UInt32(bytes[i])
-            held += 8
-            while held >= 6 {
-                held -= 6
-                out.append(alphabet[Int(bits >> UInt32(held) & 63)])
+        unsafe [UInt8](unsafeUninitializedCapacity: length(bytes.count)) { unsafe $1 = write(bytes, into: $0) }
+    }
+
+    /// Characters of so many bytes.
+    private static func length(_ byteCount: Int) -> Int { (byteCount * 4 + 2) / 3 }
+
+    /// Writes the encoding, for which there must be room, and returns its length.
+    private static func write(_ bytes: Span<UInt8>, into out: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let count = length(bytes.count)
+        precondition(out.count >= count, "there is no room for the characters")
+        return unsafe alphabet.withUnsafeBufferPointer { alphabet in
+            var (bits, held, at) = (UInt32(0), UInt32(0), 0)
+            for i in bytes.indices {
+                bits = bits << 8 | UInt32(bytes[i])
+                held &+= 8
+                while held >= 6 {
+                    held &-= 6
+                    unsafe out[at] = alphabet[Int(bits >> held & 63)]
+                    at &+= 1
+                }
             }
+            if held > 0 { unsafe out[at] = alphabet[Int(bits << (6 &- held) & 63)] }
+            return count
         }
-        if held > 0 { out.append(alphabet[Int(bits << UInt32(6 - held) & 63)]) }
-        return out
     }
 
     /// The bytes, or nil when a character is outside the alphabet, the length is impossible, or unused bits are not zero,
