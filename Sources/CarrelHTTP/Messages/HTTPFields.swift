@@ -85,7 +85,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
     }
 
     /// Whether two ASCII names differ at most in case.
-    static func same(_ a: String, _ b: String) -> Bool {
+    package static func same(_ a: String, _ b: String) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         if a == b { return true }
         var left = a.utf8.makeIterator()

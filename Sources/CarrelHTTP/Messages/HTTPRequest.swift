@@ -103,17 +103,30 @@ public struct HTTPRequest: Sendable {
     ) throws(HTTPError) {
         let path: RequestPath
         var query = Query()
-        if let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            path = try RequestPath(parsing: String(target[..<mark]))
-            let raw = target[target.utf8.index(after: mark)...]
-            guard raw.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }) else {
+        if let (before, after, isPlain) = Self.split(target) {
+            path = try RequestPath(parsing: before)
+            guard isPlain else {
                 throw HTTPError(.badRequest, "http.query", "the query has a character that must be escaped")
             }
-            query = try Query(parsing: String(raw))
+            query = try Query(parsing: after)
         } else {
             path = try RequestPath(parsing: target)
         }
         parts = Parts(method, path, query, headers, scheme, authority, peer, id, body)
+    }
+
+    /// The text before the first `?`, the text after it, and whether that has only characters that a query may have; nil without a `?`.
+    private static func split(_ target: String) -> (path: String, query: String, isPlain: Bool)? {
+        var target = target
+        return target.withUTF8 { bytes in
+            guard let mark = unsafe bytes.firstIndex(of: UInt8(ascii: "?")) else { return nil }
+            let query = unsafe UnsafeBufferPointer(rebasing: bytes[(mark + 1)...])
+            return unsafe (
+                String(decoding: UnsafeBufferPointer(rebasing: bytes[..<mark]), as: UTF8.self),
+                String(decoding: query, as: UTF8.self),
+                query.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }
+            )
+        }
     }
 
     /// A request made in this process, for tests and for our own calls. Traps when the target is not valid.

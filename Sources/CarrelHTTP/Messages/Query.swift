@@ -22,13 +22,16 @@ public struct Query: Sendable, Hashable {
     /// Takes apart the text after `?`, or a form's body; throws 400 at a broken escape and when there are more than `limit` pairs.
     public init(parsing raw: String, limit: Int = 256) throws(HTTPError) {
         self.raw = raw
-        pairs = try Self.pairs(Array(raw.utf8), limit, Self.decode)
+        var text = raw
+        pairs = try text.withUTF8 { unsafe Self.pairs($0, limit, Self.decode) }.get()
     }
 
     /// The same of a form in ISO 8859-1: every byte, escaped or not, is the character of that number.
     init(parsingLatin1 bytes: [UInt8], limit: Int = 256) throws(HTTPError) {
         raw = Self.latin1(bytes)
-        pairs = try Self.pairs(bytes, limit) { PercentEncoding.bytes($0, plusIsSpace: true).map(Self.latin1) }
+        pairs = try unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe Self.pairs(bytes, limit) { unsafe PercentEncoding.bytes($0, plusIsSpace: true).map(Self.latin1) }
+        }.get()
     }
 
     private static func latin1(_ bytes: [UInt8]) -> String {
@@ -36,31 +39,42 @@ public struct Query: Sendable, Hashable {
     }
 
     private static func pairs(
-        _ bytes: [UInt8],
+        _ bytes: UnsafeBufferPointer<UInt8>,
         _ limit: Int,
-        _ decode: (ArraySlice<UInt8>) -> String?
-    ) throws(HTTPError) -> [Pair] {
+        _ decode: (UnsafeBufferPointer<UInt8>) -> String?
+    ) -> Result<[Pair], HTTPError> {
         var pairs: [Pair] = []
+        pairs.reserveCapacity(4)
         var start = 0
         while start < bytes.count {
-            let end = bytes[start...].firstIndex(of: UInt8(ascii: "&")) ?? bytes.count
+            var (end, equals) = (start, Int?.none)
+            while end < bytes.count {
+                let c = unsafe bytes[end]
+                if c == UInt8(ascii: "&") { break }
+                if c == UInt8(ascii: "="), equals == nil { equals = end }
+                end += 1
+            }
             defer { start = end + 1 }
             guard end > start else { continue }
-            let equals = bytes[start..<end].firstIndex(of: UInt8(ascii: "="))
-            let name = decode(bytes[start..<(equals ?? end)])
-            let value = equals.map { decode(bytes[($0 + 1)..<end]) } ?? ""
-            guard let name, let value else { throw HTTPError(.badRequest, "http.query", "the query has a broken escape") }
-            guard pairs.count < limit else { throw HTTPError(.badRequest, "http.query", "the query has too many fields") }
+            let name = unsafe decode(UnsafeBufferPointer(rebasing: bytes[start..<(equals ?? end)]))
+            let value = equals.map { unsafe decode(UnsafeBufferPointer(rebasing: bytes[($0 + 1)..<end])) } ?? ""
+            guard let name, let value else {
+                return .failure(HTTPError(.badRequest, "http.query", "the query has a broken escape"))
+            }
+            guard pairs.count < limit else {
+                return .failure(HTTPError(.badRequest, "http.query", "the query has too many fields"))
+            }
             pairs.append(Pair(name: name, value: value))
         }
-        return pairs
+        return .success(pairs)
     }
 
     /// The text of a name or value; most have nothing to undo. What was cut out of text at ASCII characters is text.
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return text }
-        return PercentEncoding.decode(text, plusIsSpace: true)
+    private static func decode(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        guard unsafe bytes.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
+            return unsafe String(decoding: bytes, as: UTF8.self)
+        }
+        return unsafe PercentEncoding.bytes(bytes, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// The first value of that name (names are case-sensitive), or nil when the name is not there.

@@ -8,36 +8,48 @@ public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
     /// Refuses what could mean two things to two programs: characters that a target cannot hold, broken escapes, text that is
     /// not UTF-8, and segments that decode to a control character, `/`, `\`, `.` or `..`.
     public init(parsing raw: String) throws(HTTPError) {
-        guard raw.utf8.first == UInt8(ascii: "/") else {
-            throw HTTPError(.badRequest, "http.target", "the target does not start with a slash")
+        var text = raw
+        segments = try text.withUTF8 { unsafe Self.segments(of: $0) }.get()
+        self.raw = raw
+    }
+
+    private static func segments(of bytes: UnsafeBufferPointer<UInt8>) -> Result<[String], HTTPError> {
+        func refusal(_ detail: String) -> Result<[String], HTTPError> {
+            .failure(HTTPError(.badRequest, "http.target", detail))
         }
+        guard unsafe bytes.first == UInt8(ascii: "/") else { return refusal("the target does not start with a slash") }
         var hasEscapes = false
-        for c in raw.utf8 {
+        for i in 0..<bytes.count {
+            let c = unsafe bytes[i]
             // RFC 3986 §3.3: printable ASCII only; `#`, `?` and `\` cannot stand in a path.
             guard c > 0x20, c < 0x7f, c != UInt8(ascii: "#"), c != UInt8(ascii: "?"), c != UInt8(ascii: "\\") else {
-                throw HTTPError(.badRequest, "http.target", "the path has a character that must be escaped")
+                return refusal("the path has a character that must be escaped")
             }
             if c == UInt8(ascii: "%") { hasEscapes = true }
         }
         var segments: [String] = []
         segments.reserveCapacity(8)
-        var rest = raw.utf8.dropFirst()
-        var isLast = false
-        while !isLast {
-            let end = rest.firstIndex(of: UInt8(ascii: "/"))
-            isLast = end == nil
-            let text = Substring(rest[..<(end ?? rest.endIndex)])
-            if let end { rest = rest[rest.index(after: end)...] }
-            guard let segment = hasEscapes ? PercentEncoding.decode(text) : String(text) else {
-                throw HTTPError(.badRequest, "http.target", "the path has a broken escape")
+        var start = 1
+        while start <= bytes.count {
+            var end = start
+            while end < bytes.count, unsafe bytes[end] != UInt8(ascii: "/") { end += 1 }
+            let part = unsafe UnsafeBufferPointer(rebasing: bytes[start..<end])
+            start = end + 1
+            let segment: String
+            if hasEscapes {
+                guard let decoded = unsafe PercentEncoding.bytes(part, plusIsSpace: false),
+                    let text = String(validating: decoded, as: UTF8.self)
+                else { return refusal("the path has a broken escape") }
+                segment = text
+            } else {
+                segment = unsafe String(decoding: part, as: UTF8.self)
             }
-            guard segment != ".", segment != "..", !hasEscapes || segment.utf8.allSatisfy(Self.isAllowed) else {
-                throw HTTPError(.badRequest, "http.target", "the path has a segment that is not allowed")
+            guard segment != ".", segment != "..", !hasEscapes || segment.utf8.allSatisfy(isAllowed) else {
+                return refusal("the path has a segment that is not allowed")
             }
             segments.append(segment)
         }
-        self.raw = raw
-        self.segments = segments
+        return .success(segments)
     }
 
     public var description: String { raw }

@@ -77,7 +77,8 @@ struct RouteTree: Sendable {
     ) -> [(method: HTTPMethod, route: Int)]? {
         guard let segment = segments.first else { return nodes[at].ends.isEmpty ? nil : nodes[at].ends }
         let others = segments.dropFirst()
-        for literal in nodes[at].literals where literal.text == segment {
+        let length = segment.utf8.count
+        for literal in nodes[at].literals where literal.text.utf8.count == length && literal.text == segment {
             if let ends = walk(others, from: literal.node, &values) { return ends }
         }
         if segment.isEmpty, others.isEmpty, !nodes[at].slashEnds.isEmpty { return nodes[at].slashEnds }
