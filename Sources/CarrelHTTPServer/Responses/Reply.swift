@@ -40,8 +40,9 @@ final class Reply {
         var body: [UInt8] = []
         if case .bytes(let bytes) = response.body, !isHead, !response.status.forbidsBody { body = bytes }
         var head = "HTTP/1.1 \(status)\r\nDate: \(Instant.now().httpDate)\r\nContent-Length: \(body.count)\r\n"
-        for (name, value) in fields() where Token.isValid(name) && Token.isValidFieldValue(value) {
-            head += "\(name): \(value)\r\n"
+        _ = eachField { name, value in
+            if Token.isValid(name), Token.isValidFieldValue(value) { head += "\(name): \(value)\r\n" }
+            return true
         }
         sent = body.count
         return Array("\(head)\r\n".utf8) + body
@@ -197,19 +198,20 @@ final class Reply {
 
     /// False when a field cannot be sent: a line break in a value would begin another field.
     private func addHeaders(to made: OpaquePointer) -> Bool {
-        for (name, value) in fields() {
+        eachField { name, value in
             guard unsafe Self.add(name, value, to: made) else {
                 exchange.worker.core.refusedField(name, exchange.request)
                 return false
             }
+            return true
         }
-        return true
     }
 
-    /// All fields but those that say how the body is framed.
-    private func fields() -> [(name: String, value: String)] {
-        var fields: [(name: String, value: String)] = []
-        fields.reserveCapacity(12)
+    /// Gives all fields but those that say how the body is framed, until one is not taken.
+    ///
+    /// - Parameter take: false ends it.
+    /// - Returns: whether all were taken.
+    private func eachField(_ take: (_ name: String, _ value: String) -> Bool) -> Bool {
         var hasOptions = false
         var hasPolicy = false
         for field in response.headers {
@@ -217,20 +219,18 @@ final class Reply {
             case 4, 10, 14, 17:
                 // Date, Connection, Content-Length and Transfer-Encoding are the server's own.
                 if ["date", "connection", "content-length", "transfer-encoding"].contains(field.name.lowercased()) { continue }
-            case 15: if field.name.lowercased() == "referrer-policy" { hasPolicy = true }
-            case 22: if field.name.lowercased() == "x-content-type-options" { hasOptions = true }
+            case 15: if HTTPFields.same(field.name, "Referrer-Policy") { hasPolicy = true }
+            case 22: if HTTPFields.same(field.name, "X-Content-Type-Options") { hasOptions = true }
             default: break
             }
-            fields.append((field.name, field.value))
+            guard take(field.name, field.value) else { return false }
         }
-        if !hasOptions { fields.append(("X-Content-Type-Options", "nosniff")) }
-        if !hasPolicy { fields.append(("Referrer-Policy", "no-referrer")) }
+        if !hasOptions, !take("X-Content-Type-Options", "nosniff") { return false }
+        if !hasPolicy, !take("Referrer-Policy", "no-referrer") { return false }
         if let security = exchange.worker.core.transportSecurity, exchange.isSecure {
-            fields.append(("Strict-Transport-Security", security))
+            guard take("Strict-Transport-Security", security) else { return false }
         }
-        fields.append(("X-Request-Id", exchange.id))
-        if closing { fields.append(("Connection", "close")) }
-        return fields
+        return take("X-Request-Id", exchange.id) && (!closing || take("Connection", "close"))
     }
 
     /// False when the field cannot be sent. What Swift passes to C by itself it copies into memory that it asks for.
