@@ -50,6 +50,14 @@ struct `An edition's credentials` {
         #expect(throws: EditionCredentials.Refusal.invalid) { try credentials.verify(forged, product: "issue-1", at: now) }
     }
 
+    @Test func `have a nonce of their own each, on however many threads they are made`() async throws {
+        let nonces = await withTaskGroup(of: [String].self) { group in
+            for _ in 0..<4 { group.addTask { (0..<100).map { _ in String(pair().userID.prefix(18)) } } }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(nonces).count == 400)
+    }
+
     /// As 0.1 made them, from the same secret.
     @Test func `of the form before open until they end`() throws {
         func key(_ purpose: String) -> HMACSHA256 {

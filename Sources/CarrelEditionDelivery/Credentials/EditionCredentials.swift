@@ -2,6 +2,7 @@ import CarrelAccounts
 package import CarrelBytes
 import CarrelCrypto
 package import CarrelHome
+import CarrelThreads
 
 /// User names and passwords that open one edition for a time, and that can be checked without asking anybody.
 ///
@@ -41,7 +42,7 @@ package struct EditionCredentials: Sendable {
     private struct Keys: Sendable {
         let password: HMACSHA256
         let tag: HMACSHA256
-        let seal: Secret
+        let seal: AESCounter
 
         init(_ secret: Secret) {
             func key(_ purpose: String) -> Secret {
@@ -49,20 +50,35 @@ package struct EditionCredentials: Sendable {
             }
             password = HMACSHA256(key: key("password"))
             tag = HMACSHA256(key: key("tag"))
-            seal = key("seal")
+            guard let seal = try? AESCounter(key: key("seal")) else { preconditionFailure("AES-256 has no memory") }
+            self.seal = seal
         }
 
         /// Encrypts what a user name carries, or decrypts it.
-        func sealed(_ bytes: some Collection<UInt8>, nonce: some Collection<UInt8>) -> [UInt8] {
-            guard let sealed = try? AESCounter.apply(to: Array(bytes).rawSpan, key: seal, nonce: nonce) else {
+        func sealed(_ bytes: [UInt8], nonce: [UInt8]) -> [UInt8] {
+            guard let sealed = try? seal.apply(to: bytes.rawSpan, nonce: nonce) else {
                 preconditionFailure("AES-256 has no memory")
             }
             return sealed
         }
     }
 
+    /// Random nonces, read from the system a few at a time, because each reading is a system call. None is given twice.
+    private struct Nonces {
+        private var bytes: [UInt8] = []
+
+        mutating func take() -> [UInt8] {
+            // The most that one system call gives, in whole nonces.
+            if bytes.isEmpty { bytes = Random.bytes(252) }
+            let nonce = Array(bytes[(bytes.count - 12)...])
+            bytes.removeLast(12)
+            return nonce
+        }
+    }
+
     private let secrets: [SigningSecret]
     private let keys: [UInt8: Keys]
+    private let nonces = Locked(Nonces())
 
     private static let version: UInt8 = 2
     /// Of user names that earlier versions made: end, serial and tag are in the clear, then random bytes. They are taken until they end.
@@ -101,13 +117,13 @@ package struct EditionCredentials: Sendable {
         content.append(bigEndian: expires)
         content.append(bigEndian: serial)
         content.append(bigEndian: Self.tag(of: account, keys))
-        let nonce = Random.bytes(12)
+        let nonce = nonces.withLock { $0.take() }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.userIDLength / 4 * 3)
         bytes.append(Self.version)
         bytes.append(signing.id)
-        bytes.append(contentsOf: nonce)
-        bytes.append(contentsOf: keys.sealed(content, nonce: nonce))
+        bytes += nonce
+        bytes += keys.sealed(content, nonce: nonce)
         let userID = Base64URL.encode(bytes)
         return Pair(userID: userID, password: Base64URL.encode(password(userID, product, keys)))
     }
@@ -140,7 +156,9 @@ package struct EditionCredentials: Sendable {
         guard let (bytes, given) = Self.bytes(of: pair), let keys = keys[bytes[1]] else { throw .invalid }
         let expected = password(pair.userID, product, keys)
         guard constantTimeEqual(given.rawSpan, expected.rawSpan) else { throw .invalid }
-        let content = bytes[0] == Self.openVersion ? Array(bytes[2..<18]) : keys.sealed(bytes[14...], nonce: bytes[2..<14])
+        let content =
+            bytes[0] == Self.openVersion
+            ? Array(bytes[2..<18]) : keys.sealed(Array(bytes[14...]), nonce: Array(bytes[2..<14]))
         let expires = Instant(milliseconds: Int64(UInt64(bigEndian: content[0..<4])) * 1000)
         guard now < expires else { throw .expired }
         return Verified(
