@@ -88,7 +88,10 @@ package final class KnownHoldings: Sendable {
             guard age >= .zero, age < Self.life, !state.tags.isEmpty else { return (nil, mark, mustLook) }
             for slot in start..<start + Self.ways where state.tags[slot] == tag {
                 guard let entry = state.entries[slot], entry.hash == hash else { continue }
-                let isCurrent = entry.mark.changes >= max(state.changed[entry.place], state.allChanged)
+                // Where nothing at all has changed since, the place need not be looked at, which is seldom in the processor's cache.
+                let isCurrent =
+                    entry.mark.changes == state.changes
+                    || entry.mark.changes >= max(state.changed[entry.place], state.allChanged)
                 let isFresh = now >= entry.readAt && now - entry.readAt < Self.longestLife
                 return (isCurrent && isFresh ? entry.holdings : nil, mark, mustLook)
             }

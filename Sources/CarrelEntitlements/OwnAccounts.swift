@@ -125,8 +125,14 @@ struct OwnAccounts: EntitlementSource {
     }
 
     /// What a token comes to, on one snapshot. A session that was reused ends, with all that came of it.
-    private func find(_ text: String, at now: Instant) async throws -> Found {
-        let hash = OpaqueToken.hash(of: text)
+    ///
+    /// - Parameters:
+    ///   - text: the token.
+    ///   - hash: its hash.
+    ///   - now: the time.
+    /// - Returns: what is known of it.
+    /// - Throws: when the database does not answer.
+    private func find(_ text: String, _ hash: [UInt8], at now: Instant) async throws -> Found {
         let (known, mark) = known.find(hash, at: now)
         if let known {
             let state = known.session.state(at: now)
@@ -144,24 +150,23 @@ struct OwnAccounts: EntitlementSource {
     func forget(_ text: String) { known.forget(OpaqueToken.hash(of: text)) }
 
     func standing(of text: String) async throws -> Standing? {
-        let now = clock.now
-        switch try await find(text, at: now) {
+        let (now, hash) = (clock.now, OpaqueToken.hash(of: text))
+        switch try await find(text, hash, at: now) {
         case .foreign: return nil
         case .over: return Standing(.stale, message: "Please sign in again")
         case .holdings(let holdings, let state):
-            let session = holdings.session
-            try await sessions.touch(session, OpaqueToken.hash(of: text))
+            try await sessions.touch(seenAt: holdings.session.seenAt, hash)
             var standing = try await Standing(of: holdings.entitlement, products, at: now)
             guard standing.state != .suspended else { return standing }
             if state == .stale { standing.state = .stale }
-            standing.categories.insert(("username", session.account.name), at: 0)
+            standing.categories.insert(("username", holdings.session.account.name), at: 0)
             return standing
         }
     }
 
     func decision(on productID: String, token text: String) async throws -> SourceDecision? {
         let now = clock.now
-        switch try await find(text, at: now) {
+        switch try await find(text, OpaqueToken.hash(of: text), at: now) {
         case .foreign: return nil
         case .over: return .notRecognised
         case .holdings(let holdings, _):

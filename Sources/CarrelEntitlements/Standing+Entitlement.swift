@@ -15,19 +15,15 @@ extension Standing {
             self.init(.suspended, message: "Your account is suspended")
             return
         }
-        let current = entitlement.subscriptions.last { $0.isCurrent(at: now) }
-        let lapsed = entitlement.subscriptions.last { $0.hasEnded(at: now) }
-        let message: String? =
-            switch (current, lapsed) {
-            case (let current?, _): "Your subscription: \(current.plan.name)"
-            case (nil, .some): "Your subscription has expired"
-            case (nil, nil): entitlement.purchases.isEmpty ? "You have no subscription" : nil
-            }
-        self.init(
-            current == nil ? .inactive : .active,
-            message: message,
-            categories: current.map { [("plan", $0.plan.name)] } ?? []
-        )
+        let subscriptions = entitlement.subscriptions
+        if let current = subscriptions.lastIndex(where: { $0.isCurrent(at: now) }) {
+            let plan = subscriptions[current].plan.name
+            self.init(.active, message: "Your subscription: \(plan)", categories: [("plan", plan)])
+        } else if subscriptions.contains(where: { $0.hasEnded(at: now) }) {
+            self.init(.inactive, message: "Your subscription has expired")
+        } else {
+            self.init(.inactive, message: entitlement.purchases.isEmpty ? "You have no subscription" : nil)
+        }
         guard entitlement.isByIssue(at: now) else { return }
         let products = try await catalog.current()
         issues = products.published.lazy.filter { product in

@@ -159,7 +159,7 @@ package struct Accounts: Sendable {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
         if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody, requestID: requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
-        try await sessions.touch(session, token.hash)
+        try await sessions.touch(seenAt: session.seenAt, token.hash)
         return session
     }
 

@@ -88,10 +88,14 @@ package struct Sessions: Sendable {
     }
 
     /// Notes that the session of a token's hash was used; at most once a day.
-    package func touch(_ session: Session, _ hash: @autoclosure () -> [UInt8]) async throws {
+    ///
+    /// - Parameters:
+    ///   - seenAt: when it was last used. A whole session is not taken: its texts are seldom in the processor's cache.
+    ///   - hash: of its token.
+    /// - Throws: when the database does not take it.
+    package func touch(seenAt: Instant, _ hash: [UInt8]) async throws {
         let now = clock.now
-        guard now - session.seenAt >= Session.seenStep else { return }
-        let hash = hash()
+        guard now - seenAt >= Session.seenStep else { return }
         try await database.write { try SessionStore.markSeen(hash, at: now, in: $0) }
     }
 

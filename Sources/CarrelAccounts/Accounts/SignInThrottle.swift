@@ -396,7 +396,7 @@ package struct SignInThrottle: Sendable {
 
     /// The first bits, a multiple of 16 up to 64, of an IPv6 address; nil for one of IPv4.
     private static func prefix(of address: String, bits: Int) -> String? {
-        guard address.contains(":"), !address.hasPrefix("::ffff:") else { return nil }
+        guard address.utf8.contains(UInt8(ascii: ":")), !address.hasPrefix("::ffff:") else { return nil }
         let head = address.split(separator: "::", maxSplits: 1, omittingEmptySubsequences: false)[0].split(separator: ":")
         let count = bits / 16
         return (head.prefix(count) + Array(repeating: "0", count: max(0, count - head.count))).joined(separator: ":")

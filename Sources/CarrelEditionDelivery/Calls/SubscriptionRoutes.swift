@@ -62,7 +62,9 @@ struct SubscriptionRoutes {
         let query: Query
 
         subscript(names: [String]) -> String? {
-            names.lazy.compactMap { form[$0] }.first ?? names.lazy.compactMap { query[$0] }.first
+            for name in names { if let value = form[name] { return value } }
+            for name in names { if let value = query[name] { return value } }
+            return nil
         }
 
         /// The first that says something.
