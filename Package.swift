@@ -19,14 +19,21 @@ let settings: [SwiftSetting] = [
 let byteSettings = settings + [.enableExperimentalFeature("Lifetimes")]
 
 /// All targets of the server, for what uses the whole of it.
-let server: [Target.Dependency] = [
-    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders", "CarrelEntitlements",
+let serverTargets: [Target.Dependency] = [
+    "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelThrottling", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
+    "CarrelEntitlements",
     "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming", "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds",
     "CarrelAdministration", "CarrelWebsite", "CarrelServer",
 ]
 
 func library(_ name: String, bytes: Bool = false, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: bytes ? byteSettings : settings)
+}
+
+/// A layer of the server, over others of it; both lists name targets without `Carrel`.
+func server(_ name: String, over layers: String, _ ground: String, _ libraries: [Target.Dependency] = []) -> Target {
+    let names = (ground.split(separator: " ") + layers.split(separator: " ")).map { "Carrel\($0)" }
+    return library("Carrel\(name)", bytes: true, libraries + names.map { .byName(name: $0) })
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -179,162 +186,89 @@ let package = Package(
 
         // server, lowest first: each a noun with one reason to change (docs/architecture.md)
         // the home on disk: locks, keys, secrets, schema
-        library(
-            "CarrelHome",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelMetrics", "CarrelStore", "CarrelThreads",
-            ]
-        ),
+        server("Home", over: "", "Bytes Crypto HTTP Metrics Store Threads"),
         // conventions of the server's API; what a capability is
-        library(
-            "CarrelWebAPI",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelMetrics", "CarrelStore",
-                "CarrelThreads", "CarrelWeb", "CarrelHome",
-            ]
-        ),
+        server("WebAPI", over: "Home", "Bytes Crypto HTTP JSON Metrics Store Threads Web"),
         // the sealed log
-        library(
-            "CarrelAudit",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelStore", "CarrelThreads",
-                "CarrelHome", "CarrelWebAPI",
-            ]
-        ),
+        server("Audit", over: "Home WebAPI", "Bytes Crypto HTTP JSON Store Threads"),
+        // what slows down guessing
+        server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
         // people, staff, sessions, devices, who calls, revocations
-        library(
-            "CarrelAccounts",
-            bytes: true,
-            [
-                "CCommonPasswords", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelMetrics",
-                "CarrelStore", "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit",
-            ]
+        server(
+            "Accounts",
+            over: "Home WebAPI Audit Throttling",
+            "Bytes Crypto HTTP JSON Metrics Store Threads",
+            ["CCommonPasswords"]
         ),
         // titles, editions, their import and media
-        library(
-            "CarrelCatalog",
-            bytes: true,
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
-                "CarrelPackager", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelHome", "CarrelWebAPI",
-                "CarrelAudit", "CarrelAccounts",
-            ]
+        server(
+            "Catalog",
+            over: "Home WebAPI Audit Accounts",
+            "Audio Bytes Crypto HTTP Ingest JSON Packager Store Subscription Threads"
         ),
         // grants of titles, and who listens now
-        library(
-            "CarrelOrders",
-            bytes: true,
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
-                "CarrelStore", "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts",
-                "CarrelCatalog",
-            ]
+        server(
+            "Orders",
+            over: "Home WebAPI Audit Throttling Accounts Catalog",
+            "Audio Bytes Crypto HTTP Ingest JSON Store Threads"
         ),
         // plans, purchases, the sources of entitlement
-        library(
-            "CarrelEntitlements",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelJSON", "CarrelStore", "CarrelSubscription",
-                "CarrelThreads", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
-            ]
-        ),
+        server("Entitlements", over: "Home WebAPI Audit Accounts Catalog", "Bytes Crypto HTTP JSON Store Subscription Threads"),
         // other systems and app stores as sources
-        library(
-            "CarrelEntitlementSources",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJOSE", "CarrelJSON",
-                "CarrelMetrics", "CarrelReceipts", "CarrelStore", "CarrelSubscription", "CarrelThreads",
-                "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
-                "CarrelEntitlements",
-            ]
+        server(
+            "EntitlementSources",
+            over: "Home WebAPI Audit Throttling Accounts Catalog Entitlements",
+            "Bytes Crypto HTTP HTTPClient JOSE JSON Metrics Receipts Store Subscription Threads Upstream"
         ),
         // OpenID Connect
-        library(
-            "CarrelSignOn",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelMetrics",
-                "CarrelStore", "CarrelSubscription", "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit",
-                "CarrelAccounts", "CarrelEntitlements",
-            ]
+        server(
+            "SignOn",
+            over: "Home WebAPI Audit Accounts Entitlements",
+            "Bytes Crypto HTTP HTTPClient JSON Metrics Store Subscription Upstream"
         ),
         // delivery of audio
-        library(
-            "CarrelStreaming",
-            bytes: true,
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelHTTP", "CarrelIngest",
-                "CarrelJSON", "CarrelMetrics", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelHome",
-                "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders",
-            ]
+        server(
+            "Streaming",
+            over: "Home WebAPI Audit Accounts Catalog Orders",
+            "Audio Bytes Crypto HLS HTTP Ingest JSON Metrics Packager Store Threads"
         ),
         // positions, history, bookmarks
-        library(
-            "CarrelListening",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
-                "CarrelStore", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
-                "CarrelOrders", "CarrelStreaming",
-            ]
+        server(
+            "Listening",
+            over: "Home WebAPI Audit Accounts Catalog Orders Streaming",
+            "Bytes Crypto HTTP Ingest JSON Metrics Store"
         ),
         // the five calls, credentials, downloads
-        library(
-            "CarrelEditionDelivery",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
-                "CarrelReceipts", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelXML", "CarrelHome",
-                "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelEntitlements",
-                "CarrelEntitlementSources",
-            ]
+        server(
+            "EditionDelivery",
+            over: "Home WebAPI Audit Accounts Catalog Entitlements EntitlementSources",
+            "Bytes Crypto HTTP Ingest JSON Metrics Receipts Store Subscription Threads XML"
         ),
         // OPDS
-        library(
-            "CarrelFeeds",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelStore",
-                "CarrelSubscription", "CarrelXML", "CarrelHome", "CarrelWebAPI", "CarrelAccounts", "CarrelCatalog",
-                "CarrelEditionDelivery",
-            ]
+        server(
+            "Feeds",
+            over: "Home WebAPI Accounts Catalog EditionDelivery",
+            "Bytes Crypto HTTP Ingest JSON Store Subscription XML"
         ),
         // health, key rotation, audit search, explanations, personal data
-        library(
-            "CarrelAdministration",
-            bytes: true,
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON",
-                "CarrelMetrics", "CarrelStore", "CarrelSubscription", "CarrelThreads", "CarrelHome", "CarrelWebAPI",
-                "CarrelAudit", "CarrelAccounts", "CarrelCatalog", "CarrelOrders", "CarrelEntitlements",
-            ]
+        server(
+            "Administration",
+            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements",
+            "Audio Bytes Crypto HTTP Ingest JSON Metrics Store Subscription Threads"
         ),
         // pages for people
-        library(
-            "CarrelWebsite",
-            bytes: true,
-            [
-                "CarrelAudio", "CarrelBytes", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelMetrics",
-                "CarrelPackager", "CarrelStore", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts",
-                "CarrelCatalog", "CarrelOrders", "CarrelEntitlements", "CarrelStreaming", "CarrelListening",
-                "CarrelEditionDelivery", "CarrelAdministration",
-            ]
+        server(
+            "Website",
+            over: "Home WebAPI Audit Accounts Catalog Orders Entitlements Streaming Listening EditionDelivery "
+                + "Administration",
+            "Audio Bytes HTTP Ingest JSON Metrics Packager Store"
         ),
         // assembly, backup, jobs
-        library(
-            "CarrelServer",
-            bytes: true,
-            [
-                "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelMetrics", "CarrelStore", "CarrelThreads",
-                "CarrelUpstream", "CarrelHome", "CarrelWebAPI", "CarrelAudit", "CarrelAccounts", "CarrelCatalog",
-                "CarrelOrders", "CarrelEntitlements", "CarrelEntitlementSources", "CarrelSignOn", "CarrelStreaming",
-                "CarrelListening", "CarrelEditionDelivery", "CarrelFeeds", "CarrelAdministration", "CarrelWebsite",
-            ]
+        server(
+            "Server",
+            over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements EntitlementSources SignOn "
+                + "Streaming Listening EditionDelivery Feeds Administration Website",
+            "Bytes Crypto HTTP Metrics Store Threads Upstream"
         ),
 
         // runs
@@ -365,7 +299,7 @@ let package = Package(
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",
-            ] + server + allocator
+            ] + serverTargets + allocator
         ),
 
         // tests (CarrelTesting: what they share, not shipped)
@@ -432,7 +366,7 @@ let package = Package(
                 "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient", "CarrelHTTPServer", "CarrelMetrics",
                 "CarrelReader",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream",
-            ] + server
+            ] + serverTargets
         ),
         tests(
             "CarrelWebReaderTests",
@@ -462,7 +396,7 @@ let package = Package(
                 "CarrelReceipts",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
                 "CarrelHTTPServer", "CarrelMetrics",
-            ] + server
+            ] + serverTargets
         ),
         executable("ReaderProgram", path: "Tests/ReaderProgram", ["CarrelReader"]),
         executable(
@@ -477,7 +411,7 @@ let package = Package(
                 "CarrelBytes", "CarrelCommandLine", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelSettings",
                 "CarrelHTTPServer", "CarrelMetrics", "CarrelTesting", "CarrelThreads", "ProtectedPublications", "ReaderProgram",
                 "carrel",
-            ] + server
+            ] + serverTargets
         ),
         tests("CarrelTestingTests", ["CarrelBytes", "CarrelJSON", "CarrelTesting"]),
         tests("CarrelWebTests", ["CarrelTesting", "CarrelThreads", "CarrelWeb"]),
@@ -504,7 +438,7 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("AnswerFuzz", ["CarrelSubscription"]),
         fuzz("AppReceiptFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelReceipts"]),
         fuzz("ArchiveFuzz", ["CarrelArchive"]),
-        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON"] + server),
+        fuzz("AuditArchiveFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelJSON"] + serverTargets),
         fuzz("ComicInfoFuzz", ["CarrelBytes", "CarrelPublication", "CarrelXML"]),
         fuzz("DateFuzz", ["CarrelBytes"]),
         fuzz("DirectoryFuzz", ["CarrelBytes", "CarrelCrypto", "CarrelPublication", "CarrelThreads"]),
@@ -522,15 +456,15 @@ if Context.environment["CARREL_FUZZ"] != nil {
         fuzz("PageHeadFuzz", ["CarrelIngest"]),
         fuzz("RangeFuzz", ["CarrelHTTP"]),
         fuzz("ReceiptFuzz", ["CarrelBytes", "CarrelJSON", "CarrelReceipts"]),
-        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer"] + server),
-        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON"] + server),
+        fuzz("RequestFuzz", ["CarrelBytes", "CarrelHTTP", "CarrelHTTPServer"] + serverTargets),
+        fuzz("ReportFuzz", ["CarrelBytes", "CarrelJSON"] + serverTargets),
         fuzz("PlaylistFuzz", ["CarrelBytes", "CarrelHLS"]),
         fuzz("PublicationFuzz", ["CarrelBytes", "CarrelPublication", "CarrelThreads", "CarrelXML"]),
         fuzz("SegmentIndexFuzz", ["CarrelBytes", "CarrelPackager"]),
         fuzz("SettingsFuzz", ["CarrelCommandLine", "CarrelSettings"]),
         fuzz("StatusFuzz", ["CarrelBytes", "CarrelLCP"]),
         fuzz("TagsFuzz", ["CarrelAudio", "CarrelBytes"]),
-        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto"] + server),
+        fuzz("TicketFuzz", ["CarrelBytes", "CarrelCrypto"] + serverTargets),
         fuzz("XMLFuzz", ["CarrelBytes", "CarrelXML"]),
     ]
 }

@@ -6,6 +6,7 @@ package import CarrelHome
 package import CarrelJSON
 import CarrelMetrics
 package import CarrelStore
+import CarrelThrottling
 package import CarrelWebAPI
 
 /// People, staff, their sessions and devices, and who may do what.

@@ -1,5 +1,6 @@
 package import CarrelAccounts
 package import CarrelHTTP
+import CarrelThrottling
 import CarrelWebAPI
 
 /// The identity of a listener: the device of a session where there is one, else the network address.

@@ -17,6 +17,7 @@ package import CarrelSignOn
 package import CarrelStore
 package import CarrelStreaming
 import CarrelThreads
+import CarrelThrottling
 package import CarrelWebAPI
 import CarrelWebsite
 

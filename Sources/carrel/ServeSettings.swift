@@ -11,6 +11,7 @@ import CarrelOrders
 import CarrelServer
 import CarrelSettings
 import CarrelStreaming
+import CarrelThrottling
 
 /// What an operator can set, in the file `carrel.conf` of the home, the environment and on the command line.
 struct ServeSettings: SettingsTable {

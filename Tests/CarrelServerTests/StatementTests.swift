@@ -11,7 +11,7 @@ struct `Every statement of the server` {
 
     @Test func `is in the list of its capability`() async throws {
         let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let layers = CarrelService.layers.map { "\($0)".replacing("Capability", with: "") } + ["Home", "Server"]
+        let layers = CarrelService.layers.map { "\($0)".replacing("Capability", with: "") } + ["Home", "Throttling", "Server"]
         let folders = layers.map { "\(root)/Sources/Carrel\($0)" }
         let named = try await checkProcess(["grep", "-rho", " = SQL("] + folders).split(separator: "\n").count
         #expect(named > 100)

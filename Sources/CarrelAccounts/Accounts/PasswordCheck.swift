@@ -1,6 +1,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelStore
+package import CarrelThrottling
 
 /// Whether somebody who typed a name and a password is that account: slowed down when they guess, and the same for whoever asks,
 /// an app or a page.

@@ -1,6 +1,7 @@
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
+import CarrelThrottling
 import CarrelWebAPI
 
 /// `/admin/v1/throttle/clear`: lets those in again who were slowed down, for staff.

@@ -1,4 +1,4 @@
-package import CarrelAccounts
+import CarrelAccounts
 package import CarrelAudit
 package import CarrelBytes
 package import CarrelCatalog
@@ -9,6 +9,7 @@ package import CarrelMetrics
 package import CarrelStore
 import CarrelSubscription
 import CarrelThreads
+package import CarrelThrottling
 package import CarrelUpstream
 import CarrelWebAPI
 

@@ -1,6 +1,6 @@
-import CarrelAudit
-import CarrelBytes
-import CarrelCrypto
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelCrypto
 import CarrelMetrics
 package import CarrelStore
 import CarrelThreads
@@ -38,7 +38,7 @@ package struct SignInThrottle: Sendable {
     ///   - audit: where refusals are noted.
     ///   - secret: what is stored of names, addresses and passwords is their HMAC under it, of 32 bytes.
     ///   - networkLimit: attempts a minute from one network, over all accounts; at least 1.
-    init(
+    package init(
         database: any Database,
         clock: any WallClock,
         audit: AuditFold,
@@ -115,7 +115,7 @@ package struct SignInThrottle: Sendable {
     /// Counters are forgotten when nothing happened for so long; a network's, a minute after its last attempt.
     static let memory = Duration.seconds(24 * 3600)
     /// So long a network, and a device of no list, counts as one from which the account signs in.
-    static let successMemory = Duration.seconds(90 * 24 * 3600)
+    package static let successMemory = Duration.seconds(90 * 24 * 3600)
     static let networkMemory = Duration.seconds(60)
     /// How far the clocks of two nodes may be apart. A counter from later than that was written before the clock went back, and counts
     /// for nothing.
@@ -158,37 +158,23 @@ package struct SignInThrottle: Sendable {
     /// - Parameter attempt: what was typed, where.
     /// - Returns: how long to wait before it may be made; nil when it may be made now.
     /// - Throws: when the database does not answer.
-    func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
+    package func beginRepeat(_ attempt: Attempt) async throws -> Duration? {
         let (network, now) = (Self.network(of: attempt.address), clock.now)
         guard let wait = repeats.take(network, at: now) else { return nil }
         try await note(Refusal(wait: wait, key: key("repeats", network)), attempt, at: now)
         return wait
     }
 
-    /// What an attempt counts by as a known device's: the device, if the account has signed in on it before.
-    ///
-    /// Of Carrel's own accounts the list of devices says so; nobody of the staff has revoked the device since. Of names that a system
-    /// upstream knows there is none, and what ``succeeded(_:on:)`` remembers counts.
+    /// The key that an attempt of a device counts by, where it has signed in with the name before, and no list of devices tells.
     ///
     /// - Parameters:
     ///   - device: the hash of what names the device.
     ///   - name: the account's name, as it was typed.
-    ///   - account: the id of the account of ours that has the name; nil where there is none.
     ///   - transaction: where to look.
-    /// - Returns: the device, or what all devices of the name share where no list limits them; nil for a stranger.
+    /// - Returns: what all devices of the name share, because no list limits them; nil for an unknown device.
     /// - Throws: when the database does not answer.
-    package func knownDevice(
-        _ device: [UInt8],
-        of name: String,
-        account: String?,
-        in transaction: any Transaction
-    ) throws -> [UInt8]? {
-        if let account {
-            let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction)
-            return listed?.wasFreedByStaff == false ? device : nil
-        }
+    package func unlistedDevice(_ device: [UInt8], of name: String, in transaction: any Transaction) throws -> [UInt8]? {
         let seen = try ThrottleStore.network(successKey(of: name, on: device), in: transaction)
-        // Nobody limits how many there are: they have one counter.
         return seen.map { clock.now - $0 < Self.successMemory } == true ? key("devices of no list", name) : nil
     }
 
@@ -232,7 +218,7 @@ package struct SignInThrottle: Sendable {
     ///   - actor: the one who asks for it.
     /// - Returns: how many counters of the database were removed.
     /// - Throws: when the database does not take it.
-    func clear(name: String?, address: String?, subject: String, by actor: Actor) async throws -> Int {
+    package func clear(name: String?, address: String?, subject: String, by actor: Actor) async throws -> Int {
         let now = clock.now
         let account = name.map { key("account", $0) }
         let network = address.map { Self.network(of: $0) }

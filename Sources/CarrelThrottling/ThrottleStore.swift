@@ -1,4 +1,4 @@
-import CarrelBytes
+package import CarrelBytes
 import CarrelMetrics
 package import CarrelStore
 
@@ -131,22 +131,22 @@ package enum ThrottleStore {
     // MARK: Forgetting
 
     /// How many counters were forgotten, of those that nothing asks for any more.
-    static func removeExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+    package static func removeExpired(at now: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeExpired, [.instant(now), .integer(Int64(limit))])
     }
 
     /// How many counters there are of each kind.
-    static func counts(in transaction: any Transaction) throws -> [String: Int] {
+    package static func counts(in transaction: any Transaction) throws -> [String: Int] {
         try transaction.rows(counts, []).reduce(into: [:]) { $0[try $1.text(0)] = Int(try $1.integer(1)) }
     }
 
     /// Evicts so many counters of a kind, those first that would have expired next.
-    static func removeFirst(_ count: Int, of kind: String, in transaction: any Transaction) throws -> Int {
+    package static func removeFirst(_ count: Int, of kind: String, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeFirst, [.text(kind), .integer(Int64(count))])
     }
 
     /// How many networks were forgotten, of those that nobody has signed in from since.
-    static func removeNetworks(before: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
+    package static func removeNetworks(before: Instant, limit: Int, in transaction: any Transaction) throws -> Int {
         try transaction.run(removeNetworks, [.instant(before), .integer(Int64(limit))])
     }
 }

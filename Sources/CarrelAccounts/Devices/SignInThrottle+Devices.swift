@@ -1,0 +1,27 @@
+package import CarrelStore
+package import CarrelThrottling
+
+extension SignInThrottle {
+    /// The key that an attempt counts by as a known device's, where the account has signed in on it before.
+    ///
+    /// For Carrel's own accounts the list of devices decides, unless staff revoked the device since; for names of upstream systems
+    /// ``unlistedDevice(_:of:in:)``.
+    ///
+    /// - Parameters:
+    ///   - device: the hash of what names the device.
+    ///   - name: the account's name, as it was typed.
+    ///   - account: the id of our account of that name; nil where there is none.
+    ///   - transaction: where to look.
+    /// - Returns: the key; nil for an unknown device.
+    /// - Throws: when the database does not answer.
+    package func knownDevice(
+        _ device: [UInt8],
+        of name: String,
+        account: String?,
+        in transaction: any Transaction
+    ) throws -> [UInt8]? {
+        guard let account else { return try unlistedDevice(device, of: name, in: transaction) }
+        let listed = try DeviceStore.device(keyHash: device, of: account, in: transaction)
+        return listed?.wasFreedByStaff == false ? device : nil
+    }
+}
