@@ -63,7 +63,7 @@ struct `Searches that come while too many wait` {
     @Test func `are answered with 503 while other reads go on, and leave the queue with their client`() async throws {
         let test = try await TestService()
         let database = test.service.database
-        let threads = database.engine == .sqlite ? 1 : 2
+        let threads = 1
         let (isOver, started, refused) = (Locked(false), Locked(0), Locked(0))
         let held = (0..<threads).map { _ in
             Task {
