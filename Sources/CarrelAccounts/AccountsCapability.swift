@@ -13,12 +13,12 @@ package import CarrelWebAPI
 package struct AccountsCapability: Capability {
     package let lifecycle = AccountLifecycle()
     package let accounts: Accounts
-    package let desk: AccountDesk
+    package let desk: AccountAdministration
     package let devices: Devices
     package let appPasswords: AppPasswords
     package let staff: Staff
     package let check: PasswordCheck
-    package let callers: Callers
+    package let callers: RequestAuthenticator
     private let activity: Activity
     private let settings: Settings
 
@@ -52,7 +52,7 @@ package struct AccountsCapability: Capability {
         )
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         let passwords = PasswordHashing(settings.passwordCost)
-        desk = AccountDesk(database: database, clock: clock, passwords: passwords, lifecycle: lifecycle)
+        desk = AccountAdministration(database: database, clock: clock, passwords: passwords, lifecycle: lifecycle)
         devices = Devices(database: database, clock: clock, lifecycle: lifecycle)
         appPasswords = AppPasswords(database: database, clock: clock)
         let throttle = SignInThrottle(
@@ -64,7 +64,7 @@ package struct AccountsCapability: Capability {
         )
         check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
         staff = Staff(database: database, clock: clock, passwords: passwords, check: check, lifecycle: lifecycle, audit: audit)
-        callers = Callers(
+        callers = RequestAuthenticator(
             accounts: accounts,
             appPasswords: appPasswords,
             staff: staff,

@@ -4,7 +4,7 @@ import Glibc
 
 /// A ZIP archive of a stranger, opened for reading.
 ///
-/// Every name is checked when it is opened. Calls block on the disk, and belong on threads of their own (`BlockingThreads`);
+/// Every name is checked when it is opened. Calls block on the disk, and belong on threads of their own (`BlockingThreadPool`);
 /// a value is used by one thread at a time.
 @safe
 public final class Archive {

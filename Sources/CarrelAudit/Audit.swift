@@ -8,13 +8,13 @@ import CarrelStore
 /// Each seal is the HMAC-SHA-256 of the seal before it and of the entry, under a key that is not in the database: an entry that
 /// is changed, removed or slipped in after it was sealed breaks the chain, and ``verify()`` says where. What is recorded with a
 /// change is sealed a moment later, by ``seal()``, so that transactions do not queue up behind one another for the end of the
-/// chain; what ``AuditGroup`` writes is sealed as it is written. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
+/// chain; what ``AuditBatchWriter`` writes is sealed as it is written. The last seal is remembered outside the database, so that unsealed entries take the place of no sealed ones. What is
 /// not sealed yet is not protected: who can write to the database can add entries, and change those of the last second.
 package struct Audit: Sendable {
     let database: any Database
     package let clock: any WallClock
     /// Takes what no change of state goes with.
-    package let group: AuditGroup
+    package let group: AuditBatchWriter
     /// Takes what an account may repeat as often as it likes.
     package let fold: AuditFold
     package let archive: AuditArchive
@@ -72,7 +72,7 @@ package struct Audit: Sendable {
         self.database = database
         self.clock = clock
         chain = AuditChain(key: HMACSHA256(key: key), head: head)
-        group = AuditGroup(database: database, chain: chain)
+        group = AuditBatchWriter(database: database, chain: chain)
         fold = AuditFold(group)
         archive = AuditArchive(database: database, chain: chain)
     }
@@ -157,7 +157,7 @@ package struct Audit: Sendable {
             if pruned < Self.pruneBatch { break }
         }
         guard count > 0 else { return 0 }
-        let entry = Actor(Actor.server).entry("audit.prune", on: "", at: now, reason: String(count))
+        let entry = AuditActor(AuditActor.server).entry("audit.prune", on: "", at: now, reason: String(count))
         try await database.write { try AuditStore.append(entry, in: $0) }
         return count
     }

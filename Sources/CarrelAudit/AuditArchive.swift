@@ -56,7 +56,7 @@ package struct AuditArchive: Sendable {
     /// Notes that everything up to a place in the chain is in a file: only that is ever pruned.
     ///
     /// - Throws: ``ServerError`` `conflict` where the log has no such place.
-    package func noteArchived(_ mark: AuditHead.Mark, by actor: Actor, at now: Instant) async throws {
+    package func noteArchived(_ mark: AuditHead.Mark, by actor: AuditActor, at now: Instant) async throws {
         let entry = actor.entry("audit.archive", on: "", at: now, reason: "through \(mark.number)")
         try await database.write { [chain] transaction in
             guard try AuditStore.seal(of: mark.number, in: transaction) == mark.seal else {

@@ -142,18 +142,18 @@ package final class AuditFold: Sendable {
         }
     }
 
-    private let group: AuditGroup
+    private let group: AuditBatchWriter
     private let state = Locked(State())
 
-    init(_ group: AuditGroup) { self.group = group }
+    init(_ group: AuditBatchWriter) { self.group = group }
 
-    /// Takes an entry to the log, or counts it; the parameters are those of ``Actor/entry(_:on:at:outcome:reason:)``.
+    /// Takes an entry to the log, or counts it; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
     ///
     /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
     package func record(
         _ action: String,
         on subject: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         outcome: Audit.Entry.Outcome = .allowed,
         reason: String = ""
@@ -172,13 +172,13 @@ package final class AuditFold: Sendable {
     ///   - now: the time.
     ///   - reason: why it is refused.
     /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
-    package func recordRefused(_ action: String, of account: String, by actor: Actor, at now: Instant, reason: String)
+    package func recordRefused(_ action: String, of account: String, by actor: AuditActor, at now: Instant, reason: String)
         async throws
     {
         try await record(Key(actor.id, action, account, .refused, reason), of: account, on: account, by: actor, at: now)
     }
 
-    private func record(_ key: Key, of account: String, on subject: String, by actor: Actor, at now: Instant) async throws {
+    private func record(_ key: Key, of account: String, on subject: String, by actor: AuditActor, at now: Instant) async throws {
         try group.requireWritable()
         let (action, outcome, reason) = (key.action, key.outcome, key.reason)
         switch state.withLock({ $0.step(key, of: account, at: now) }) {
@@ -224,7 +224,7 @@ package final class AuditFold: Sendable {
                     try await group.record(
                         count.key.action,
                         on: count.key.subject,
-                        by: Actor(count.key.actor),
+                        by: AuditActor(count.key.actor),
                         at: count.last,
                         outcome: count.key.outcome,
                         reason: count.reason
@@ -246,7 +246,7 @@ package final class AuditFold: Sendable {
                 }
         }
         return counts.map { count in
-            Actor(count.key.actor).entry(
+            AuditActor(count.key.actor).entry(
                 count.key.action,
                 on: count.key.subject,
                 at: count.last,

@@ -41,7 +41,7 @@ package struct AuditPage: Sendable {
     package mutating func append(
         _ action: String,
         on subject: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at moment: Instant,
         outcome: Audit.Entry.Outcome,
         reason: String
@@ -58,7 +58,7 @@ package struct AuditPage: Sendable {
     }
 
     private mutating func append(_ field: String) {
-        let field = Actor.cleaned(field).utf8Span
+        let field = AuditActor.cleaned(field).utf8Span
         bytes.append(bigEndian: UInt16(field.count))
         unsafe bytes.append(copying: field.span.bytes)
     }
@@ -163,7 +163,7 @@ package struct AuditPage: Sendable {
         let content = AuditRow.Page(first: first, last: last, filter: filter.bits, bytes: bytes)
         let entry = Audit.Entry(
             at: last,
-            actor: Actor.server,
+            actor: AuditActor.server,
             action: Self.action,
             subject: "",
             reason: content.digest,

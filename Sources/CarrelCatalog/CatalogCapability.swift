@@ -9,13 +9,13 @@ package import CarrelWebAPI
 package struct CatalogCapability: Capability {
     package let titles: Titles
     package let editions: Editions
-    package let ingesting: Ingesting
+    package let ingesting: IngestService
     package let blobSweep: BlobSweep
-    package let coldBlobs: ColdBlobs
-    package let openEditions: OpenEditions
-    package let products: ProductCatalog
+    package let coldBlobs: BlobIOPool
+    package let openEditions: OpenEditionCache
+    package let products: ProductCatalogCache
     private let estate: Estate
-    private let callers: Callers
+    private let callers: RequestAuthenticator
     private let sweepsEverything: Bool
 
     /// - Parameters:
@@ -23,21 +23,21 @@ package struct CatalogCapability: Capability {
     ///   - blobs: the media.
     ///   - sweepsEverything: whether the first sweep may move more than a tenth of the media.
     ///   - callers: tells who calls.
-    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: Callers) {
+    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: RequestAuthenticator) {
         let (database, clock) = (estate.database, estate.clock)
         self.estate = estate
         self.callers = callers
         self.sweepsEverything = sweepsEverything
-        coldBlobs = ColdBlobs(blobs)
+        coldBlobs = BlobIOPool(blobs)
         titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
-        let work = IngestWork(home: estate.home, blobs: blobs)
+        let work = IngestPipeline(home: estate.home, blobs: blobs)
         blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: work.disk, home: estate.home)
-        products = ProductCatalog(clock: clock) { known in
+        products = ProductCatalogCache(clock: clock) { known in
             try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
-        openEditions = OpenEditions(database: database, blobs: coldBlobs)
+        openEditions = OpenEditionCache(database: database, blobs: coldBlobs)
         editions = Editions(database: database, clock: clock, products: products, open: openEditions)
-        ingesting = Ingesting(work: work, titles: titles, editions: editions)
+        ingesting = IngestService(work: work, titles: titles, editions: editions)
     }
 
     package static let tables: [String: PersonalData.Treatment] = [
@@ -49,7 +49,7 @@ package struct CatalogCapability: Capability {
         SampleRoutes(titles: titles).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
         BlobRoutes(database: estate.database, callers: callers).add(to: &router)
-        AccessionRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
+        IngestRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
     }
 

@@ -12,7 +12,7 @@ package struct EditionDeliveryCapability: Capability {
     package let feedPasswords: FeedPasswords
     package let readers: ReaderEntitlement
     package let document: AuthenticationDocument
-    package let gate: EditionGate
+    package let gate: EditionAuthorizer
     private let settings: Settings
     private let estate: Estate
     private let accounts: AccountsCapability
@@ -78,10 +78,10 @@ package struct EditionDeliveryCapability: Capability {
             products: catalog.products,
             sources: sources.sources,
             feedPasswords: feedPasswords,
-            signIn: ReaderSignIn(database: estate.database, clock: estate.clock, check: accounts.check),
+            signIn: BasicAuthenticator(database: estate.database, clock: estate.clock, check: accounts.check),
             callers: accounts.callers
         )
-        gate = EditionGate(credentials: credentials, readers: readers, metrics: estate.metrics)
+        gate = EditionAuthorizer(credentials: credentials, readers: readers, metrics: estate.metrics)
         document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.publicURL)
     }
 

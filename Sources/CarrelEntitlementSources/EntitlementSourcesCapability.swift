@@ -27,7 +27,7 @@ package struct EntitlementSourcesCapability: Capability {
     package init(
         _ estate: Estate,
         _ accounts: AccountsCapability,
-        products: ProductCatalog,
+        products: ProductCatalogCache,
         receipts settings: ReceiptSettings,
         inOrder order: (ReceiptSource?) throws -> [any EntitlementSource]
     ) throws {

@@ -94,7 +94,7 @@ package struct CannedUsers: EntitlementSource {
 
     package func owns(_ token: String) -> Bool { Self.user(of: token) != nil }
 
-    package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
+    package func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome? {
         guard let user = Self.user(of: token) else { return nil }
         switch user {
         case "expiredtoken": return .token(Self.token(of: "activeall"))
@@ -157,7 +157,7 @@ package struct CannedUsers: EntitlementSource {
         return isActive(user) ? granted(productID, user) : .notEntitled(to: user)
     }
 
-    package func signOut(_ token: String, for caller: Actor) async throws -> Bool {
+    package func signOut(_ token: String, for caller: AuditActor) async throws -> Bool {
         Self.user(of: token) != nil
     }
 

@@ -35,7 +35,7 @@ package protocol EntitlementSource: Sendable {
     func signIn(_ request: SignInRequest) async throws -> SignInOutcome
 
     /// The successor of a token; nil when the token is none of this source's.
-    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome?
+    func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome?
 
     /// What the token's account has; nil when the token is none of this source's.
     func standing(of token: String) async throws -> Standing?
@@ -52,7 +52,7 @@ package protocol EntitlementSource: Sendable {
     func explain(_ productID: String, to name: String) async throws -> SourceExplanation?
 
     /// Ends what the token stands for. Whether it was one of this source's.
-    func signOut(_ token: String, for caller: Actor) async throws -> Bool
+    func signOut(_ token: String, for caller: AuditActor) async throws -> Bool
 }
 
 extension EntitlementSource {

@@ -9,7 +9,7 @@ package import CarrelWebAPI
 /// What accounts hold here: plans, subscriptions and purchases.
 package struct EntitlementsCapability: Capability {
     package let subscriptions: Subscriptions
-    package let known: KnownHoldings
+    package let known: EntitlementCache
     private let accounts: AccountsCapability
     private let estate: Estate
     private let audit: AuditFold
@@ -17,7 +17,7 @@ package struct EntitlementsCapability: Capability {
     package init(
         _ estate: Estate,
         _ accounts: AccountsCapability,
-        products: ProductCatalog,
+        products: ProductCatalogCache,
         audit: AuditFold
     ) async throws {
         self.audit = audit
@@ -29,7 +29,7 @@ package struct EntitlementsCapability: Capability {
             lifecycle: accounts.lifecycle,
             products: products
         )
-        known = KnownHoldings(database: estate.database, clock: estate.clock)
+        known = EntitlementCache(database: estate.database, clock: estate.clock)
         try await known.begin()
         accounts.lifecycle.join(HoldingsErasure())
     }
@@ -41,7 +41,7 @@ package struct EntitlementsCapability: Capability {
     ///   - givesFeedPasswords: whether a token comes with a second credential for feeds.
     /// - Returns: the source.
     package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
-        OwnAccounts(
+        LocalAccountSource(
             database: estate.database,
             clock: estate.clock,
             sessions: accounts.accounts.sessions,

@@ -8,7 +8,7 @@ struct HoldingsErasure: AccountParticipant {
     package func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {

@@ -9,8 +9,8 @@ import CarrelWebAPI
 /// `/admin/v1/plans` and what accounts hold: plans given and ended, single products, explanations.
 package struct PlanRoutes {
     let subscriptions: Subscriptions
-    let desk: AccountDesk
-    let callers: Callers
+    let desk: AccountAdministration
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/plans") { request, _ in try await createPlan(request) }

@@ -10,7 +10,7 @@ extension Standing {
     ///   - catalog: the products, read only where they have to be listed one by one.
     ///   - now: the time.
     /// - Throws: when the catalog cannot be read.
-    package init(of entitlement: Entitlement, _ catalog: ProductCatalog, at now: Instant) async throws {
+    package init(of entitlement: Entitlement, _ catalog: ProductCatalogCache, at now: Instant) async throws {
         guard !entitlement.isSuspended else {
             self.init(.suspended, message: "Your account is suspended")
             return

@@ -12,12 +12,12 @@ package struct Subscriptions: Sendable {
     let database: any Database
     let clock: any WallClock
     let lifecycle: AccountLifecycle
-    package let products: ProductCatalog
+    package let products: ProductCatalogCache
 
     /// Makes a plan.
     ///
     /// - Throws: ``ServerError`` `conflict` when the name is taken, `invalid` for products in a plan that does not list them.
-    package func createPlan(_ plan: Plan, by actor: Actor) async throws {
+    package func createPlan(_ plan: Plan, by actor: AuditActor) async throws {
         guard !plan.name.isEmpty, plan.name.utf8.count <= 64,
             plan.name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
         else { throw ServerError(.invalid, "a plan's name has 1 to 64 visible ASCII characters and no slash") }
@@ -55,7 +55,7 @@ package struct Subscriptions: Sendable {
         start: Instant? = nil,
         end: Instant? = nil,
         number: String? = nil,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws -> (subscription: Subscription, created: Bool) {
         let (now, asked) = (clock.now, (start: start, end: end))
         let start = start ?? now
@@ -120,7 +120,7 @@ package struct Subscriptions: Sendable {
     /// Ends a subscription, now where no end is given; what the account's credentials opened until then, it has to ask for again.
     ///
     /// One that ends earlier already stays as it is: ending never makes a subscription longer, however often it is asked for.
-    package func end(_ id: String, at end: Instant? = nil, by actor: Actor) async throws {
+    package func end(_ id: String, at end: Instant? = nil, by actor: AuditActor) async throws {
         let entry = actor.entry("subscription.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
@@ -136,7 +136,7 @@ package struct Subscriptions: Sendable {
         account: String,
         to end: Instant,
         _ entry: Audit.Entry,
-        by actor: Actor,
+        by actor: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
@@ -146,7 +146,7 @@ package struct Subscriptions: Sendable {
     }
 
     /// Takes a subscription back with all that it gave for good, as if it had never been, and voids the account's credentials.
-    package func revoke(_ id: String, by actor: Actor) async throws {
+    package func revoke(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("subscription.revoke", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.subscription(id, in: transaction) else { throw Self.unknown }
@@ -170,7 +170,7 @@ package struct Subscriptions: Sendable {
         as kind: Purchase.Kind,
         end: Instant? = nil,
         number: String? = nil,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws -> (purchase: Purchase, created: Bool) {
         guard !productID.isEmpty, productID.utf8.count <= 256 else {
             throw ServerError(.invalid, "a product id has 1 to 256 bytes")
@@ -199,7 +199,7 @@ package struct Subscriptions: Sendable {
     }
 
     /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.
-    package func takeBack(_ id: String, by actor: Actor) async throws {
+    package func takeBack(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.purchase(id, in: transaction) else {

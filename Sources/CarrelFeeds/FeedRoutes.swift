@@ -23,8 +23,8 @@ struct FeedRoutes {
     let catalogID: String
     /// What the calls take by which apps sign in.
     let parameters: ParameterNames
-    let callers: Callers
-    let gate: FeedGate
+    let callers: RequestAuthenticator
+    let gate: FeedAuthorizer
 
     private static let caching = "public, max-age=60"
     /// Pages of search results that are found by counting from the first.
@@ -66,7 +66,7 @@ struct FeedRoutes {
         let path = withDrafts ? "/opds/v1/drafts" : "/opds/v1"
         let asked = try request.query.integer("limit", in: 1...1000)
         let (limit, mark) = (asked ?? 500, request.query["after"])
-        let after = try PageMark.parse(mark).map { (issuedAt: $0.0, productID: $0.1) }
+        let after = try PageCursor.parse(mark).map { (issuedAt: $0.0, productID: $0.1) }
         let editions = try await database.read {
             try EditionStore.list(after: after, withDrafts: withDrafts, limit: limit, in: $0)
         }
@@ -86,7 +86,7 @@ struct FeedRoutes {
             ),
         ]
         if editions.count == limit, let last = editions.last {
-            let next = PageMark.text(last.issuedAt, last.productID)
+            let next = PageCursor.text(last.issuedAt, last.productID)
             links.append(.init(relation: "next", type: AtomFeed.mediaType, address: address(next)))
         }
         var feed = AtomFeed(id: catalogID, title: document.title, base: document.base(of: request), links: links)

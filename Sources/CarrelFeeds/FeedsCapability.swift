@@ -10,7 +10,7 @@ package struct FeedsCapability: Capability {
     private let searches: CatalogSearches
     private let estate: Estate
     private let delivery: EditionDeliveryCapability
-    private let callers: Callers
+    private let callers: RequestAuthenticator
     private let catalogID: String
     private let parameters: ParameterNames
     private let needSignIn: Bool
@@ -25,7 +25,7 @@ package struct FeedsCapability: Capability {
     package init(
         _ estate: Estate,
         _ delivery: EditionDeliveryCapability,
-        _ callers: Callers,
+        _ callers: RequestAuthenticator,
         parameters: ParameterNames,
         needSignIn: Bool
     ) throws {
@@ -40,7 +40,7 @@ package struct FeedsCapability: Capability {
     }
 
     package func addRoutes(to router: inout Router) {
-        let gate = FeedGate(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
+        let gate = FeedAuthorizer(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
         FeedRoutes(
             database: estate.database,
             searches: searches,

@@ -6,7 +6,7 @@ import CarrelWebAPI
 /// `/opds/v1/shelf` and `/opds/v2/shelf`: what whoever asks may read. They differ from reader to reader.
 struct ShelfFeedRoutes {
     let shelf: EditionShelf
-    let gate: FeedGate
+    let gate: FeedAuthorizer
     let document: AuthenticationDocument
     /// Names the catalog for good.
     let catalogID: String

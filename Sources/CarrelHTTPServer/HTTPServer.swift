@@ -86,7 +86,7 @@ public final class HTTPServer: Sendable {
                 cut.add(UInt64($0))
             }
             core.closing.start()
-            acceptor.start(Dealer(core, plain, secure).take)
+            acceptor.start(ConnectionDispatcher(core, plain, secure).take)
             running.withLock { $0 = Running(core: core, acceptor: acceptor, workers: plain + secure) }
         } catch {
             for worker in plain + secure { worker.stop() }
@@ -122,7 +122,7 @@ public final class HTTPServer: Sendable {
 }
 
 /// Deals accepted connections out in turn, on the accepting thread.
-private final class Dealer: Sendable {
+private final class ConnectionDispatcher: Sendable {
     private let core: ServerCore
     private let plain: [Worker]
     private let secure: [Worker]

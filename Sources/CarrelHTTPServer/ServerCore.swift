@@ -41,7 +41,7 @@ final class ServerCore: Sendable {
     let inFlight = Atomic(0)
     let connections: ConnectionCounts
     let bodies: BodyBudget
-    let gathering: Gathering
+    let gathering: BodyBatch
     private let connectionIDs = Atomic<UInt64>(1)
     private let log: (@Sendable (AccessRecord) -> Void)?
 
@@ -60,7 +60,7 @@ final class ServerCore: Sendable {
         forwarding = Forwarding(trusted: configuration.trustedProxies)
         connections = ConnectionCounts(configuration, forwarding)
         registry = ConnectionRegistry()
-        gathering = Gathering(isShared: workers > 1)
+        gathering = BodyBatch(isShared: workers > 1)
         watch = try ConnectionWatch(registry)
         closing = try ClosingConnections()
         let remembered = configuration.strictTransport.components.seconds

@@ -72,7 +72,7 @@ package struct Ingest {
         }
         metadata.apply(options.overrides)
         let cover = try cover(of: recording, parts, &warnings)
-        let sample = try SampleCut(blobs: blobs, scratch: scratch, progress: progress).make(
+        let sample = try SampleExtractor(blobs: blobs, scratch: scratch, progress: progress).make(
             of: recording.index,
             media: recording.media,
             chapters: metadata.chapters,

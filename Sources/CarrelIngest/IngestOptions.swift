@@ -13,7 +13,7 @@ package struct IngestOptions: Sendable {
     /// Whether a title with an ISBN that another has is refused.
     package var isStrict = false
     /// What becomes of a source that does not say its title.
-    package var untitled = Untitled.fileName
+    package var untitled = MissingTitlePolicy.fileName
     /// Bytes that an archive may unpack to.
     package var archiveLimit: Int64 = 16 << 30
 
@@ -47,7 +47,7 @@ package struct IngestOptions: Sendable {
 }
 
 /// What a source is called that does not say its title.
-package enum Untitled: Sendable {
+package enum MissingTitlePolicy: Sendable {
     /// By its file, folder or archive.
     case fileName
     case named(String)

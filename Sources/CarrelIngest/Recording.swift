@@ -43,7 +43,7 @@ struct Recording {
         }
         let target = try transcodedFormat(for: kinds.map(\.source), named: parts.name)
         let foreign = try parts.files.map { file in
-            let part = try ForeignPart(file)
+            let part = try TranscodedPart(file)
             file.rest()
             return SourceKind.foreign(part)
         }

@@ -8,7 +8,7 @@ enum SourceKind {
     /// AAC in MP4, whose access units become ADTS frames.
     case mp4(MP4Part)
     /// Anything else: ffmpeg reads it, and it becomes AAC.
-    case foreign(ForeignPart)
+    case foreign(TranscodedPart)
 
     /// The format of the elementary stream that the part gives as it is; nil when it has to be transcoded.
     var format: AudioFormat? {
@@ -34,9 +34,9 @@ enum SourceKind {
         let head = try file.bytes(0..<min(file.size, 16))
         if head.rawSpan.matches("ftyp", at: 4) { return .mp4(try MP4Part(file)) }
         let foreign: [(StaticString, Int)] = [("fLaC", 0), ("OggS", 0), ("FORM", 0), ("caff", 0), ("\u{1A}E", 0)]
-        if foreign.contains(where: { head.rawSpan.matches($0.0, at: $0.1) }) { return .foreign(try ForeignPart(file)) }
+        if foreign.contains(where: { head.rawSpan.matches($0.0, at: $0.1) }) { return .foreign(try TranscodedPart(file)) }
         if let format = try MP3Part.sniff(file) { return .mp3(format) }
-        return .foreign(try ForeignPart(file))
+        return .foreign(try TranscodedPart(file))
     }
 
     /// Puts the part's frames into the stream.

@@ -55,23 +55,24 @@ struct Transcoder {
     private var inputOptions: [String] {
         [
             "-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe", "-format_whitelist",
-            SoundFormat.whitelist, "-i", "file:\(source.absolutePath)",
+            AcceptedAudioFormat.whitelist, "-i", "file:\(source.absolutePath)",
         ]
     }
 
     /// What ffprobe says of the file, as JSON.
     ///
     /// - Returns: at most 16 MiB.
-    /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``SoundFormat``.
+    /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``AcceptedAudioFormat``.
     func probe() throws -> [UInt8] {
         var out: [UInt8] = []
         try run(
             [
                 programs.prober, "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file,pipe",
-                "-format_whitelist", SoundFormat.whitelist, "-show_format", "-show_streams", "-show_chapters", "-of", "json",
+                "-format_whitelist", AcceptedAudioFormat.whitelist, "-show_format", "-show_streams", "-show_chapters", "-of",
+                "json",
                 "-i", "file:\(source.absolutePath)",
             ],
-            refusal: "is damaged, or not in one of the formats that can be ingested (\(SoundFormat.names))"
+            refusal: "is damaged, or not in one of the formats that can be ingested (\(AcceptedAudioFormat.names))"
         ) { span in
             guard out.count + span.byteCount <= 16 << 20 else {
                 throw IngestError(.malformed, source.name, "describes itself in more than 16 MiB")

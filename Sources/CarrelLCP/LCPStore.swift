@@ -18,7 +18,7 @@ public final class LCPStore: PassphraseStore {
     /// The opening that is under way or done.
     private let database: Locked<Task<any Database, any Error>?>
     /// Opening a database waits for the disk, and for other processes that have it open.
-    private static let threads = BlockingThreads(name: "carrel-licenses", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-licenses", count: 1)
 
     /// - Parameter database: with the tables of ``migrations``; closed with this one.
     public init(_ database: any Database) {
@@ -34,7 +34,7 @@ public final class LCPStore: PassphraseStore {
     /// What another process keeps in a file, which stays as it is, of whatever version: what would have to be written fails with
     /// `lcp.store`.
     public convenience init(lookingInto path: String) {
-        self.init { SQLiteLook(path: path) }
+        self.init { ReadOnlySQLiteDatabase(path: path) }
     }
 
     /// One whose database is opened so when it is first needed.
@@ -226,12 +226,12 @@ public final class LCPStore: PassphraseStore {
     // MARK: how licenses stand
 
     /// What was learnt of a license the last time that its provider was asked.
-    func standing(of license: LicenseDocument) async throws(LCPError) -> LicenseStanding? {
+    func standing(of license: LicenseDocument) async throws(LCPError) -> CachedLicenseStatus? {
         let key = Self.signedKey(license)
         guard let row = try await read({ try $0.row(Statement.standing, key) }) else { return nil }
         return try Self.checked { () throws(StoreError) in
             let (code, message) = (try row.textIfPresent(1), try row.textIfPresent(2))
-            return LicenseStanding(
+            return CachedLicenseStatus(
                 newest: try row.instant(0),
                 refusal: code.map { LCPError(LCPError.Code($0), message ?? "") }
             )

@@ -6,9 +6,9 @@ import CarrelWebAPI
 
 /// `/admin/v1/accounts/{account}/history`: what a person listened to, for staff.
 struct HistoryRoutes {
-    let desk: AccountDesk
+    let desk: AccountAdministration
     let history: ListeningHistory
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/accounts/{account}/history") { request, parameters in

@@ -163,9 +163,9 @@ package struct Listening: Sendable {
     /// A page of the intervals of an order, newest first, and where the next one begins; nil after the last.
     func history(
         _ orderID: String,
-        after mark: IntervalMark? = nil,
+        after mark: IntervalCursor? = nil,
         limit: Int
-    ) async throws -> (intervals: [ListeningInterval], next: IntervalMark?) {
+    ) async throws -> (intervals: [ListeningInterval], next: IntervalCursor?) {
         try await database.read { transaction in
             guard try OrderStore.order(id: orderID, in: transaction) != nil else { throw Orders.unknown }
             let page = try ListeningStore.history(order: orderID, after: mark, limit: limit, in: transaction)
@@ -179,7 +179,7 @@ extension Listening: AccountParticipant {
     package func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {

@@ -35,7 +35,7 @@ package struct ListeningHistory: Sendable {
     private static let limit = 500
 
     /// Notes in the audit log that somebody else looks at what an account has listened to.
-    func note(_ account: Account, by actor: Actor, at now: Instant) async throws {
+    func note(_ account: Account, by actor: AuditActor, at now: Instant) async throws {
         let entry = actor.entry("account.history", on: account.id, at: now)
         try await database.write { try AuditStore.append(entry, in: $0) }
     }

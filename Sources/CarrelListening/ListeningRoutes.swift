@@ -12,7 +12,7 @@ import CarrelWebAPI
 struct ListeningRoutes {
     let listening: Listening
     let streaming: Streaming
-    let callers: Callers
+    let callers: RequestAuthenticator
     let activity: Activity
 
     /// Bytes of one report; an interval is about 200.
@@ -34,7 +34,7 @@ struct ListeningRoutes {
         router.on(.get, "v2/states/history/{order}{/}", secret: ["order"]) { request, parameters in
             let id = try await admitted(request, parameters)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 50
-            let page = try await listening.history(id, after: try IntervalMark(request.query["after"]), limit: limit)
+            let page = try await listening.history(id, after: try IntervalCursor(request.query["after"]), limit: limit)
             var answer: JSONObject = ["intervals": .array(page.intervals.map(Self.json))]
             if let next = page.next { answer["next"] = .string(next.text) }
             return .json(JSON.object(answer))
@@ -69,7 +69,7 @@ struct ListeningRoutes {
         var reader: (account: Account, device: String?)?
         if streaming.settings.access == .session {
             reader = try await callers.readerAndDevice(request, scope: .sync)
-            if reader == nil { throw Callers.unauthenticated(request) }
+            if reader == nil { throw RequestAuthenticator.unauthenticated(request) }
         }
         let outcome = try await listening.record(elements, of: reader?.account.id)
         if outcome.accepted > 0 { activity.count(.positions, outcome.accepted) }

@@ -132,10 +132,10 @@ package enum ListeningStore {
 
     static func history(
         order: String,
-        after mark: IntervalMark?,
+        after mark: IntervalCursor?,
         limit: Int,
         in transaction: any Transaction
-    ) throws -> [(interval: ListeningInterval, mark: IntervalMark)] {
+    ) throws -> [(interval: ListeningInterval, mark: IntervalCursor)] {
         let values: [SQLValue] = [.text(order), .integer(Int64(limit))]
         return try transaction.rows(history, values + (mark ?? .newest).columns.map { .integer($0) }).map { row in
             var interval = ListeningInterval(
@@ -150,7 +150,7 @@ package enum ListeningStore {
             interval.deviceName = try row.textIfPresent(7)
             interval.speed = try row.realIfPresent(8)
             let columns = [try row.integer(9)] + (try [1, 4, 2, 3].map { try row.integer($0) })
-            return (interval, IntervalMark(columns: columns))
+            return (interval, IntervalCursor(columns: columns))
         }
     }
 }

@@ -23,7 +23,9 @@ package enum Listener {
     }
 
     /// The same where an order's id is enough. Only apps are looked up, which send a token: browsers have no device.
-    package static func name(of request: HTTPRequest, ownedBy account: String, _ callers: Callers) async throws -> String {
+    package static func name(of request: HTTPRequest, ownedBy account: String, _ callers: RequestAuthenticator) async throws
+        -> String
+    {
         guard request.bearerToken != nil, let session = try await callers.session(request), session.account.id == account else {
             return name(of: request, device: nil)
         }

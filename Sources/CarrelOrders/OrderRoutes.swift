@@ -10,7 +10,7 @@ import CarrelWebAPI
 struct OrderRoutes {
     let orders: Orders
     let accounts: Accounts
-    let callers: Callers
+    let callers: RequestAuthenticator
     let clock: any WallClock
 
     /// A request for an order is a few hundred bytes.
@@ -35,7 +35,7 @@ struct OrderRoutes {
         _ path: String,
         _ verb: String,
         of router: inout Router,
-        _ change: @escaping @Sendable (Orders, String, Actor) async throws -> Order
+        _ change: @escaping @Sendable (Orders, String, AuditActor) async throws -> Order
     ) {
         router.on(.post, "\(path)/{order}/\(verb)", secret: ["order"]) { request, parameters in
             let actor = try await callers.require(request, .changeOrders)
@@ -74,12 +74,12 @@ struct OrderRoutes {
             number: request.query["orderNumber"]
         )
         filter.limit = try request.query.integer("limit", in: 1...1000) ?? 100
-        filter.after = try PageMark.parse(request.query["after"])
+        filter.after = try PageCursor.parse(request.query["after"])
         let page = try await orders.list(filter)
         let now = clock.now
         var answer: JSONObject = ["orders": .array(page.map { .object(Self.json($0.order, account: $0.account, now: now)) })]
         if page.count == filter.limit, let last = page.last?.order {
-            answer["next"] = .string(PageMark.text(last.createdAt, last.id))
+            answer["next"] = .string(PageCursor.text(last.createdAt, last.id))
         }
         return .json(JSON.object(answer))
     }

@@ -67,7 +67,7 @@ package final class Orders: Sendable {
     /// - Returns: the order, and whether this call created it.
     /// - Throws: ``ServerError`` `invalid` (no such title, an end before its start, a loan without end) or `conflict` (the number
     ///   belongs to an order that differs).
-    package func place(_ request: Request, by actor: Actor = .operator) async throws -> (order: Order, created: Bool) {
+    package func place(_ request: Request, by actor: AuditActor = .operator) async throws -> (order: Order, created: Bool) {
         let accountName = try Accounts.checkedName(request.account)
         if let start = request.start, let end = request.end, end <= start {
             throw ServerError(.invalid, "an order ends after it starts")
@@ -189,23 +189,23 @@ package final class Orders: Sendable {
     }
 
     /// Undoes an order whose key has not been handed out.
-    package func cancel(_ id: String, by actor: Actor = .operator) async throws -> Order {
+    package func cancel(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .cancelled, from: [.ready])
     }
 
     /// Gives a title back before the order's end.
-    package func giveBack(_ id: String, by actor: Actor = .operator) async throws -> Order {
+    package func giveBack(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .returned, from: [.ready, .active])
     }
 
     /// Withdraws an order: its key and segments stop at once.
-    package func revoke(_ id: String, by actor: Actor = .operator) async throws -> Order {
+    package func revoke(_ id: String, by actor: AuditActor = .operator) async throws -> Order {
         try await end(id, by: actor, as: .revoked, from: [.ready, .active, .returned])
     }
 
     private func end(
         _ id: String,
-        by actor: Actor,
+        by actor: AuditActor,
         as state: Order.State,
         from allowed: Set<Order.State>
     ) async throws -> Order {
@@ -254,7 +254,7 @@ extension Orders: AccountParticipant {
     package func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {

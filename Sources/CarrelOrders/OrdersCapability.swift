@@ -9,7 +9,7 @@ package import CarrelWebAPI
 package struct OrdersCapability: Capability {
     package let orders: Orders
     private let accounts: Accounts
-    private let callers: Callers
+    private let callers: RequestAuthenticator
     private let clock: any WallClock
 
     package init(_ estate: Estate, _ accounts: AccountsCapability) {

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
 /// some memory and time, the more the longer the document is, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
-/// (`BlockingThreads`). What stands on the pages is not looked at.
+/// (`BlockingThreadPool`). What stands on the pages is not looked at.
 public struct PDFReader: Sendable {
     private let descriptor: Int32
     private let cancellation: PDFCancellation?

@@ -27,7 +27,7 @@ final class PostgresPulse: Sendable {
 
     private let address: String
     private let state = Locked(State())
-    private let thread = BlockingThreads(name: "postgres-pulse", count: 1)
+    private let thread = BlockingThreadPool(name: "postgres-pulse", count: 1)
 
     /// The longest wait for an answer to a look: a busy server takes longer than an idle one.
     private static let limit = Duration.seconds(3)

@@ -9,9 +9,9 @@ final class PostgresQueue: Sendable {
         var closers: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let threads: BlockingThreads
+    private let threads: BlockingThreadPool
     /// Threads for what looks at many rows.
-    private let searches: BlockingThreads
+    private let searches: BlockingThreadPool
     private let state = Locked(State())
     /// How long one may wait for a thread before it is refused with `store.busy`: its caller has better things to do.
     private static let patience = Duration.seconds(10)
@@ -20,8 +20,8 @@ final class PostgresQueue: Sendable {
     ///   - threads: transactions at the same time.
     ///   - searches: those of them for what looks at many rows.
     init(threads: Int, searches: Int) {
-        self.threads = BlockingThreads(name: "postgres", count: threads - searches, limit: 16384)
-        self.searches = BlockingThreads(name: "postgres-search", count: searches, limit: SearchQueue.limit)
+        self.threads = BlockingThreadPool(name: "postgres", count: threads - searches, limit: 16384)
+        self.searches = BlockingThreadPool(name: "postgres-search", count: searches, limit: SearchQueue.limit)
     }
 
     /// Runs `work` on one of the threads; throws `store.busy` when too much waits.

@@ -17,7 +17,7 @@ public actor SubscriptionClient {
     private var stored: StoredSubscription
     private var refreshing: Task<Result<Refresh, ReaderError>, Never>?
     /// Where stores write, one after another: a disk may take its time.
-    private static let writer = BlockingThreads(name: "reader-store", count: 1)
+    private static let writer = BlockingThreadPool(name: "reader-store", count: 1)
 
     /// What asking again came to.
     public enum Refresh: Sendable, Equatable {

@@ -219,14 +219,14 @@ extension CarrelService {
     package var database: any Database { estate.database }
     package var metrics: MetricsRegistry { estate.metrics }
     package var accounts: Accounts { accountsCapability.accounts }
-    package var desk: AccountDesk { accountsCapability.desk }
+    package var desk: AccountAdministration { accountsCapability.desk }
     package var devices: Devices { accountsCapability.devices }
     package var staff: Staff { accountsCapability.staff }
     package var appPasswords: AppPasswords { accountsCapability.appPasswords }
     package var audit: Audit { auditCapability.audit }
     package var titles: Titles { catalog.titles }
     package var editions: Editions { catalog.editions }
-    package var ingesting: Ingesting { catalog.ingesting }
+    package var ingesting: IngestService { catalog.ingesting }
     package var blobSweep: BlobSweep { catalog.blobSweep }
     package var orders: Orders { ordersCapability.orders }
     package var subscriptions: Subscriptions { entitlements.subscriptions }

@@ -20,7 +20,7 @@ enum Installation {
     /// - Throws: ``ServerError`` `installation` when they belong to two installations, or when the store has blobs and the database names
     ///   none of them; what the database and the store throw.
     static func pair(_ database: any Database, _ blobs: DirectoryBlobStore, at now: Instant) async throws {
-        let thread = BlockingThreads(name: "pairing", count: 1)
+        let thread = BlockingThreadPool(name: "pairing", count: 1)
         let inStore = try await thread.run { try blobs.installation() }
         let inDatabase = try await database.read { try InstallationStore.id(in: $0) }
         if let inStore, let inDatabase { return try requireSame(inStore, inDatabase, blobs) }

@@ -170,7 +170,7 @@ extension CarrelService {
             }
         }
         let reason = "backup of \(time): \(ended.sessions) sessions, \(links) links, all tickets and credentials ended"
-        try AuditStore.append(Actor.operator.entry("database.restore", on: "", at: now, reason: reason), in: transaction)
+        try AuditStore.append(AuditActor.operator.entry("database.restore", on: "", at: now, reason: reason), in: transaction)
         return (ended.sessions, links)
     }
 

@@ -25,7 +25,7 @@ public struct Setting<Root>: Sendable {
     /// Whether the value is true or false.
     let isSwitch: Bool
     /// Stores what was written, one text a value.
-    let read: @Sendable (inout Root, [String]) throws(BadValue) -> Void
+    let read: @Sendable (inout Root, [String]) throws(InvalidValue) -> Void
     /// The values as they would be written; nil when there is none.
     let written: @Sendable (Root) -> [String]?
 
@@ -57,7 +57,7 @@ public struct Setting<Root>: Sendable {
             isSecret,
             isList: false,
             help,
-            read: { (root, texts) throws(BadValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
+            read: { (root, texts) throws(InvalidValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
             written: { [$0[keyPath: path].written] }
         )
     }
@@ -81,7 +81,7 @@ public struct Setting<Root>: Sendable {
             isSecret,
             isList: false,
             help,
-            read: { (root, texts) throws(BadValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
+            read: { (root, texts) throws(InvalidValue) in root[keyPath: path] = try Setting.read(texts.last ?? "", allowed) },
             written: { $0[keyPath: path].map { [$0.written] } }
         )
     }
@@ -105,7 +105,7 @@ public struct Setting<Root>: Sendable {
             isSecret,
             isList: true,
             help,
-            read: { (root, texts) throws(BadValue) in
+            read: { (root, texts) throws(InvalidValue) in
                 var values: [Value] = []
                 for text in texts { values.append(try Setting.read(text, allowed)) }
                 root[keyPath: path] = values
@@ -123,7 +123,7 @@ public struct Setting<Root>: Sendable {
         _ isSecret: Bool,
         isList: Bool,
         _ help: String,
-        read: @escaping @Sendable (inout Root, [String]) throws(BadValue) -> Void,
+        read: @escaping @Sendable (inout Root, [String]) throws(InvalidValue) -> Void,
         written: @escaping @Sendable (Root) -> [String]?
     ) {
         self.name = name
@@ -139,7 +139,7 @@ public struct Setting<Root>: Sendable {
         self.written = written
     }
 
-    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
+    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(InvalidValue) -> Value {
         let value = try Value(written: text)
         try allowed.check(value)
         return value

@@ -45,7 +45,7 @@ extension Parameter {
             let written = setting.written(defaults)?.joined(separator: ", ")
             return Parameter(
                 description: about,
-                apply: { (root, text) throws(BadValue) in
+                apply: { (root, text) throws(InvalidValue) in
                     var scratch = Table()
                     try setting.read(&scratch, [text])
                     root[keyPath: path].set(setting.name, text)

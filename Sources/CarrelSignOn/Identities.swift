@@ -16,7 +16,7 @@ struct Identities: Sendable {
     /// Lets an identity sign in to an account.
     ///
     /// - Throws: ``ServerError`` `conflict` when it leads to an account already.
-    func link(issuer: String, subject: String, to account: Account, by actor: Actor) async throws {
+    func link(issuer: String, subject: String, to account: Account, by actor: AuditActor) async throws {
         guard !issuer.isEmpty, issuer.utf8.count <= 1024, 1...255 ~= subject.utf8.count else {
             throw ServerError(.invalid, "an identity is an issuer and a subject of at most 255 bytes")
         }
@@ -37,7 +37,7 @@ struct Identities: Sendable {
     }
 
     /// Lets an identity no longer sign in. Sessions that are open go on until they are ended.
-    func unlink(issuer: String, subject: String, of account: Account, by actor: Actor) async throws {
+    func unlink(issuer: String, subject: String, of account: Account, by actor: AuditActor) async throws {
         let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
             guard try SignOnStore.unlink(issuer: issuer, subject: subject, of: account.id, in: transaction) else {
@@ -53,7 +53,7 @@ extension Identities: AccountParticipant {
     package func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {

@@ -8,8 +8,8 @@ import CarrelWebAPI
 /// `/admin/v1/accounts/{account}/identities`: which identities at providers lead to an account.
 struct IdentityRoutes {
     let identities: Identities
-    let desk: AccountDesk
-    let callers: Callers
+    let desk: AccountAdministration
+    let callers: RequestAuthenticator
 
     private static let pattern = "admin/v1/accounts/{account}/identities"
 

@@ -82,7 +82,7 @@ struct SignOn: Sendable {
             guard let account = try Self.account(of: identity, fresh, at: now, in: transaction) else {
                 return (.refused("not-linked"), nil)
             }
-            let actor = Actor(account.id, requestID: requestID)
+            let actor = AuditActor(account.id, requestID: requestID)
             guard !account.isSuspended else { return (.refused("suspended"), account.id) }
             try SignOnStore.markSeen(issuer: identity.issuer, subject: identity.subject, at: now, in: transaction)
             try apply(identity, to: account, subscriptions, at: now, changes, in: transaction)
@@ -99,7 +99,7 @@ struct SignOn: Sendable {
             return (.session(token.text, staff: staff, returnPath: attempt.returnPath), account.id)
         }
         if case .refused(let reason) = outcome, reason != "state" {
-            let actor = Actor(account ?? Actor.nobody, requestID: requestID)
+            let actor = AuditActor(account ?? AuditActor.nobody, requestID: requestID)
             try await audit.recordRefused("session.start", of: account ?? "", by: actor, at: now, reason: reason)
         }
         return outcome
@@ -133,7 +133,7 @@ struct SignOn: Sendable {
                 in: transaction
             )
             guard isNew else { throw ServerError(.conflict, "the identity was linked while it signed in") }
-            let actor = Actor(account.id)
+            let actor = AuditActor(account.id)
             try AuditStore.append(actor.entry("account.create", on: account.id, at: now, reason: "oidc"), in: transaction)
             return account
         }
@@ -157,7 +157,7 @@ struct SignOn: Sendable {
         _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
-        let (actor, groups) = (Actor(account.id), identity.groups)
+        let (actor, groups) = (AuditActor(account.id), identity.groups)
         let running = try SubscriptionStore.subscriptions(of: account.id, in: transaction).filter {
             $0.id.hasPrefix(SignOnStore.subscriptionPrefix) && $0.isCurrent(at: now)
         }
@@ -193,7 +193,7 @@ struct SignOn: Sendable {
         if !wanted.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
         if wanted.isStaff, !role.isStaff {
             let own = (identity.issuer, identity.subject)
-            try AccountDesk.clearWaysIn(to: account.id, keeping: own, by: actor, at: now, changes, in: transaction)
+            try AccountAdministration.clearWaysIn(to: account.id, keeping: own, by: actor, at: now, changes, in: transaction)
         }
         let entry = actor.entry("staff.role", on: account.id, at: now, reason: "oidc \(wanted.rawValue)")
         try AuditStore.append(entry, in: transaction)

@@ -7,7 +7,7 @@ import CarrelWebAPI
 /// `/sign-in/oidc` and `/sign-in/oidc/callback`: to the provider and back.
 struct SignOnRoutes {
     let signOn: SignOn
-    let callers: Callers
+    let callers: RequestAuthenticator
     let activity: Activity
     /// Told why a sign-in failed, which somebody who signs in is not.
     let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
@@ -69,7 +69,7 @@ struct SignOnRoutes {
             activity.count(.browserSignIns)
             response = .redirect(to: path)
             let session = SetCookie(
-                Callers.sessionCookie,
+                RequestAuthenticator.sessionCookie,
                 token,
                 maxAge: Int(Session.life.components.seconds),
                 isSecure: request.scheme == "https"

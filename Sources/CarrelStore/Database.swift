@@ -25,13 +25,13 @@ public protocol Database: Sendable {
     func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 
     /// Tells of changes until the database is closed: of those that are made through it before ``write(_:)`` returns, of others'
-    /// when ``lookForOthers()`` finds them.
+    /// when ``detectExternalChanges()`` finds them.
     ///
     /// - Returns: false where the engine cannot tell; then nothing that it holds may be remembered.
-    func watch(_ watch: ChangeWatch) async throws -> Bool
+    func watch(_ watch: RowChangeObserver) async throws -> Bool
 
     /// Tells those who watch that anything may have changed, if another process has changed anything since this was asked last.
-    func lookForOthers() async throws
+    func detectExternalChanges() async throws
 
     /// Makes what was deleted before unreadable in the files of the database too, its log among them. An engine that is elsewhere does
     /// so in its own time.
@@ -56,9 +56,9 @@ extension Database {
         try await read(body)
     }
 
-    public func watch(_ watch: ChangeWatch) async throws -> Bool { false }
+    public func watch(_ watch: RowChangeObserver) async throws -> Bool { false }
 
-    public func lookForOthers() async throws {}
+    public func detectExternalChanges() async throws {}
 
     public func expunge() async throws -> Bool { true }
 

@@ -16,7 +16,7 @@ import CarrelWebAPI
 struct StreamRoutes {
     let streaming: Streaming
     let titles: Titles
-    let callers: Callers
+    let callers: RequestAuthenticator
     let activity: Activity
 
     func add(to router: inout Router) {
@@ -43,7 +43,7 @@ struct StreamRoutes {
         _ request: HTTPRequest,
         _ parameters: PathParameters,
         at now: Instant
-    ) async throws -> (grant: Grants.Grant, subject: String, listener: String) {
+    ) async throws -> (grant: PlaybackGrantCache.Grant, subject: String, listener: String) {
         switch streaming.settings.access {
         case .orderURL:
             let id = try parameters.orderID()
@@ -52,7 +52,7 @@ struct StreamRoutes {
         case .session:
             // The order is looked at afterwards, so that a made-up id looks like one of another account.
             guard let (account, device) = try await callers.readerAndDevice(request) else {
-                throw Callers.unauthenticated(request)
+                throw RequestAuthenticator.unauthenticated(request)
             }
             let id = try parameters.orderID()
             guard let grant = try await streaming.grants.grant(id, at: now), account.id == grant.order.accountID else {
@@ -127,7 +127,7 @@ struct StreamRoutes {
         )
     }
 
-    private func key(_ grant: Grants.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
+    private func key(_ grant: PlaybackGrantCache.Grant, period: Int, activates: Bool) async throws -> HTTPResponse {
         guard let key = streaming.key(grant, period: period) else { throw Self.noSuchFile }
         if activates, grant.order.state == .ready {
             var grant = grant
@@ -178,7 +178,7 @@ struct StreamRoutes {
 
     /// The grant of an order whose title may be shown: not one that was revoked or cancelled. Those that have ended by themselves, or
     /// have not started, are still on their reader's shelf.
-    private func described(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> Grants.Grant {
+    private func described(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> PlaybackGrantCache.Grant {
         let now = streaming.clock.now
         let (grant, _, _) = try await admitted(request, parameters, at: now)
         if grant.order.isWithdrawn { try Streaming.requireLive(grant, at: now) }

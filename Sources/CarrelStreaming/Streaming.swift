@@ -15,12 +15,12 @@ import CarrelWebAPI
 package final class Streaming: Sendable {
     package let settings: StreamSettings
     package let orders: Orders
-    let grants: Grants
+    let grants: PlaybackGrantCache
     package let leases: Leases
     let tickets: TicketKeyring
     package let clock: any WallClock
-    private let blobs: ColdBlobs
-    private let templates = Locked(RecentlyUsed<TemplateKey, PlaylistTemplate>(limit: 64 << 20))
+    private let blobs: BlobIOPool
+    private let templates = Locked(LRUCache<TemplateKey, PlaylistTemplate>(limit: 64 << 20))
 
     private struct TemplateKey: Hashable, Sendable {
         let title: String
@@ -30,9 +30,9 @@ package final class Streaming: Sendable {
     init(
         settings: StreamSettings,
         orders: Orders,
-        grants: Grants,
+        grants: PlaybackGrantCache,
         tickets: TicketKeyring,
-        blobs: ColdBlobs,
+        blobs: BlobIOPool,
         clock: any WallClock
     ) {
         self.settings = settings
@@ -45,7 +45,7 @@ package final class Streaming: Sendable {
     }
 
     /// Refuses an order that is not live, or whose account is suspended, with the reason.
-    static func requireLive(_ grant: Grants.Grant, at now: Instant) throws(HTTPError) {
+    static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(HTTPError) {
         let order = grant.order
         let standing = order.standing(at: now)
         if standing == .live, grant.isSuspended {
@@ -100,12 +100,12 @@ package final class Streaming: Sendable {
     }
 
     /// The tickets of a playlist made now: the same for a while, so that the playlist is.
-    private func window(for grant: Grants.Grant, at now: Instant) -> Tickets.Window {
+    private func window(for grant: PlaybackGrantCache.Grant, at now: Instant) -> Tickets.Window {
         Tickets.Window(at: now, life: max(settings.ticketLife, Int64(grant.media.index.duration * 2000)))
     }
 
     /// The media playlist of an order.
-    func mediaPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest, at now: Instant) async throws -> [UInt8] {
+    func mediaPlaylist(_ grant: PlaybackGrantCache.Grant, _ request: PlaylistRequest, at now: Instant) async throws -> [UInt8] {
         let order = grant.order
         let window = window(for: grant, at: now)
         let tickets = try await tickets.tickets(at: now)
@@ -132,7 +132,7 @@ package final class Streaming: Sendable {
 
     /// The multivariant playlist that wraps a media playlist, with the chapters and, where there is one, the cover as session
     /// data. The cover's address is a value: what a URI attribute leads to is JSON (RFC 8216 §4.3.4.4).
-    func multivariantPlaylist(_ grant: Grants.Grant, _ request: PlaylistRequest, cover: Bool) throws -> [UInt8] {
+    func multivariantPlaylist(_ grant: PlaybackGrantCache.Grant, _ request: PlaylistRequest, cover: Bool) throws -> [UInt8] {
         let index = grant.media.index
         var query: [String] = []
         if request.offline { query.append("offline=true") }
@@ -151,14 +151,14 @@ package final class Streaming: Sendable {
     // MARK: Keys and segments
 
     /// The key of one period of an order: the order's own where keys do not rotate, one derived from it where they do.
-    func key(_ grant: Grants.Grant, period: Int) -> Secret? {
+    func key(_ grant: PlaybackGrantCache.Grant, period: Int) -> Secret? {
         guard settings.keyRotation > 0 else { return period == 0 ? grant.key : nil }
         guard period >= 0, period * settings.keyRotation < max(1, grant.media.index.segmentCount) else { return nil }
         return HKDF.sha256(secret: grant.key, salt: [], info: "carrel content key \(period)", count: 16)
     }
 
     /// The encrypted segment; nil when the title has no such segment.
-    func segment(_ grant: Grants.Grant, number: Int, form: SegmentForm) async throws -> SegmentStream? {
+    func segment(_ grant: PlaybackGrantCache.Grant, number: Int, form: SegmentForm) async throws -> SegmentStream? {
         let index = grant.media.index
         guard number >= 0, number < index.segmentCount else { return nil }
         guard let key = key(grant, period: settings.keyRotation > 0 ? number / settings.keyRotation : 0) else { return nil }

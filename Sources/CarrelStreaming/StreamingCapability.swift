@@ -12,9 +12,9 @@ import CarrelWebAPI
 package struct StreamingCapability: Capability {
     package let tickets: TicketKeyring
     package let streaming: Streaming
-    package let grants: Grants
+    package let grants: PlaybackGrantCache
     private let catalog: CatalogCapability
-    private let callers: Callers
+    private let callers: RequestAuthenticator
     private let activity: Activity
     private let clock: any WallClock
 
@@ -23,14 +23,14 @@ package struct StreamingCapability: Capability {
         _ settings: StreamSettings,
         _ catalog: CatalogCapability,
         _ orders: Orders,
-        _ callers: Callers
+        _ callers: RequestAuthenticator
     ) async throws {
         self.catalog = catalog
         self.callers = callers
         activity = estate.activity
         clock = estate.clock
         tickets = try await TicketKeyring(database: estate.database, master: estate.master, clock: estate.clock)
-        grants = Grants(orders: orders, database: estate.database, blobs: catalog.coldBlobs)
+        grants = PlaybackGrantCache(orders: orders, database: estate.database, blobs: catalog.coldBlobs)
         streaming = Streaming(
             settings: settings,
             orders: orders,

@@ -8,7 +8,7 @@ import CarrelWebAPI
 /// `/admin/v1/ticket-key/rotate`: what signs the addresses of segments and keys is changed.
 struct TicketKeyRoutes {
     let tickets: TicketKeyring
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/ticket-key/rotate") { request, _ in

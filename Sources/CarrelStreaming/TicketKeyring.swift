@@ -72,7 +72,7 @@ package final class TicketKeyring: Sendable {
     ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
+    package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))

@@ -26,11 +26,11 @@ package struct SignInThrottle: Sendable {
     private let fingerprint: HMACSHA256
     /// Many readers may share a network: it is only slowed down, to so many attempts a minute.
     private let ofNetwork: Rule
-    private let sites: NetworkMeter
-    private let providers: NetworkMeter
-    private let repeats: NetworkMeter
+    private let sites: TokenBucketLimiter
+    private let providers: TokenBucketLimiter
+    private let repeats: TokenBucketLimiter
     /// When the audit log was last told that a counter refuses.
-    private let noted = Locked(RecentlyUsed<[UInt8], Instant>(limit: 4096))
+    private let noted = Locked(LRUCache<[UInt8], Instant>(limit: 4096))
 
     /// - Parameters:
     ///   - database: where the counters are.
@@ -51,9 +51,9 @@ package struct SignInThrottle: Sendable {
         fingerprint = HMACSHA256(key: secret)
         let step = Duration.seconds(60) / networkLimit
         ofNetwork = Rule(free: Int64(networkLimit), step: step, longest: step)
-        sites = NetworkMeter(perMinute: networkLimit * Self.networksOfSite)
-        providers = NetworkMeter(perMinute: networkLimit * Self.networksOfProvider)
-        repeats = NetworkMeter(perMinute: networkLimit * Self.repeatsOfAttempt)
+        sites = TokenBucketLimiter(perMinute: networkLimit * Self.networksOfSite)
+        providers = TokenBucketLimiter(perMinute: networkLimit * Self.networksOfProvider)
+        repeats = TokenBucketLimiter(perMinute: networkLimit * Self.repeatsOfAttempt)
     }
 
     /// One attempt to sign in.
@@ -218,7 +218,7 @@ package struct SignInThrottle: Sendable {
     ///   - actor: the one who asks for it.
     /// - Returns: how many counters of the database were removed.
     /// - Throws: when the database does not take it.
-    package func clear(name: String?, address: String?, subject: String, by actor: Actor) async throws -> Int {
+    package func clear(name: String?, address: String?, subject: String, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         let account = name.map { key("account", $0) }
         let network = address.map { Self.network(of: $0) }
@@ -336,7 +336,7 @@ package struct SignInThrottle: Sendable {
             return true
         }
         guard isDue else { return }
-        let actor = Actor(Actor.nobody, requestID: attempt.requestID)
+        let actor = AuditActor(AuditActor.nobody, requestID: attempt.requestID)
         try await audit.recordRefused(attempt.action, of: attempt.subject, by: actor, at: now, reason: "throttled")
     }
 

@@ -10,7 +10,7 @@ import CarrelWebAPI
 /// `/v1/shelf/editions`: what the bookshelf shows beside audiobooks. A request here is one of an account's own browser.
 struct EditionShelfRoutes {
     let shelf: EditionShelf
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     private static let pageSize = 60
 

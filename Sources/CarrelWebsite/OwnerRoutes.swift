@@ -13,7 +13,7 @@ import CarrelWebAPI
 /// app password do not see it.
 struct OwnerRoutes {
     let accounts: Accounts
-    let desk: AccountDesk
+    let desk: AccountAdministration
     let check: PasswordCheck
     let devices: Devices
     let appPasswords: AppPasswords
@@ -22,7 +22,7 @@ struct OwnerRoutes {
     let export: PersonalExport
     let erasure: Erasure
     let register: PersonalRegister
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         on(.get, "", of: &router) { _, session, _ in
@@ -102,8 +102,8 @@ struct OwnerRoutes {
         }
     }
 
-    private static func actor(_ session: Session, _ request: HTTPRequest) -> Actor {
-        Actor(session.account.id, requestID: request.id)
+    private static func actor(_ session: Session, _ request: HTTPRequest) -> AuditActor {
+        AuditActor(session.account.id, requestID: request.id)
     }
 
     private func changePassword(_ request: HTTPRequest, _ session: Session) async throws -> HTTPResponse {

@@ -4,7 +4,7 @@ import CarrelWebAPI
 
 /// The pages for people, and what they load.
 struct PageRoutes {
-    let callers: Callers
+    let callers: RequestAuthenticator
     let signIn: SignInRoutes
 
     func add(to router: inout Router) {

@@ -21,8 +21,8 @@ struct ShelfRoutes {
     let titles: Titles
     let listening: Listening
     let bookmarks: Bookmarks
-    let grants: Grants
-    let callers: Callers
+    let grants: PlaybackGrantCache
+    let callers: RequestAuthenticator
     let clock: any WallClock
 
     /// Orders in one answer.
@@ -73,7 +73,7 @@ struct ShelfRoutes {
     private func shelf(_ request: HTTPRequest) async throws -> HTTPResponse {
         let account = try await callers.reader(request)
         let limit = try request.query.integer("limit", in: 1...Self.pageLimit) ?? Self.pageLimit
-        let after = try PageMark.parse(request.query["after"])
+        let after = try PageCursor.parse(request.query["after"])
         let (now, id) = (clock.now, account.id)
         let items = try await database.read { try ShelfStore.items(of: id, after: after, limit: limit, in: $0) }
         let isGuest = try await callers.signedIn(request) == nil
@@ -81,7 +81,9 @@ struct ShelfRoutes {
             "account": ["name": .string(account.name), "guest": .bool(isGuest)],
             "items": .array(items.map { .object(Self.json($0.order, $0.title, at: $0.place, now: now)) }),
         ]
-        if items.count == limit, let last = items.last?.order { answer["next"] = .string(PageMark.text(last.createdAt, last.id)) }
+        if items.count == limit, let last = items.last?.order {
+            answer["next"] = .string(PageCursor.text(last.createdAt, last.id))
+        }
         return Self.private(.object(answer))
     }
 

@@ -11,9 +11,9 @@ import CarrelWebAPI
 /// What is said to somebody who may not come in does not depend on whether there is such an account.
 struct SignInRoutes {
     let accounts: Accounts
-    let desk: AccountDesk
+    let desk: AccountAdministration
     let check: PasswordCheck
-    let callers: Callers
+    let callers: RequestAuthenticator
     let activity: Activity
     /// What the button says that leads to the OpenID provider; nil where there is none.
     let signOnLabel: String?
@@ -101,7 +101,7 @@ struct SignInRoutes {
                 return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
             case .right(let record, let rehash):
                 try await endSession(request)
-                let actor = Actor(record.account.id, requestID: request.id)
+                let actor = AuditActor(record.account.id, requestID: request.id)
                 let session = try await accounts.startSession(of: record, rehash: rehash, by: actor)
                 activity.count(.browserSignIns)
                 return Self.open(session, next, request)
@@ -142,7 +142,7 @@ struct SignInRoutes {
 
     /// Ends the sessions that the browser has: a neighbour on the same host may have planted one before ours.
     private func endSession(_ request: HTTPRequest) async throws {
-        for token in request.cookies(Callers.sessionCookie).prefix(Callers.cookieLimit) {
+        for token in request.cookies(RequestAuthenticator.sessionCookie).prefix(RequestAuthenticator.cookieLimit) {
             try await accounts.endSession(token, requestID: request.id)
         }
     }
@@ -185,6 +185,7 @@ struct SignInRoutes {
     static func endedCookie(_ request: HTTPRequest) -> String { cookie("", seconds: 0, request) }
 
     private static func cookie(_ value: String, seconds: Int64, _ request: HTTPRequest) -> String {
-        SetCookie(Callers.sessionCookie, value, maxAge: Int(seconds), isSecure: request.scheme == "https").description
+        SetCookie(RequestAuthenticator.sessionCookie, value, maxAge: Int(seconds), isSecure: request.scheme == "https")
+            .description
     }
 }

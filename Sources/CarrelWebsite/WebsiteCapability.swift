@@ -16,7 +16,7 @@ package struct WebsiteCapability: Capability {
     private let accounts: AccountsCapability
     private let catalog: CatalogCapability
     private let orders: Orders
-    private let grants: Grants
+    private let grants: PlaybackGrantCache
     private let listening: ListeningCapability
     private let subscriptions: Subscriptions
     private let shelf: EditionShelf
@@ -28,7 +28,7 @@ package struct WebsiteCapability: Capability {
         _ accounts: AccountsCapability,
         _ catalog: CatalogCapability,
         _ orders: Orders,
-        _ grants: Grants,
+        _ grants: PlaybackGrantCache,
         _ listening: ListeningCapability,
         _ subscriptions: Subscriptions,
         _ shelf: EditionShelf,

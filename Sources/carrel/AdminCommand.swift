@@ -11,7 +11,7 @@ struct AdminCommand: Command {
 }
 
 struct AdminSetupLink: Command {
-    var base = LinkBase()
+    var base = PublicURLOptions()
 
     static let name = "setup-link"
     static let abstract = "Make a link that makes whoever opens it an owner."
@@ -57,7 +57,7 @@ struct AdminList: Command {
 }
 
 struct AdminRole: Command {
-    var base = LinkBase()
+    var base = PublicURLOptions()
     var account = ""
     var role = Role.support
 

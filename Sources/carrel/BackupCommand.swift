@@ -87,7 +87,7 @@ struct RestoreCommand: Command {
 extension HomeOptions {
     /// Refuses a command that is about the file in the home.
     fileprivate func requireEmbedded(_ hint: String, _ home: Home) throws(UsageError) {
-        guard database == nil, DatabaseNote(home).place == nil else {
+        guard database == nil, DatabaseMarker(home).place == nil else {
             throw UsageError(.contradiction, "this command is for the embedded database", hint: hint)
         }
     }

@@ -47,7 +47,7 @@ struct BlobsCheck: Command {
         let titles = try await titles()
         let check = BlobCheck(store: try DirectoryBlobStore(path: home.blobsPath), source: source)
         let named = Set(titles.flatMap { title in title.blobs.map { $0.id } })
-        let findings = try await BlockingThreads(name: "blob-check", count: 1).run { try check.run(named, console) }
+        let findings = try await BlockingThreadPool(name: "blob-check", count: 1).run { try check.run(named, console) }
         let damaged = findings.faults.map { fault in
             Damage(fault: fault, uses: titles.filter { title in title.blobs.contains { $0.id == fault.id } })
         }

@@ -78,9 +78,9 @@ struct HomeOptions: ParameterGroup, Sendable {
         _ missing: Home.Missing
     ) async throws -> CarrelService {
         var settings = settings
-        if settings.onFailure == nil { settings.onFailure = FailureLog.writeNow }
+        if settings.onFailure == nil { settings.onFailure = ErrorLog.writeNow }
         settings.version = Version.text
-        let note = DatabaseNote(home)
+        let note = DatabaseMarker(home)
         guard let database else {
             try note.requireEmbedded()
             do {
@@ -101,7 +101,7 @@ extension HomeOptions {
     func openDatabase() async throws -> any Database {
         let home = try find()
         if let database { return try await Self.openPostgres(database) }
-        try DatabaseNote(home).requireEmbedded()
+        try DatabaseMarker(home).requireEmbedded()
         return try CarrelService.openDatabase(home)
     }
 
@@ -109,7 +109,7 @@ extension HomeOptions {
         guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") else {
             throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
         }
-        return try await BlockingThreads(name: "postgres-open", count: 1).run {
+        return try await BlockingThreadPool(name: "postgres-open", count: 1).run {
             try PostgresDatabase(address, migrations: Schema.migrations)
         }
     }

@@ -31,7 +31,7 @@ struct IngestCommand: Command {
     static let abstract = "Take audiobooks and editions into the catalog."
     static let discussion = """
         A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or another file of sound, which \
-        becomes AAC. The formats are \(SoundFormat.names). Titles, \
+        becomes AAC. The formats are \(AcceptedAudioFormat.names). Titles, \
         authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
         the title that is there. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML pages; other \
         contents under a product id that is there take the place of what it has. One content may be several products.
@@ -103,12 +103,12 @@ struct IngestCommand: Command {
 
     /// The blobs are made here, where the file is, and only then is the catalog told: a server that runs on the home goes on as it
     /// was, and stays the one that writes its database.
-    private func ingestWork() throws -> IngestWork {
+    private func ingestWork() throws -> IngestPipeline {
         let home = try options.find()
-        return IngestWork(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))
+        return IngestPipeline(home: home, blobs: try DirectoryBlobStore(path: home.blobsPath))
     }
 
-    private func tell(_ outcome: IngestWork.Outcome<JSON>, as id: JSON?, _ console: Console) {
+    private func tell(_ outcome: IngestPipeline.Outcome<JSON>, as id: JSON?, _ console: Console) {
         for warning in outcome.warnings { console.warning(warning) }
         guard !options.json else { return }
         let state =
@@ -122,10 +122,10 @@ struct IngestCommand: Command {
 
     private func ingest(
         _ path: String,
-        _ work: IngestWork,
+        _ work: IngestPipeline,
         _ catalog: HomeCatalog,
         _ console: Console
-    ) async throws -> IngestWork.Outcome<JSON> {
+    ) async throws -> IngestPipeline.Outcome<JSON> {
         let bar = IngestProgressBar(path, console)
         defer { bar.finish() }
         if let kind = try? EditionIngest.kind(of: path), kind != .edition {
@@ -136,12 +136,12 @@ struct IngestCommand: Command {
                 hint: "--product-id takes it under the id that apps and plans call it"
             )
         }
-        return try await work.take(path, ingestOptions, into: HomeRegister(catalog, ingestOptions)) { bar.show($0) }
+        return try await work.take(path, ingestOptions, into: HomeCatalogWriter(catalog, ingestOptions)) { bar.show($0) }
     }
 
     private func ingestEdition(
         _ terms: Edition.Terms,
-        _ work: IngestWork,
+        _ work: IngestPipeline,
         _ catalog: HomeCatalog,
         _ console: Console
     ) async throws {
@@ -152,7 +152,7 @@ struct IngestCommand: Command {
         taken.allowTruncated = allowTruncated
         let bar = IngestProgressBar(path, console)
         defer { bar.finish() }
-        let outcome = try await work.take(path, taken, into: HomeRegister(catalog, taken, terms)) { bar.show($0) }
+        let outcome = try await work.take(path, taken, into: HomeCatalogWriter(catalog, taken, terms)) { bar.show($0) }
         bar.finish()
         tell(outcome, as: .string(terms.productID), console)
         if options.json { console.print(["titles": [outcome.entry], "replaced": .bool(outcome.change == .replaced)]) }

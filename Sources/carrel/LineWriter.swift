@@ -20,7 +20,7 @@ final class LineWriter: Sendable {
     /// Bytes that wait at most.
     private let room: Int
     private let state = Locked(State())
-    private let thread: BlockingThreads
+    private let thread: BlockingThreadPool
 
     /// Microseconds for which lines come together.
     private static let gathering: useconds_t = 20_000
@@ -28,7 +28,7 @@ final class LineWriter: Sendable {
     init(name: String, to descriptor: Int32 = STDERR_FILENO, room: Int = 4 << 20) {
         self.descriptor = descriptor
         self.room = room
-        thread = BlockingThreads(name: name, count: 1)
+        thread = BlockingThreadPool(name: name, count: 1)
     }
 
     /// Lines that were left out so far.

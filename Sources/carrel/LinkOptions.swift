@@ -4,7 +4,7 @@ import CarrelJSON
 /// Whom a link is for, and how its address begins.
 struct LinkOptions: ParameterGroup, Sendable {
     var account = ""
-    var base = LinkBase()
+    var base = PublicURLOptions()
 
     static var parameters: [Parameter<LinkOptions>] {
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.base)

@@ -63,7 +63,7 @@ struct ServeCommand: Command {
         try home.make()
         let lock = try FileLock(home.lockPath, taken: "a server runs on the home \(home.directory) already")
         defer { withExtendedLifetime(lock) {} }
-        let failures = FailureLog()
+        let failures = ErrorLog()
         chosen.onFailure = failures.write
         chosen.auditRetention = settings.auditRetention
         chosen.sweepsEverything = sweepsEverything
@@ -87,7 +87,7 @@ struct ServeCommand: Command {
         let bound = try server.start()
         if let address = bound.first {
             let origin = settings.publicURL ?? LinkOrigin.origin(of: address, allowedHosts: settings.allowedHosts)
-            lock.note(origin ?? LinkBase.nowhere)
+            lock.note(origin ?? PublicURLOptions.nowhere)
             console.print("listening on \(address)")
         }
         announce(settings, home, connections: configuration.maximumConnections, console)
@@ -108,7 +108,7 @@ struct ServeCommand: Command {
     }
 
     /// Lets the metrics tell how many lines of the logs were lost.
-    private static func count(_ log: AccessLog?, _ failures: FailureLog, in metrics: MetricsRegistry) {
+    private static func count(_ log: AccessLog?, _ failures: ErrorLog, in metrics: MetricsRegistry) {
         let (name, help) = ("carrel_log_lines_lost_total", "Lines of a log left out because their reader was too slow.")
         metrics.counter(name, help, [("log", "access")]) { log?.lost ?? 0 }
         metrics.counter(name, help, [("log", "failure")]) { failures.lost }

@@ -71,7 +71,7 @@ struct `The console` {
         unsafe pipe(&ends)
         let (reader, writer) = (ends[0], ends[1])
         _ = fcntl(writer, F_SETFL, O_NONBLOCK)
-        let threads = BlockingThreads(name: "reader", count: 1)
+        let threads = BlockingThreadPool(name: "reader", count: 1)
         async let received = threads.run { () -> Int in
             var total = 0
             var buffer = [UInt8](repeating: 0, count: 4096)

@@ -14,7 +14,7 @@ struct `Written values` {
 
     @Test(arguments: ["", "5", "m", "5x", "-5s", "5s5m", "5m5m", ".5s", "5.s", "1e3s", "5 m", "0.0001s", "99999999999d", "٥s"])
     func `other times are refused`(text: String) {
-        #expect(throws: BadValue.self) { try Duration(written: text) }
+        #expect(throws: InvalidValue.self) { try Duration(written: text) }
     }
 
     @Test(arguments: ["30s", "5m", "1h30m", "250ms", "2d", "1d1h1m1s1ms", "0s"])
@@ -32,7 +32,7 @@ struct `Written values` {
 
     @Test(arguments: ["", "B", "-1", "1.5B", "1 XB", "1e3", ".5MB", "99999999TB", "4KB?"])
     func `other counts of bytes are refused`(text: String) {
-        #expect(throws: BadValue.self) { try ByteCount(written: text) }
+        #expect(throws: InvalidValue.self) { try ByteCount(written: text) }
     }
 
     @Test(
@@ -56,17 +56,17 @@ struct `Written values` {
 
     @Test(arguments: ["", "1.5", "0x10", "1_000", "ten", "99999999999999999999"])
     func `other whole numbers are refused`(text: String) {
-        #expect(throws: BadValue.self) { try Int(written: text) }
+        #expect(throws: InvalidValue.self) { try Int(written: text) }
     }
 
     @Test func `a number too large is told from none`() {
-        #expect(throws: BadValue("is too large a number")) { try UInt16(written: "65536") }
-        #expect(throws: BadValue("is not a whole number")) { try UInt16(written: "-1") }
+        #expect(throws: InvalidValue("is too large a number")) { try UInt16(written: "65536") }
+        #expect(throws: InvalidValue("is not a whole number")) { try UInt16(written: "-1") }
     }
 
     @Test(arguments: ["nan", "inf", "0x1p3", "", "1,5"])
     func `other numbers are refused`(text: String) {
-        #expect(throws: BadValue.self) { try Double(written: text) }
+        #expect(throws: InvalidValue.self) { try Double(written: text) }
     }
 
     @Test func `numbers are written as they are read`() throws {
@@ -74,12 +74,12 @@ struct `Written values` {
         #expect(try Double(written: "3").written == "3")
         #expect(try Int(written: "-12").written == "-12")
         #expect(try Bool(written: "off") == false)
-        #expect(throws: BadValue.self) { try Bool(written: "maybe") }
+        #expect(throws: InvalidValue.self) { try Bool(written: "maybe") }
     }
 
     @Test func `a date is its first moment in UTC`() throws {
         #expect(try Instant(written: "2026-02-01") == Instant(written: "2026-02-01T00:00:00Z"))
-        #expect(throws: BadValue.self) { try Instant(written: "2026-2-1") }
+        #expect(throws: InvalidValue.self) { try Instant(written: "2026-2-1") }
     }
 }
 

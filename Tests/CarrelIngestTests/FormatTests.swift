@@ -95,7 +95,7 @@ struct `Formats` {
     @Test func `are listed in the README`() async throws {
         let folder = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
         let text = try await checkProcess(["cat", "\(folder)/README.md"]).split { " \n".contains($0) }.joined(separator: " ")
-        #expect(text.contains(SoundFormat.names))
+        #expect(text.contains(AcceptedAudioFormat.names))
     }
 
     @Test func `that Carrel reads are never encoded again`() async throws {

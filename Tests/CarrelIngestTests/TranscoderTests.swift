@@ -152,7 +152,8 @@ struct `The transcoder's child` {
     @Test func `that fails is quoted, and that says too much is ended`() throws {
         let failed = #expect(throws: IngestError.self) { try run("echo 'no: SUCH sound' >&2; exit 1") }
         #expect(failed?.code == .notAudio)
-        let told = "a.flac: is damaged, or not in one of the formats that can be ingested (\(SoundFormat.names)): no: such sound"
+        let told =
+            "a.flac: is damaged, or not in one of the formats that can be ingested (\(AcceptedAudioFormat.names)): no: such sound"
         #expect(failed?.description == told)
         let endless = #expect(throws: IngestError.self) { try run("yes") }
         #expect(endless?.description == "a.flac: describes itself in more than 16 MiB")

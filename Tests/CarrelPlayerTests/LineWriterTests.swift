@@ -45,7 +45,7 @@ import Testing
 
     @Test func `about errors do not block a request`() async throws {
         let (reading, writing) = try pipe()
-        let log = FailureLog(to: writing)
+        let log = ErrorLog(to: writing)
         for _ in 0..<20_000 { log.write(Broken(), HTTPRequest(.get, "/a")) }
         #expect(log.lost > 0)
         let reader = Task.detached { readAll(reading) }

@@ -225,7 +225,7 @@ struct InvalidatingFetcherTests {
         func links() async throws(ResourceError) -> [Link] { [] }
 
         func get(_ link: Link) -> any Resource {
-            MadeResource(link) { [self] () async throws(ResourceError) in
+            LazyBytesResource(link) { [self] () async throws(ResourceError) in
                 started.finish()
                 for await _ in gate {}
                 guard !failsWhenClosed || !isClosed.withLock({ $0 }) else { throw ResourceError(.unavailable, "it was closed") }

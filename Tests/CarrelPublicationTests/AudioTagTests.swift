@@ -78,10 +78,10 @@ struct AudioTagTests {
     }
 
     @Test func `is read a number of times that it shares with others`() async throws {
-        let budget = CountedResource.Budget(3)
+        let budget = ReadBudgetResource.Budget(3)
         let (one, two) = (
-            CountedResource(BytesResource(Link(href: "1"), [1]), budget),
-            CountedResource(BytesResource(Link(href: "2"), [2]), budget)
+            ReadBudgetResource(BytesResource(Link(href: "1"), [1]), budget),
+            ReadBudgetResource(BytesResource(Link(href: "2"), [2]), budget)
         )
         for _ in 0..<2 { _ = try await one.read(0..<1) }
         #expect(try await two.read(0..<1) == [2])

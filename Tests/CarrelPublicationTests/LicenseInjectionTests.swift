@@ -348,7 +348,7 @@ struct LicenseInjectionTests {
         #expect(found[place] == new)
         #expect(found.count == Set(names + [place]).count)
         let fetcher = try await ArchiveFetcher(try FileResource(Link(href: "a.epub"), path: path))
-        #expect(LicensePlace(in: try await fetcher.paths()).path.string == place)
+        #expect(LicenseLocation(in: try await fetcher.paths()).path.string == place)
         let beside = try await LicensedFetcher(fetcher, license: old)
         #expect(beside.path.string == place)
         #expect(try await beside.get(Link(beside.path)).read(upTo: 100) == old)

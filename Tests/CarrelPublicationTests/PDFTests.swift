@@ -210,9 +210,9 @@ struct PDFTests {
     }
 
     /// In memory, and on the disk.
-    @Test(arguments: [3, UnnamedFile.memoryLimit + 1])
+    @Test(arguments: [3, AnonymousFile.memoryLimit + 1])
     func `is decrypted into a file that nobody finds and nobody changes`(length: Int64) async throws {
-        let file = try UnnamedFile(expecting: length)
+        let file = try AnonymousFile(expecting: length)
         try file.append([1, 2, 3])
         let resource = try file.sealed(Link(href: "a"))
         var status = stat()
@@ -222,7 +222,7 @@ struct PDFTests {
         #expect(unsafe write(resource.descriptor, [9], 1) == -1)
         let shown = "/proc/self/fd/\(resource.descriptor)"
         #expect(unsafe linkat(AT_FDCWD, shown, AT_FDCWD, directory.file("stolen"), AT_SYMLINK_FOLLOW) == -1)
-        if length <= UnnamedFile.memoryLimit {
+        if length <= AnonymousFile.memoryLimit {
             // not to be changed through the descriptor that filled it, nor through one that is opened anew
             let again = unsafe Glibc.open(shown, O_RDWR | O_CLOEXEC)
             for descriptor in [file.descriptor, again] {

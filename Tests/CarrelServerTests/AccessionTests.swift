@@ -53,11 +53,11 @@ struct `An accession` {
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {
         let test = try await TestService()
         let made = try sound(test)
-        let question = TitleAccession(sourceHash: made.sourceHash, overrides: .init())
+        let question = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init())
         let unknown = try await post(test, "titles", question.write())
         #expect(unknown.status == 200)
         #expect(unknown.json["titles"]?.array?.isEmpty == true)
-        let entry = TitleAccession(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
+        let entry = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
         let entered = try await post(test, "titles", entry)
         #expect(entered.status == 201)
         let title = try #require(entered.json["titles"]?.array?.first)
@@ -84,7 +84,7 @@ struct `An accession` {
         var terms = Edition.Terms(productID: "issue")
         terms.issuedAt = Instant(milliseconds: 1_700_000_000_123)
         terms.isDraft = true
-        let accession = EditionAccession(
+        let accession = EditionIngestRequest(
             sourceHash: made.sourceHash,
             terms: terms,
             options: EditionOptions(productID: "issue"),
@@ -98,13 +98,13 @@ struct `An accession` {
         let kept = try await test.service.editions.resources(of: edition)
         #expect(Set(kept.map(\.path)) == Set(made.resources.map(\.path)))
         for resource in made.resources { #expect(kept.contains(resource), "\(resource.path)") }
-        let known = EditionAccession(
+        let known = EditionIngestRequest(
             sourceHash: made.sourceHash,
             terms: .init(productID: "issue"),
             options: .init(productID: "issue")
         )
         #expect(try await post(test, "editions", known.write()).json["titles"]?.array?.first?["edition"]?["state"] == "published")
-        let other = EditionAccession(
+        let other = EditionIngestRequest(
             sourceHash: made.sourceHash,
             terms: .init(productID: "two"),
             options: .init(productID: "two")
@@ -117,9 +117,13 @@ struct `An accession` {
         let test = try await TestService()
         let key = try await test.service.accounts.createServiceKey(name: "mighty", role: .admin).text
         let made = try sound(test)
-        let entry = TitleAccession(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
+        let entry = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
         let far = Peer.network(address: "192.0.2.1", port: 1)
-        let edition = EditionAccession(sourceHash: made.sourceHash, terms: .init(productID: "a"), options: .init(productID: "a"))
+        let edition = EditionIngestRequest(
+            sourceHash: made.sourceHash,
+            terms: .init(productID: "a"),
+            options: .init(productID: "a")
+        )
         let bodies = ["titles": entry, "editions": edition.write(), "take-back": Array(#"{"blobs":[]}"#.utf8)]
         for (kind, body) in bodies {
             #expect(try await post(test, kind, body, peer: far).status == 401, "\(kind)")
@@ -141,10 +145,10 @@ struct `An accession` {
             cover: nil,
             sample: nil
         )
-        let entry = TitleAccession(sourceHash: made.sourceHash, overrides: .init(), made: wrong).write()
+        let entry = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: wrong).write()
         #expect(try await post(test, "titles", entry).status == 400)
         _ = try test.service.blobs.delete(made.media)
-        let missing = TitleAccession(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
+        let missing = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
         #expect(try await post(test, "titles", missing).status == 400)
         #expect(try await test.service.titles.list().count == 1)
     }

@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `An app password` {
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
 
     /// A service whose orders are known to their owner alone, with a title of alice's.
     private func service() async throws -> (TestService, Account, Order) {

@@ -12,7 +12,8 @@ import Testing
 /// An ingest of sound into the catalog: what is there twice, and what a refusal leaves behind.
 @Suite(.onBothDatabases)
 struct `An ingest of sound` {
-    private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestWork.Outcome<Title> {
+    private func ingest(_ test: TestService, _ path: String, _ title: String? = nil) async throws -> IngestPipeline.Outcome<Title>
+    {
         var options = IngestOptions()
         options.overrides.title = title
         return try await test.service.ingesting.ingest(path, options)
@@ -52,7 +53,7 @@ struct `An ingest of sound` {
     @Test func `of one source by two at once gives one title that plays`() async throws {
         let test = try await TestService()
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
-        let titles = try await withThrowingTaskGroup(of: IngestWork.Outcome<Title>.self) { group in
+        let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
             for path in paths { group.addTask { try await ingest(test, path) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }

@@ -22,7 +22,7 @@ struct `An archive of the audit log` {
         let test = try await TestService()
         try await fill(test, "a")
         for number in 0..<100 {
-            let actor = Actor("someone", requestID: "request-\(number)")
+            let actor = AuditActor("someone", requestID: "request-\(number)")
             try await test.service.audit.group.record("edition.credentials", on: "issue", by: actor, at: test.clock.now)
         }
         try await test.service.audit.seal()

@@ -163,10 +163,10 @@ struct `What an account repeats` {
         let fold = shop.audit.fold
         for number in 0..<1000 {
             let now = shop.test.clock.now
-            try await fold.record("edition.credentials", on: "p\(number)", by: Actor("a"), at: now, reason: "open")
+            try await fold.record("edition.credentials", on: "p\(number)", by: AuditActor("a"), at: now, reason: "open")
         }
         let now = shop.test.clock.now
-        try await fold.record("edition.credentials", on: "p0", by: Actor("b"), at: now, reason: "open")
+        try await fold.record("edition.credentials", on: "p0", by: AuditActor("b"), at: now, reason: "open")
         shop.test.clock.advance(by: minute)
         try await shop.audit.seal()
         let entries = try await shop.entries()

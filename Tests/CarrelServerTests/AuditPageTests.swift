@@ -42,7 +42,7 @@ struct `Pages of the audit log` {
         var recorded: [Audit.Entry] = []
         for number in 0..<Self.count {
             test.clock.advance(by: .milliseconds(number % 3 == 0 ? 7 : 0))
-            let actor = Actor("account-\(number * 7 % Self.accounts)", requestID: "request-\(number)")
+            let actor = AuditActor("account-\(number * 7 % Self.accounts)", requestID: "request-\(number)")
             let (product, isRefused) = ("product-\(number * 11 % Self.products)", number % 5 == 0)
             try await test.service.audit.group.record(
                 "edition.credentials",
@@ -163,7 +163,7 @@ struct `Pages of the audit log` {
             try $0.row(SQL("SELECT id FROM accounts WHERE name = 'alice'"), [])?.text(0) ?? ""
         }
         for number in 0..<400 {
-            let actor = Actor(number % 4 == 0 ? alice : "somebody", requestID: "mine-\(number)")
+            let actor = AuditActor(number % 4 == 0 ? alice : "somebody", requestID: "mine-\(number)")
             try await service.audit.group.record("edition.credentials", on: "p", by: actor, at: log.test.clock.now)
         }
         let answer = try await log.test.send(.get, "/admin/v1/accounts/\(alice)/export", peer: .local(userID: 0))
@@ -182,7 +182,7 @@ struct `Pages of the audit log` {
         try await log.change(SQL("ALTER TABLE audit RENAME TO audit_elsewhere"))
         for number in 0..<100 {
             // refused once the group has failed
-            try? await log.audit.group.record("edition.credentials", on: "p", by: Actor("\(number)"), at: log.test.clock.now)
+            try? await log.audit.group.record("edition.credentials", on: "p", by: AuditActor("\(number)"), at: log.test.clock.now)
         }
         await #expect(throws: (any Error).self) { try await log.audit.settle() }
         try await log.change(SQL("ALTER TABLE audit_elsewhere RENAME TO audit"))
@@ -234,7 +234,7 @@ struct `A page of the audit log` {
         let texts = ["", "a", "zwölf \u{1F600}", String(repeating: "x", count: 256), "line\nbreak"]
         for number in 0..<50 {
             let at = Instant(milliseconds: Int64(1_700_000_000_000 + (number * 37 % 11)))
-            let actor = Actor(texts[number % 5] + "\(number)", requestID: texts[number % 3])
+            let actor = AuditActor(texts[number % 5] + "\(number)", requestID: texts[number % 3])
             let outcome = Audit.Entry.Outcome.allCases[number % 3]
             page.append("do", on: texts[number % 4], by: actor, at: at, outcome: outcome, reason: texts[number % 2])
         }
@@ -281,7 +281,7 @@ struct `A page of the audit log` {
             page.append(
                 "do",
                 on: "p\(number)",
-                by: Actor("a\(number)"),
+                by: AuditActor("a\(number)"),
                 at: Instant(milliseconds: 0),
                 outcome: .allowed,
                 reason: ""

@@ -97,13 +97,13 @@ final class CountingDatabase: Database {
         return try await inner.search(body)
     }
 
-    func watch(_ watch: ChangeWatch) async throws -> Bool { try await inner.watch(watch) }
+    func watch(_ watch: RowChangeObserver) async throws -> Bool { try await inner.watch(watch) }
 
-    func lookForOthers() async throws {
+    func detectExternalChanges() async throws {
         counts.withLock { $0.looks += 1 }
         while case .isHeld = looking.withLock(\.self) { try await Task.sleep(for: .milliseconds(1)) }
         guard case .works = looking.withLock(\.self) else { throw ServerError(.home, "nobody can look") }
-        try await inner.lookForOthers()
+        try await inner.detectExternalChanges()
     }
 
     func prepareCheck(_ sql: SQL) async throws { try await inner.prepareCheck(sql) }

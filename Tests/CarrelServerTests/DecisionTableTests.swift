@@ -14,7 +14,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `The decision table` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     /// What an account holds.
     private enum Model: CaseIterable {

@@ -15,7 +15,7 @@ struct `The slots of an account's devices` {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.devices.limit = limit
         }
-        _ = try await test.service.desk.create("alice", password: password, by: Actor("operator"))
+        _ = try await test.service.desk.create("alice", password: password, by: AuditActor("operator"))
         return test
     }
 
@@ -89,18 +89,18 @@ struct `The slots of an account's devices` {
             let account = try #require(try await test.service.accounts.find(named: "alice"))
             for number in 1...limit { #expect(try await signIn("lost-\(number)", test) != nil) }
             for device in try await test.service.devices.list(of: account) {
-                try await test.service.devices.revoke(device.id, of: account, isOwner: false, by: Actor("operator"))
+                try await test.service.devices.revoke(device.id, of: account, isOwner: false, by: AuditActor("operator"))
             }
             for number in 1...limit { #expect(try await signIn("new-\(number)", test) != nil) }
             #expect(try await signIn("more", test) == nil)
             #expect(try await signIn("lost-1", test) == nil)
             // What departed before does not count any more either; what departs later does.
-            #expect(try await test.service.devices.revokeAll(of: account, by: Actor("operator")) == limit)
+            #expect(try await test.service.devices.revokeAll(of: account, by: AuditActor("operator")) == limit)
             for number in 1...limit {
                 try await signOut(try #require(try await signIn("newer-\(number)", test)), test)
             }
             #expect(try await signIn("other", test) == nil)
-            #expect(try await test.service.devices.revokeAll(of: account, by: Actor("operator")) == 0)
+            #expect(try await test.service.devices.revokeAll(of: account, by: AuditActor("operator")) == 0)
             try await signOut(try #require(try await signIn("other", test)), test)
             for number in 2..<limit + 1 { try await signOut(try #require(try await signIn("other-\(number)", test)), test) }
             #expect(try await signIn("last", test) == nil, "these left by themselves")

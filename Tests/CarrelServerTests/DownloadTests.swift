@@ -118,7 +118,7 @@ struct `A download of an edition` {
         for _ in 1...3 { _ = try await test.send(.get, page) }
         test.clock.advance(by: .seconds(60))
         _ = try await test.send(.get, page, headers: authorization(pair.userID, pair.password))
-        try await test.service.credentials.revoke(.product("com.example.7"), by: Actor("operator"))
+        try await test.service.credentials.revoke(.product("com.example.7"), by: AuditActor("operator"))
         for _ in 1...4 { _ = try await test.send(.get, page, headers: held) }
         #expect(counts() == ["passed": "2", "invalid": "3", "expired": "1", "revoked": "4"])
     }
@@ -209,7 +209,7 @@ struct `A download of an edition` {
             #expect(try await test.send(.get, target, headers: headers).status == 404, "\(target)")
         }
         #expect(try await test.send(.get, page, headers: headers).status == 200)
-        _ = try await test.service.editions.withdraw("com.example.7", by: Actor("operator"))
+        _ = try await test.service.editions.withdraw("com.example.7", by: AuditActor("operator"))
         #expect(try await test.send(.get, page, headers: headers).status == 410, "at once")
         #expect(try await test.send(.get, "/editions/com.example.7/pages/2.html").status == 410, "samples too")
     }
@@ -217,10 +217,11 @@ struct `A download of an edition` {
     @Test func `stops within a second when what it rests on is taken away`() async throws {
         let test = try await service()
         let desk = test.service.desk
-        let account = try await desk.create("alice", password: "correct horse battery", by: Actor("operator"))
+        let account = try await desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))
         let plan = Plan(name: "gold", scope: .everything)
-        try await test.service.subscriptions.createPlan(plan, by: Actor("operator"))
-        let granted = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator")).subscription
+        try await test.service.subscriptions.createPlan(plan, by: AuditActor("operator"))
+        let granted = try await test.service.subscriptions.grant(plan: "gold", to: account, by: AuditActor("operator"))
+            .subscription
         let other = try await credentials(test, account: "other")
         var held = try await credentials(test, account: account.id)
         func status(_ headers: HTTPFields) async throws -> Int { try await test.send(.get, page, headers: headers).status }
@@ -228,9 +229,9 @@ struct `A download of an edition` {
         for change in 0..<3 {
             test.clock.advance(by: .seconds(5))
             switch change {
-            case 0: try await desk.setSuspended(true, account.id, by: Actor("operator"))
-            case 1: try await desk.setPassword("another horse battery", of: account.id, by: Actor("operator"))
-            default: try await test.service.subscriptions.end(granted.id, by: Actor("operator"))
+            case 0: try await desk.setSuspended(true, account.id, by: AuditActor("operator"))
+            case 1: try await desk.setPassword("another horse battery", of: account.id, by: AuditActor("operator"))
+            default: try await test.service.subscriptions.end(granted.id, by: AuditActor("operator"))
             }
             test.clock.advance(by: .seconds(1))
             #expect(try await status(held) == 403)
@@ -259,9 +260,9 @@ struct `A reader of feeds` {
             configure(&$0)
         }
         try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "book")
-        let account = try await test.service.desk.create("alice", password: password, by: Actor("operator"))
-        _ = try await test.service.subscriptions.give("book", to: account, as: .gift, by: Actor("operator"))
-        _ = try await test.service.desk.create("bob", password: password, by: Actor("operator"))
+        let account = try await test.service.desk.create("alice", password: password, by: AuditActor("operator"))
+        _ = try await test.service.subscriptions.give("book", to: account, as: .gift, by: AuditActor("operator"))
+        _ = try await test.service.desk.create("bob", password: password, by: AuditActor("operator"))
         return test
     }
 
@@ -283,7 +284,7 @@ struct `A reader of feeds` {
         #expect(try await get(test, book, "bob", password) == 401, "who is known, and not entitled")
         #expect(try await get(test, book, "alice", "wrong") == 401)
         #expect(try await get(test, "/editions/book/book.epub", "alice", password) == 403, "apps have credentials of the edition")
-        try await test.service.desk.setPassword("another horse battery", of: test.account("alice"), by: Actor("operator"))
+        try await test.service.desk.setPassword("another horse battery", of: test.account("alice"), by: AuditActor("operator"))
         #expect(try await get(test, book, "alice", password) == 401, "at once")
     }
 
@@ -297,7 +298,7 @@ struct `A reader of feeds` {
                 for: account,
                 name: "reader",
                 scopes: [scope],
-                by: Actor("operator")
+                by: AuditActor("operator")
             )
             #expect(try await get(test, book, "alice", made.text) == status)
         }

@@ -66,14 +66,14 @@ struct `An edition that changes` {
         var change = Editions.Change()
         change.samples = (0...100).map { "pages/*\($0)*" }
         await #expect(throws: ServerError.self) {
-            try await test.service.editions.change(product, change, by: Actor("operator"))
+            try await test.service.editions.change(product, change, by: AuditActor("operator"))
         }
         change.samples = ["pages/*.html", "index.html"]
-        let changed = try await test.service.editions.change(product, change, by: Actor("operator"))
+        let changed = try await test.service.editions.change(product, change, by: AuditActor("operator"))
         #expect(changed.sampleCount > 1)
         #expect(try await test.send(.get, "/editions/\(product)/index.html").status == 200)
         change.samples = ["pages/2.html"]
-        _ = try await test.service.editions.change(product, change, by: Actor("operator"))
+        _ = try await test.service.editions.change(product, change, by: AuditActor("operator"))
         #expect(try await test.send(.get, "/editions/\(product)/index.html").status == 403)
         #expect(try await test.send(.get, "/editions/\(product)/pages/2.html").status == 200)
     }

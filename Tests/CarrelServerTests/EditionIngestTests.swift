@@ -275,16 +275,16 @@ struct `An ingest of an edition` {
         let draft = try await test.ingest(EditionFiles.folder(test.directory), "issue") { $0.isDraft = true }.edition
         #expect(draft.state == .draft && draft.publishedAt == nil)
         let editions = test.service.editions
-        await #expect(throws: ServerError(.conflict, "")) { try await editions.withdraw("issue", by: Actor("operator")) }
-        #expect(try await editions.publish("issue", by: Actor("operator")).publishedAt == test.clock.now)
+        await #expect(throws: ServerError(.conflict, "")) { try await editions.withdraw("issue", by: AuditActor("operator")) }
+        #expect(try await editions.publish("issue", by: AuditActor("operator")).publishedAt == test.clock.now)
         test.clock.advance(by: .seconds(1))
-        #expect(try await editions.withdraw("issue", by: Actor("operator")).withdrawnAt == test.clock.now)
-        let back = try await editions.publish("issue", by: Actor("operator"))
+        #expect(try await editions.withdraw("issue", by: AuditActor("operator")).withdrawnAt == test.clock.now)
+        let back = try await editions.publish("issue", by: AuditActor("operator"))
         #expect(back.withdrawnAt == nil && back.publishedAt != test.clock.now)
         await #expect(throws: ServerError(.invalid, "")) {
             var change = Editions.Change()
             change.publishedAt = test.clock.now + .seconds(60)
-            return try await editions.change("issue", change, by: Actor("operator"))
+            return try await editions.change("issue", change, by: AuditActor("operator"))
         }
     }
 
@@ -349,7 +349,7 @@ extension TestService {
         _ productID: String,
         samples: [String] = [],
         _ configure: (inout Edition.Terms) -> Void = { _ in }
-    ) async throws -> IngestWork.Outcome<Edition> {
+    ) async throws -> IngestPipeline.Outcome<Edition> {
         var terms = Edition.Terms(productID: productID)
         configure(&terms)
         var options = EditionOptions(productID: productID)

@@ -16,7 +16,7 @@ import Testing
 /// Every search is compared with a scan of all texts, which is how editions were found before there was an index.
 @Suite(.onBothDatabases)
 struct `The index of the catalog` {
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private static let scan = SQL(
         """

@@ -79,7 +79,7 @@ struct `A feed of editions` {
     @Test func `tells apps to forget what was withdrawn`() async throws {
         let test = try await service()
         test.clock.advance(by: .seconds(60))
-        _ = try await test.service.editions.withdraw("com.example.7", by: Actor("operator"))
+        _ = try await test.service.editions.withdraw("com.example.7", by: AuditActor("operator"))
         let feed = try await atom(test, "/opds/v1")
         let tombstone = feed.all("deleted-entry").first
         #expect(tombstone?.name.namespace == "http://purl.org/atompub/tombstones/1.0")
@@ -115,7 +115,7 @@ struct `A feed of editions` {
         }
         let tag = try #require(try await test.send(.get, "/opds/v1").headers["ETag"])
         test.clock.advance(by: .seconds(1))
-        _ = try await test.service.editions.publish("draft", by: Actor("operator"))
+        _ = try await test.service.editions.publish("draft", by: AuditActor("operator"))
         #expect(try await test.send(.get, "/opds/v1", headers: ["If-None-Match": tag]).status == 200)
     }
 
@@ -257,12 +257,12 @@ struct `A feed of editions` {
     @Test func `is well-formed for another reader, and every link in it leads somewhere`() async throws {
         let test = try await service()
         let lint = try requirePeer("xmllint")
-        let reader = try await test.service.desk.create("alice", by: Actor("operator"))
+        let reader = try await test.service.desk.create("alice", by: AuditActor("operator"))
         let password = try await test.service.appPasswords.create(
             for: reader,
             name: "reader",
             scopes: [.opds],
-            by: Actor("operator")
+            by: AuditActor("operator")
         ).text
         let credentials = "Basic \(Base64.encode("alice:\(password)"))"
         var (waiting, seen): ([String], Set<String>) = (["/opds/v1", "/opds/v2"], [])

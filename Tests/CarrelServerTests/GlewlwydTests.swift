@@ -27,7 +27,7 @@ struct `Signing in at Glewlwyd` {
             settings.signOn.plans = ["readers": "gold"]
         }
         test.clock.set(.now())
-        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
+        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
 
         let alice = try await visit(test, provider, "alice", callback)
         let bob = try await visit(test, provider, "bob", callback)

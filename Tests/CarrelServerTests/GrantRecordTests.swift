@@ -83,7 +83,7 @@ struct `The record of credentials that were given out` {
     private func shop() async throws -> Shop {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
         for number in 1...4 { try await test.add(product: "issue-\(number)") }
-        let (staff, service) = (Actor("operator"), test.service)
+        let (staff, service) = (AuditActor("operator"), test.service)
         let alice = try await service.desk.create("alice", password: "correct horse battery", by: staff)
         try await service.subscriptions.createPlan(Plan(name: "all", scope: .everything), by: staff)
         _ = try await service.subscriptions.grant(plan: "all", to: alice, by: staff)

@@ -12,7 +12,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `A plan that somebody holds` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
     private let local = Peer.local(userID: 0)
     private let day = Duration.seconds(24 * 3600)
 

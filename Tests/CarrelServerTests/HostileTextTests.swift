@@ -73,9 +73,9 @@ struct `Hostile texts` {
         let texts = (0..<10_000).map { _ in Self.text(&generator) }
         // The account's name and what it holds are hostile too.
         let name = "<\"&'>]]>\u{fffe}\u{202e}😀"
-        let account = try await test.service.desk.create(name, password: "correct horse battery", by: Actor("operator"))
-        try await test.service.subscriptions.createPlan(Plan(name: "<&\"'>]]>--", scope: .issues), by: Actor("operator"))
-        _ = try await test.service.subscriptions.grant(plan: "<&\"'>]]>--", to: account, by: Actor("operator"))
+        let account = try await test.service.desk.create(name, password: "correct horse battery", by: AuditActor("operator"))
+        try await test.service.subscriptions.createPlan(Plan(name: "<&\"'>]]>--", scope: .issues), by: AuditActor("operator"))
+        _ = try await test.service.subscriptions.grant(plan: "<&\"'>]]>--", to: account, by: AuditActor("operator"))
         let products = Array(Set(texts.filter { !$0.isEmpty && !$0.utf8.contains(0) }).prefix(300))
         for product in products { try await test.add(product: product) }
         test.clock.advance(by: .seconds(1))
@@ -118,7 +118,7 @@ struct `Hostile texts` {
     @Test func `in the place of a token are dropped, ten million if need be`() async throws {
         let test = try await TestService()
         let account = try await test.service.accounts.findOrCreate(named: "alice")
-        let genuine = try await test.service.accounts.issueSession(for: account, by: Actor("operator"))
+        let genuine = try await test.service.accounts.issueSession(for: account, by: AuditActor("operator"))
         #expect(try await test.service.accounts.account(ofSession: genuine)?.id == account.id)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var generator = SystemRandomNumberGenerator()

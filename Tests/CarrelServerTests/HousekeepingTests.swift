@@ -12,7 +12,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `What has expired` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private func count(_ test: TestService, _ table: SQL) async throws -> Int64 {
         try await test.service.database.read { try $0.row(table, [])?.integer(0) ?? -1 }
@@ -138,7 +138,7 @@ struct `A flood of counters of one kind` {
 
     @Test func `evicts none of another`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: Actor("operator"))
+        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))
         for password in ["correct horse battery", "wrong"] {
             _ = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "phone"], from: "10.0.0.1")
         }

@@ -9,7 +9,7 @@ import Testing
 
 /// What a process knows of credentials, and when it asks the database again.
 struct `What is known of credentials` {
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private struct Stand {
         let test: TestService

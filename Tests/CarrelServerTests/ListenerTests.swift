@@ -45,7 +45,7 @@ struct `One listener` {
             $0.stream.concurrency = 2
             $0.passwordCost = .init(memory: 64, passes: 1)
         }
-        _ = try await test.service.desk.create("alice", password: password, by: Actor("operator"))
+        _ = try await test.service.desk.create("alice", password: password, by: AuditActor("operator"))
         let order = try await test.order()
         func token(_ device: String) async throws -> HTTPFields {
             let reply = try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": device])
@@ -81,7 +81,7 @@ struct `One listener` {
             $0.stream.concurrency = 1
             $0.passwordCost = .init(memory: 64, passes: 1)
         }
-        _ = try await test.service.desk.create("bob", password: password, by: Actor("operator"))
+        _ = try await test.service.desk.create("bob", password: password, by: AuditActor("operator"))
         let key = test.path(of: try await test.playlist(try await test.order()).key)
         let reply = try await test.ask("sign_in", ["username": "bob", "password": password, "uuid": "bobs"])
         #expect(try await status(test, key, from: "192.0.2.1", ["Authorization": "Bearer \(reply.token)"]) == 200)

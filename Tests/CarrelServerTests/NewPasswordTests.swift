@@ -14,7 +14,7 @@ import Testing
 /// What ends with a password, and what ends with a session that may be stolen.
 @Suite(.onBothDatabases)
 struct `An account that somebody else got into` {
-    private let actor = Actor("operator")
+    private let actor = AuditActor("operator")
 
     /// Everything by which somebody may be in.
     private struct Inside {
@@ -37,7 +37,7 @@ struct `An account that somebody else got into` {
                 $0.passwordCost = .init(memory: 64, passes: 1)
                 $0.subscription.devices.limit = 1
             }
-            let actor = Actor("operator")
+            let actor = AuditActor("operator")
             staff = try await test.staffPage(.admin)
             account = try #require(staff.account)
             signInLink = try await test.service.accounts.makeSignInLink(for: account)
@@ -111,7 +111,7 @@ struct `An account that somebody else got into` {
             )
             #expect(await inside.test.service.router.respond(to: request).status.rawValue == 303)
         } else {
-            let change = AccountDesk.Change(password: "an altogether other one")
+            let change = AccountAdministration.Change(password: "an altogether other one")
             try await inside.test.service.desk.change(inside.account.id, change, by: actor)
         }
         #expect(try await inside.open().isEmpty)

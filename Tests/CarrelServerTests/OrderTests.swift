@@ -49,7 +49,7 @@ struct `Orders of a shop` {
         try await repeats(body, "two titles have the ISBN")
         var metadata = test.title.metadata
         metadata.isbn = ISBN("9783161484100")
-        _ = try await test.service.titles.update(metadata, of: test.title, by: Actor("operator"))
+        _ = try await test.service.titles.update(metadata, of: test.title, by: AuditActor("operator"))
         try await repeats(body, "another title has the ISBN")
         try await repeats(["account": "bob", "isbn": "9783161484100", "orderNumber": "R1"], "the title has this ISBN now")
         try await repeats(["account": "bob", "title": .string(test.title.id), "orderNumber": "R1"], "this is the title")

@@ -13,7 +13,7 @@ import Testing
 /// What Carrel's own accounts say beside a system upstream, and whom they ask.
 struct `Carrel's own accounts as a source` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     /// Alice, and a service whose database counts; the system upstream is asked first.
     private struct Stand {

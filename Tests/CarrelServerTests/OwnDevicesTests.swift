@@ -16,7 +16,7 @@ struct `A reader's devices and history` {
 
     private func service() async throws -> (test: TestService, account: Account, session: HTTPFields) {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        let account = try await test.service.desk.create("alice", password: password, by: Actor("operator"))
+        let account = try await test.service.desk.create("alice", password: password, by: AuditActor("operator"))
         let token = try await test.service.accounts.issueSession(for: account)
         return (test, account, ["Authorization": "Bearer \(token)"])
     }
@@ -42,7 +42,7 @@ struct `A reader's devices and history` {
         #expect(entries?.map { $0["actor"]?.string } == [account.id])
 
         // It signs out and comes back, and is still called so.
-        try await test.service.devices.revoke(id, of: account, isOwner: false, by: Actor("operator"))
+        try await test.service.devices.revoke(id, of: account, isOwner: false, by: AuditActor("operator"))
         try await signIn(test, "x")
         #expect(try await test.service.devices.list(of: account).first?.name == "My telephone")
         let plain = try await test.call(.patch, staff, body: ["name": .null], peer: local)
@@ -51,7 +51,7 @@ struct `A reader's devices and history` {
             #expect(try await test.call(.patch, staff, body: body, peer: local).status == 400, "\(body)")
         }
         #expect(try await test.call(.patch, "\(staff)0", body: ["name": "x"], peer: local).status == 404)
-        let bob = try await test.service.desk.create("bob", by: Actor("operator"))
+        let bob = try await test.service.desk.create("bob", by: AuditActor("operator"))
         let others = "/admin/v1/accounts/\(bob.id)/devices/\(id)"
         #expect(try await test.call(.patch, others, body: ["name": "mine"], peer: local).status == 404)
         #expect(try await test.send(.patch, own, body: ["name": "mine"]).status == 401)
@@ -60,9 +60,9 @@ struct `A reader's devices and history` {
     @Test func `are all signed out at once by staff, as their owner signs out all others`() async throws {
         let (test, account, session) = try await service()
         try await signIn(test, "telephone")
-        let bob = try await test.service.desk.create("bob", by: Actor("operator"))
+        let bob = try await test.service.desk.create("bob", by: AuditActor("operator"))
         let bobs = try await test.service.accounts.issueSession(for: bob)
-        let link = try await test.service.desk.makeResetLink(for: account.id, by: Actor("operator"))
+        let link = try await test.service.desk.makeResetLink(for: account.id, by: AuditActor("operator"))
         let path = "/admin/v1/accounts/\(account.id)/sessions"
         #expect(try await test.call(.get, path, peer: local).json["sessions"]?.array?.count == 2)
         let ended = try await test.call(.delete, path, peer: local)

@@ -20,9 +20,9 @@ struct `The names of an app's parameters` {
             $0.subscription.names.product = ["edition"]
             $0.subscription.names.device = ["handset"]
         }
-        let account = try await test.service.desk.create("alice", password: "correct horse battery", by: Actor("operator"))
-        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
-        _ = try await test.service.subscriptions.grant(plan: "gold", to: account, by: Actor("operator"))
+        let account = try await test.service.desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))
+        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
+        _ = try await test.service.subscriptions.grant(plan: "gold", to: account, by: AuditActor("operator"))
         let feed = String(decoding: try await test.send(.get, "/opds/v1").body, as: UTF8.self)
         for template in [
             "sign_in/?urn={username}&amp;surname={password}&amp;handset={uuid}", "verify_subscription/?t={token}",

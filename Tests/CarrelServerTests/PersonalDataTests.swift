@@ -23,7 +23,7 @@ import Testing
 /// What is known about a person: handed over in full, and forgotten.
 @Suite(.onBothDatabases)
 struct `Personal data` {
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
     /// What a search of the whole database finds nowhere once the person is forgotten.
     private let traces = [
         "Zebedee Quux", "Zebedee's telephone", "a note of Zebedee's", "Zebedee's e-reader", "zebedee-player-7",
@@ -53,7 +53,7 @@ struct `Personal data` {
         let order = try await test.order(request)
         let (service, now) = (test.service, test.clock.now)
         for number in 0..<200 {
-            let actor = Actor(account.id, requestID: "many-\(number)")
+            let actor = AuditActor(account.id, requestID: "many-\(number)")
             try await service.audit.group.record("edition.credentials", on: "issue", by: actor, at: now)
         }
         try await service.audit.settle()

@@ -83,7 +83,7 @@ struct `An account that becomes staff` {
         // The password is hashed when the promotion commits.
         database.before(write: 1) { _ = try await test.service.staff.setRole(.support, of: account, by: .operator) }
         let refused = await #expect(throws: ServerError.self) {
-            try await service.desk.change(account.id, .init(password: "mallory knows this one"), by: Actor("mallory"))
+            try await service.desk.change(account.id, .init(password: "mallory knows this one"), by: AuditActor("mallory"))
         }
         #expect(refused?.code == .conflict)
         #expect(try await StaffPage(test: test).signedIn("carol", "mallory knows this one").status == 401)

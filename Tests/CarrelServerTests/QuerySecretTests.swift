@@ -90,7 +90,7 @@ struct `A form of an older app` {
 
     @Test func `in ISO 8859-1 says what it says`() async throws {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
-        _ = try await test.service.desk.create("Søren", password: "blåbærgrød på vej", by: Actor("operator"))
+        _ = try await test.service.desk.create("Søren", password: "blåbærgrød på vej", by: AuditActor("operator"))
         let latin1 = Array("username=S%F8ren&password=bl\u{1}b\u{2}rgr%F8d+p%e5%20vej".utf8).map {
             $0 == 1 ? 0xe5 : $0 == 2 ? 0xe6 : $0
         }

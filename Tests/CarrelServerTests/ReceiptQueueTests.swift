@@ -43,7 +43,7 @@ struct `Receipts that come while too many are being checked` {
         let checked = try await waiting[0].value
         #expect(checked.count == 1)
         for task in waiting.dropFirst() { await #expect(throws: CancellationError.self) { try await task.value } }
-        let names = BlockingThreads.counts().map(\.name)
+        let names = BlockingThreadPool.counts().map(\.name)
         #expect(names.contains("receipts") && names.contains("sqlite-search"))
     }
 

@@ -37,8 +37,11 @@ struct `Purchases in an app store` {
                 configure(&settings)
             }
             let subscriptions = test.service.subscriptions
-            try await subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
-            try await subscriptions.createPlan(Plan(name: "box", scope: .listed, products: ["issue-2"]), by: Actor("operator"))
+            try await subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
+            try await subscriptions.createPlan(
+                Plan(name: "box", scope: .listed, products: ["issue-2"]),
+                by: AuditActor("operator")
+            )
             alice = try await test.service.accounts.findOrCreate(named: "alice")
             bob = try await test.service.accounts.findOrCreate(named: "bob")
             try await test.add(product: "issue-1")
@@ -295,7 +298,7 @@ struct `Purchases in an app store` {
         _ = try await shop.bring([month], as: shop.alice)
         let bought = shop.now
         shop.test.clock.advance(by: day)
-        try await shop.test.service.subscriptions.end("app-store/Production/2000000001", by: Actor("operator"))
+        try await shop.test.service.subscriptions.end("app-store/Production/2000000001", by: AuditActor("operator"))
         // The same again, and the same signed anew.
         let time = JSON.integer(Int(shop.now.milliseconds))
         let anew = try await shop.store.sign(TestStore.month(bought, ["signedDate": time]))
@@ -350,7 +353,7 @@ struct `Purchases in an app store` {
         let shop = try await Shop()
         let month = try await shop.month()
         _ = try await shop.bring([month], as: shop.alice)
-        try await shop.test.service.desk.setSuspended(true, shop.alice.id, by: Actor("operator"))
+        try await shop.test.service.desk.setSuspended(true, shop.alice.id, by: AuditActor("operator"))
         let refused = try await shop.test.ask("edition_credentials", ["token": month, "product_id": "issue-1"])
         #expect(refused.xml.contains("status=\"suspended\""))
         #expect(try await shop.test.ask("verify_subscription", ["token": month]).xml.contains("state=\"suspended\""))
@@ -380,7 +383,7 @@ struct `Purchases in an app store` {
         let (single, month) = (try await shop.single(), try await shop.month())
         _ = try await shop.bring([single], as: shop.alice)
         _ = try await shop.bring([month], as: shop.bob)
-        try await shop.test.service.desk.change(shop.bob.id, .init(isSuspended: true), by: Actor("operator"))
+        try await shop.test.service.desk.change(shop.bob.id, .init(isSuspended: true), by: AuditActor("operator"))
         for token in ["\(single),\(month)", "\(month),\(single)"] {
             let refused = try await shop.test.ask("edition_credentials", ["token": token, "product_id": "issue-2"])
             #expect(refused.xml.contains("status=\"suspended\""), "\(refused.xml)")

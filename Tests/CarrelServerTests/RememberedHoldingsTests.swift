@@ -10,19 +10,19 @@ import Testing
 
 /// What is known of sessions, asked for directly: what is believed, for how long, and what makes room for what.
 struct `What is remembered of holdings` {
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private struct Stand {
         let test: TestService
         let database: CountingDatabase
-        let known: KnownHoldings
+        let known: EntitlementCache
         let alice: Account
-        let holdings: Holdings
+        let holdings: EntitlementSnapshot
 
         /// Whether anything is known of a hash now.
         func knows(_ hash: [UInt8]) -> Bool { known.find(hash, at: test.clock.now).known != nil }
 
-        func remember(_ hash: [UInt8], _ other: Holdings? = nil) {
+        func remember(_ hash: [UInt8], _ other: EntitlementSnapshot? = nil) {
             let (_, mark) = known.find(hash, at: test.clock.now)
             known.remember(other ?? holdings, of: hash, since: mark, at: test.clock.now)
         }
@@ -37,16 +37,16 @@ struct `What is remembered of holdings` {
         }
 
         /// What an account holds, as a session of its own has it.
-        static func holdings(of account: Account, _ test: TestService) async throws -> Holdings {
+        static func holdings(of account: Account, _ test: TestService) async throws -> EntitlementSnapshot {
             let token = try #require(Sessions.token(try await test.service.accounts.issueSession(for: account)))
-            return try #require(try await test.service.database.read { try Holdings(of: token, in: $0) })
+            return try #require(try await test.service.database.read { try EntitlementSnapshot(of: token, in: $0) })
         }
     }
 
     private func stand(isListening: Bool = true) async throws -> Stand {
         let test = try await TestService()
         let database = CountingDatabase(test.service.database)
-        let known = KnownHoldings(database: database, clock: test.clock)
+        let known = EntitlementCache(database: database, clock: test.clock)
         if isListening { try await known.begin() }
         let alice = try await test.service.accounts.findOrCreate(named: "alice")
         let holdings = try await Stand.holdings(of: alice, test)

@@ -17,7 +17,7 @@ import Testing
 /// A backup brings back an older database: what ended since must not begin again, and no other home's database may take its place.
 struct `A restored backup` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private func makeTest() async throws -> (test: TestService, backup: String) {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }

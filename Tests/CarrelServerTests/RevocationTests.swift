@@ -17,7 +17,7 @@ import Testing
 struct `Credentials that were given out` {
     private let password = "correct horse battery"
     private let operatorPeer = Peer.local(userID: getuid())
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     /// A service with two products and two subscribers to everything, and the second process on the same database.
     private struct Newsstand {

@@ -72,9 +72,9 @@ struct `Credentials of the old scheme` {
     @Test func `are void for good with their product, or with all`() async throws {
         for revocation in [Revocation.product(product), .all] {
             let test = try await service()
-            try await test.service.credentials.revoke(.product("another"), by: Actor("operator"))
+            try await test.service.credentials.revoke(.product("another"), by: AuditActor("operator"))
             #expect(await test.opening(pair(), product) == .opens)
-            try await test.service.credentials.revoke(revocation, by: Actor("operator"))
+            try await test.service.credentials.revoke(revocation, by: AuditActor("operator"))
             #expect(await test.opening(pair(), product) == .revoked)
         }
     }

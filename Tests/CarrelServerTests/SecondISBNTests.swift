@@ -10,7 +10,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `A second title with an ISBN` {
     private func ingest(_ test: TestService, _ frames: Int, isStrict: Bool, isbn: String? = TestService.isbn) async throws
-        -> IngestWork.Outcome<Title>
+        -> IngestPipeline.Outcome<Title>
     {
         var options = IngestOptions()
         options.overrides.title = "Another"

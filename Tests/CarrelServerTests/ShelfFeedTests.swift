@@ -19,7 +19,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `A reader's shelf` {
     private let password = "correct horse battery"
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
 
     /// A paid magazine and a paid PDF, a free book, a draft and a withdrawn one; alice was given the magazine.
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {

@@ -4,19 +4,19 @@ import CarrelBytes
 import CarrelServer
 import CarrelSubscription
 
-extension AccountDesk {
+extension AccountAdministration {
     /// Gives an account a new password.
-    func setPassword(_ password: String, of id: String, by actor: Actor) async throws {
+    func setPassword(_ password: String, of id: String, by actor: AuditActor) async throws {
         try await change(id, Change(password: password), by: actor)
     }
 
     /// Closes an account for the time being, or opens it again.
-    func setSuspended(_ isSuspended: Bool, _ id: String, by actor: Actor) async throws {
+    func setSuspended(_ isSuspended: Bool, _ id: String, by actor: AuditActor) async throws {
         try await change(id, Change(isSuspended: isSuspended), by: actor)
     }
 
     /// Sets how many devices the account may use; nil leaves it to its plans and the configuration.
-    func setDeviceLimit(_ limit: Int?, of id: String, by actor: Actor) async throws {
+    func setDeviceLimit(_ limit: Int?, of id: String, by actor: AuditActor) async throws {
         try await change(id, Change(deviceLimit: .some(limit)), by: actor)
     }
 }

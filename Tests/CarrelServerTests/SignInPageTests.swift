@@ -11,7 +11,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `The doors` {
     private let password = "correct horse battery"
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
 
     private func service() async throws -> (TestService, Account) {
         let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }

@@ -16,7 +16,7 @@ struct `The time that signing in takes` {
 
     @Test func `does not tell who has an account`() async throws {
         let test = try await TestService()
-        let actor = Actor("operator")
+        let actor = AuditActor("operator")
         _ = try await test.service.desk.create("alice", password: "correct horse battery", by: actor)
         let suspended = try await test.service.desk.create("suspended", password: "correct horse battery", by: actor)
         try await test.service.desk.setSuspended(true, suspended.id, by: actor)

@@ -269,7 +269,7 @@ struct `Signing in at a provider` {
         let provider = try await HostileProvider()
         let test = try await Self.service(provider)
         let account = try #require(try await Self.account(test, try await Self.signIn(test, provider).headers))
-        try await test.service.desk.setSuspended(true, account.id, by: Actor("operator"))
+        try await test.service.desk.setSuspended(true, account.id, by: AuditActor("operator"))
         let answer = try await Self.signIn(test, provider)
         #expect(answer.status == 403 && String(decoding: answer.body, as: UTF8.self).contains("suspended"))
     }
@@ -280,7 +280,7 @@ struct `Signing in at a provider` {
             $0.plans = ["readers": "gold"]
             $0.roles = ["staff": .support, "bosses": .admin]
         }
-        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: Actor("operator"))
+        try await test.service.subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
         func entitlement(_ groups: JSON) async throws -> (account: Account, hasPlan: Bool, role: Role) {
             let answer = try await Self.signIn(test, provider, ["groups": groups])
             guard let account = try await Self.account(test, answer.headers) else {
@@ -412,7 +412,7 @@ struct `Signing in at a provider` {
         let session = try #require(
             try await Self.signIn(test, provider).headers.values("Set-Cookie").first { $0.hasPrefix("carrel_session=") }
         ).prefix { $0 != ";" }
-        _ = try await test.service.desk.create("breakglass", password: "a long password", by: Actor("operator"))
+        _ = try await test.service.desk.create("breakglass", password: "a long password", by: AuditActor("operator"))
         provider.change { $0.isDown = true }
         test.clock.advance(by: .seconds(3601))
         let start = try await test.send(.get, "/sign-in/oidc")

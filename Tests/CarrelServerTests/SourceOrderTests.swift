@@ -130,7 +130,7 @@ struct `Sources that are asked in order` {
     @Test func `sign in with the first that knows somebody, and call nobody unknown while one is silent`() async throws {
         let (first, second) = (ScriptedUpstream(), ScriptedUpstream())
         let test = try await service(first, second)
-        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: Actor("operator"))
+        _ = try await test.service.desk.create("alice", password: "correct horse battery", by: AuditActor("operator"))
         func signIn(_ name: String, _ password: String) async throws -> String {
             let reply = try await test.ask("sign_in", ["username": name, "password": password])
             if reply.status != 200 { return "\(reply.status) \(reply.xml.contains("first") ? "first" : "second")" }

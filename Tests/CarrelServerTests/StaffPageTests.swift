@@ -95,7 +95,7 @@ struct `The administrator's page` {
 
     @Test func `resets the devices of an account`() async throws {
         let (test, page) = try await service()
-        let account = try await test.service.desk.create("alice", password: StaffPage.password, by: Actor("operator"))
+        let account = try await test.service.desk.create("alice", password: StaffPage.password, by: AuditActor("operator"))
         for device in ["phone", "tablet"] {
             _ = try await test.ask("sign_in", ["username": "alice", "password": StaffPage.password, "uuid": device])
         }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `A member of staff` {
-    private let `operator` = Actor("operator")
+    private let `operator` = AuditActor("operator")
 
     private func service() async throws -> TestService {
         try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }

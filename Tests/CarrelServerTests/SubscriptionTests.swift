@@ -15,7 +15,7 @@ import Testing
 struct `A subscriber` {
     private let password = "correct horse battery"
     private let day = Duration.seconds(24 * 3600)
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
     private let notRecognised = "<error status=\"notrecognised\" message=\"Credentials not recognised\"/>"
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
@@ -211,7 +211,7 @@ struct `A subscriber` {
         _ = try await test.ask("sign_out", ["token": first])
         _ = try await signIn(test, device: "car")
         let tablet = try #require(try await test.service.devices.list(of: account).dropFirst().first)
-        try await test.service.devices.revoke(tablet.id, of: account, isOwner: true, by: Actor(account.id))
+        try await test.service.devices.revoke(tablet.id, of: account, isOwner: true, by: AuditActor(account.id))
         #expect(
             try await test.ask("sign_in", ["username": "alice", "password": password, "uuid": "fourth"]).xml
                 .contains("status=\"devicelimit\""),

@@ -15,7 +15,7 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `A suspended account` {
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     @Test func `hears nothing more from that moment on, and goes on where it was once it is open again`() async throws {
         let test = try await TestService()

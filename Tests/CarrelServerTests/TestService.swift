@@ -121,10 +121,10 @@ enum SilentMP3 {
     }
 }
 
-extension IngestWork.Outcome where Entry == Title {
+extension IngestPipeline.Outcome where Entry == Title {
     var title: Title { entry }
 }
 
-extension IngestWork.Outcome where Entry == Edition {
+extension IngestPipeline.Outcome where Entry == Edition {
     var edition: Edition { entry }
 }

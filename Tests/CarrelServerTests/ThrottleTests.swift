@@ -11,7 +11,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `Whoever guesses passwords` {
     private let password = "correct horse battery"
-    private let staff = Actor("operator")
+    private let staff = AuditActor("operator")
 
     private enum Answer: Equatable { case token, wrong, throttled, busy, other(String) }
 

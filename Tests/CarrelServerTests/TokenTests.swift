@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.onBothDatabases)
 struct `A session's token` {
-    private let operatorActor = Actor("operator")
+    private let operatorActor = AuditActor("operator")
     private let day = Duration.seconds(24 * 3600)
 
     private func service() async throws -> (test: TestService, account: Account, token: String) {

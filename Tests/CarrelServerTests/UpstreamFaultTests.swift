@@ -92,7 +92,7 @@ struct `A system upstream that fails` {
         let test = try await Self.service(upstream, policy.value, timeout: .milliseconds(fault.isSlow ? 1500 : 20_000)) {
             $0.breaker.failures = kind == .calls ? 2 : 1  // so that the slow ones are not waited for ten times
         }
-        _ = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
+        _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
         #expect(try await Self.verify(test, "T-reader") == "active")
         #expect(try await Self.credentials(test, "T-reader", "p1") == "86400 s")
@@ -326,7 +326,7 @@ struct `A system upstream that fails` {
     @Test func `keeps nobody else waiting`() async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .closed, timeout: .seconds(3)) { $0.concurrency = 8 }
-        _ = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
+        _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
         _ = try await test.ask("sign_in", ["username": "reader", "password": "right"])
         let own = try await test.ask("sign_in", ["username": "alice", "password": "a good long password"])
         let token = try #require(own.xml.split(separator: ">").dropFirst().first?.split(separator: "<").first.map(String.init))

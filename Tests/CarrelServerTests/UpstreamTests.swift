@@ -83,7 +83,7 @@ struct `A system upstream as a source` {
     func `stands beside Carrel's own accounts, in whichever order`(accountsFirst: Bool) async throws {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, accountsFirst: accountsFirst)
-        _ = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
+        _ = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
         let own = try await test.ask("sign_in", ["username": "alice", "password": "a good long password"])
         let token = try #require(own.xml.split(separator: ">").dropFirst().first?.split(separator: "<").first.map(String.init))
         #expect(token.hasPrefix("cs_"))
@@ -120,8 +120,8 @@ struct `A system upstream as a source` {
         let test = try await Self.service(upstream)
         let page = "/opds/v2/editions/com.example.7/index.html"
         try await test.ingest(EditionFiles.folder(test.directory), "com.example.7")
-        let alice = try await test.service.desk.create("alice", password: "a good long password", by: Actor("test"))
-        _ = try await test.service.subscriptions.give("com.example.7", to: alice, as: .gift, by: Actor("test"))
+        let alice = try await test.service.desk.create("alice", password: "a good long password", by: AuditActor("test"))
+        _ = try await test.service.subscriptions.give("com.example.7", to: alice, as: .gift, by: AuditActor("test"))
         let token = try await test.service.accounts.issueSession(for: alice)
         if isDown { upstream.fail(.status500) }
         for (call, word) in [("verify_subscription", "com.example.7"), ("edition_credentials", "<userid>")] {
@@ -138,8 +138,8 @@ struct `A system upstream as a source` {
         let upstream = ScriptedUpstream()
         let test = try await Self.service(upstream, .lastKnownGood(.seconds(3600)))
         try await test.add(product: "p1")
-        let both = try await test.service.desk.create("reader", password: "a good long password", by: Actor("test"))
-        _ = try await test.service.subscriptions.give("p1", to: both, as: .gift, by: Actor("test"))
+        let both = try await test.service.desk.create("reader", password: "a good long password", by: AuditActor("test"))
+        _ = try await test.service.subscriptions.give("p1", to: both, as: .gift, by: AuditActor("test"))
         func explain(_ name: String) async throws -> JSON {
             let path = "/admin/v1/explanations?name=\(name)&product=p1"
             #expect(try await test.call(.get, path).status == 401)
@@ -247,7 +247,7 @@ struct `A system upstream as a source` {
         let (name, password) = (ScriptedUpstream.busy, "a good long password")
         let refused = try await test.ask("sign_in", ["username": name, "password": password])
         #expect(refused.xml == "<error status=\"throttled\" message=\"Later\"/>")
-        _ = try await test.service.desk.create(name, password: password, by: Actor("test"))
+        _ = try await test.service.desk.create(name, password: password, by: AuditActor("test"))
         #expect(try await test.ask("sign_in", ["username": name, "password": password]).xml.hasPrefix("<token>cs_"))
         #expect(upstream.calls() == ["sign_in", "sign_in"])
     }

@@ -26,7 +26,7 @@ struct `A look into a database` {
     @Test func `sees what is in it, open elsewhere or not, and leaves no trace`() async throws {
         let database = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
         try await database.write { try Shelf.add("a", to: $0) }
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         let open = contents(isShared: true)
         #expect(open.count == 3, "the log is in use")
         #expect(try await ids(look) == ["a"])
@@ -50,7 +50,7 @@ struct `A look into a database` {
         await database.close()
         let before = contents()
         #expect(before.count == 4)
-        #expect(try await ids(SQLiteLook(path: copy)) == ["a"])
+        #expect(try await ids(ReadOnlySQLiteDatabase(path: copy)) == ["a"])
         #expect(contents() == before)
     }
 
@@ -66,7 +66,7 @@ struct `A look into a database` {
         await database.close()
         #expect(contents().count == 1)
         let (path, looks) = (path, Locked(0))
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         let seen = try await look.read { reader in
             let ids = try reader.rows(Shelf.ids).map { try $0.text(0) }
             if looks.withLock({
@@ -110,7 +110,7 @@ struct `A look into a database` {
     @Test func `of one with a rollback journal waits for its changes, and takes none that was left half done`() async throws {
         let sqlite = try requirePeer("sqlite3")
         try await checkProcess([sqlite, path, "CREATE TABLE book (id TEXT); INSERT INTO book VALUES ('a');"])
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         #expect(try await ids(look) == ["a"])
         let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
         let journal = folder.write("a b?c%41#.db-journal", magic + [UInt8](repeating: 0, count: 504))
@@ -132,7 +132,7 @@ struct `A look into a database` {
     /// Times of files move in steps, within which a second change is not seen.
     @Test func `waits until a change would be seen`() async throws {
         try await checkProcess([try requirePeer("sqlite3"), path, "CREATE TABLE book (id TEXT);"])
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         func seconds(after change: Duration) async throws -> Duration {
             var now = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &now)
@@ -162,7 +162,7 @@ struct `A look into a database` {
             defer { isOver.withLock { $0 = true } }
             try await checkProcess(["sh", "-c", script, sqlite, path])
         }
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         var (last, looks) = (0, 0)
         while !isOver.withLock({ $0 }) {
             do {
@@ -181,14 +181,16 @@ struct `A look into a database` {
         let other = folder.file("other.db")
         try await SQLiteDatabase(path: other, migrations: Shelf.migrations).close()
         let before = contents()
-        let look = SQLiteLook(path: path)
+        let look = ReadOnlySQLiteDatabase(path: path)
         await #expect(throws: StoreError(.statement, "")) { try await look.read { try $0.rows(Shelf.ids) } }
         await #expect(throws: StoreError(.readOnly, "")) { try await look.write { try Shelf.add("a", to: $0) } }
         await #expect(throws: StoreError(.readOnly, "")) {
-            try await SQLiteLook(path: other).read { try Shelf.add("a", to: $0) }
+            try await ReadOnlySQLiteDatabase(path: other).read { try Shelf.add("a", to: $0) }
         }
         #expect(contents() == before)
-        await #expect(throws: StoreError(.unavailable, "")) { try await ids(SQLiteLook(path: folder.file("none.db"))) }
+        await #expect(throws: StoreError(.unavailable, "")) {
+            try await ids(ReadOnlySQLiteDatabase(path: folder.file("none.db")))
+        }
         #expect(contents() == before)
         await look.close()
         await #expect(throws: StoreError(.closed, "")) { try await ids(look) }

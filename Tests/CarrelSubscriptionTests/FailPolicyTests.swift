@@ -79,11 +79,11 @@ struct `What is said without the system upstream` {
     }
 
     @Test func `is opened so often a minute`() {
-        var cap = MinuteCap(3)
+        var cap = PerMinuteLimiter(3)
         let minutes = [0, 0, 0, 0, 1, 1, 1, 1, -1, -1]
         let taken = minutes.map { cap.take(at: Self.now + .seconds(60 * $0)) }
         #expect(taken == [true, true, true, false, true, true, true, false, true, true])
-        var none = MinuteCap(0)
+        var none = PerMinuteLimiter(0)
         let isTaken = none.take(at: Self.now)
         #expect(!isTaken)
     }

@@ -18,13 +18,13 @@ struct `Blocking threads` {
     struct Refused: Error {}
 
     @Test func `return what the work returns or throws`() async throws {
-        let threads = BlockingThreads(name: "test", count: 2)
+        let threads = BlockingThreadPool(name: "test", count: 2)
         #expect(try await threads.run { 42 } == 42)
         await #expect(throws: Refused.self) { try await threads.run { throw Refused() } }
     }
 
     @Test func `one thread runs work in the order it came`() async throws {
-        let threads = BlockingThreads(name: "test", count: 1)
+        let threads = BlockingThreadPool(name: "test", count: 1)
         let order = Locked<[Int]>([])
         for i in 0..<100 { try threads.start { order.withLock { $0.append(i) } } }
         try await threads.run {}
@@ -32,7 +32,7 @@ struct `Blocking threads` {
     }
 
     /// Holds the one thread of a queue until it is let go.
-    private func hold(_ threads: BlockingThreads) async throws -> Locked<Bool> {
+    private func hold(_ threads: BlockingThreadPool) async throws -> Locked<Bool> {
         let (isHeld, isOver) = (Locked(false), Locked(false))
         try threads.start {
             isHeld.withLock { $0 = true }
@@ -43,7 +43,7 @@ struct `Blocking threads` {
     }
 
     @Test func `refuse work beyond the limit, say of which queue, and count it`() async throws {
-        let threads = BlockingThreads(name: "full-test", count: 1, limit: 2)
+        let threads = BlockingThreadPool(name: "full-test", count: 1, limit: 2)
         let isOver = try await hold(threads)
         for _ in 0..<2 { try threads.start {} }
         #expect(throws: QueueFull.self) { try threads.start {} }
@@ -51,11 +51,11 @@ struct `Blocking threads` {
         #expect(refusal?.queue == "full-test")
         await #expect(throws: QueueFull.self) { try await threads.runUnlessCancelled { 1 } }
         threads.countRefusal()
-        #expect(BlockingThreads.counts().first { $0.name == "full-test" } == counts(waiting: 2, refused: 4))
+        #expect(BlockingThreadPool.counts().first { $0.name == "full-test" } == counts(waiting: 2, refused: 4))
         isOver.withLock { $0 = true }
         while threads.waiting > 0 { await Task.yield() }
         #expect(try await threads.runUnlessCancelled { 7 } == 7)
-        #expect(BlockingThreads.counts().first { $0.name == "full-test" } == counts(waiting: 0, refused: 4))
+        #expect(BlockingThreadPool.counts().first { $0.name == "full-test" } == counts(waiting: 0, refused: 4))
     }
 
     private func counts(waiting: Int, refused: Int) -> QueueCounts {
@@ -63,7 +63,7 @@ struct `Blocking threads` {
     }
 
     @Test func `drop the work of a cancelled task before it starts, and give its place to the next`() async throws {
-        let threads = BlockingThreads(name: "drop-test", count: 1, limit: 1)
+        let threads = BlockingThreadPool(name: "drop-test", count: 1, limit: 1)
         let isOver = try await hold(threads)
         let ran = Locked(0)
         for _ in 0..<50 {
@@ -82,7 +82,7 @@ struct `Blocking threads` {
     }
 
     @Test func `do not start the work of a task that is cancelled already`() async throws {
-        let threads = BlockingThreads(name: "late-test", count: 1)
+        let threads = BlockingThreadPool(name: "late-test", count: 1)
         let isOver = try await hold(threads)
         let task = Task {
             while !Task.isCancelled { await Task.yield() }

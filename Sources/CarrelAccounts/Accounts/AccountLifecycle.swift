@@ -43,7 +43,7 @@ package protocol AccountParticipant: Sendable {
     func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void]
@@ -93,7 +93,7 @@ package final class AccountChanges {
     package func note(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws {

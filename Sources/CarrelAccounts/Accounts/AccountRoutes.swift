@@ -8,10 +8,10 @@ import CarrelWebAPI
 /// `/admin/v1/accounts/…`: accounts, their devices and their sessions, for the operator and support.
 package struct AccountRoutes {
     let accounts: Accounts
-    let desk: AccountDesk
+    let desk: AccountAdministration
     let devices: Devices
     let appPasswords: AppPasswords
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/accounts") { request, _ in try await create(request) }
@@ -64,7 +64,7 @@ package struct AccountRoutes {
 
     /// Where a link to a new password leads, and for how many seconds.
     static func json(resetLink token: String) -> JSONObject {
-        ["path": .string("/reset/\(token)"), "expiresIn": .integer(AccountDesk.resetLife.components.seconds)]
+        ["path": .string("/reset/\(token)"), "expiresIn": .integer(AccountAdministration.resetLife.components.seconds)]
     }
 
     /// An account with what staff see of it.
@@ -82,7 +82,7 @@ package struct AccountRoutes {
         _ device: String,
         of account: Account,
         _ request: HTTPRequest,
-        by actor: Actor,
+        by actor: AuditActor,
         in devices: Devices
     ) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
@@ -96,7 +96,7 @@ package struct AccountRoutes {
     package static func create(
         _ request: HTTPRequest,
         for account: Account,
-        by actor: Actor,
+        by actor: AuditActor,
         in appPasswords: AppPasswords
     ) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
@@ -155,7 +155,7 @@ package struct AccountRoutes {
         let limit = try request.query.integer("limit", in: 1...1000) ?? 100
         let page = try await desk.list(
             matching: request.query["find"] ?? "",
-            after: try PageMark.parse(request.query["after"]),
+            after: try PageCursor.parse(request.query["after"]),
             limit: limit
         )
         var answer: JSONObject = [
@@ -167,14 +167,16 @@ package struct AccountRoutes {
                 }
             )
         ]
-        if page.count == limit, let last = page.last { answer["next"] = .string(PageMark.text(last.createdAt, last.account.id)) }
+        if page.count == limit, let last = page.last {
+            answer["next"] = .string(PageCursor.text(last.createdAt, last.account.id))
+        }
         return .json(.object(answer))
     }
 
     private func change(_ request: HTTPRequest, _ account: Account) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["password", "suspended", "deviceLimit"])
-        var change = AccountDesk.Change()
+        var change = AccountAdministration.Change()
         change.password = try object.string("password")
         change.isSuspended = try object.flag("suspended")
         if object["deviceLimit"] != nil { change.deviceLimit = .some(try object.count("deviceLimit")) }

@@ -84,9 +84,9 @@ package enum AccountStore {
     }
 
     /// What staff see of an account; nil also for somebody who was forgotten.
-    package static func details(id: String, in transaction: any Transaction) throws -> AccountDesk.Details? {
+    package static func details(id: String, in transaction: any Transaction) throws -> AccountAdministration.Details? {
         try transaction.row(details, [.text(id)]).map { row in
-            AccountDesk.Details(
+            AccountAdministration.Details(
                 account: try account(row),
                 createdAt: try row.instant(3),
                 deviceLimit: try row.integerIfPresent(4).map { Int($0) },

@@ -53,7 +53,9 @@ package struct Accounts: Sendable {
 
     /// The name of an account that exists, or did: its orders stay when it is forgotten.
     package func name(ofID id: String) async throws -> String {
-        guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else { throw AccountDesk.unknown }
+        guard let name = try await database.read({ try AccountStore.name(ofID: id, in: $0) }) else {
+            throw AccountAdministration.unknown
+        }
         return name
     }
 
@@ -71,7 +73,7 @@ package struct Accounts: Sendable {
     private static let linkPurpose = "sign-in"
 
     /// Makes the token of a link that signs a browser in once; the text is shown once and never stored.
-    package func makeSignInLink(for account: Account, by actor: Actor = .operator) async throws -> String {
+    package func makeSignInLink(for account: Account, by actor: AuditActor = .operator) async throws -> String {
         let token = OpaqueToken.make(prefix: Self.linkPrefix)
         let now = clock.now
         try await database.write {
@@ -115,7 +117,12 @@ package struct Accounts: Sendable {
             else { return false }
             try AccountStore.deleteSession(link.hash, in: transaction)
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: transaction)
-            let entry = Actor(account.id, requestID: requestID).entry("session.start", on: account.id, at: now, reason: "link")
+            let entry = AuditActor(account.id, requestID: requestID).entry(
+                "session.start",
+                on: account.id,
+                at: now,
+                reason: "link"
+            )
             try AuditStore.append(entry, in: transaction)
             return true
         }
@@ -123,7 +130,7 @@ package struct Accounts: Sendable {
     }
 
     /// Issues a session's token for `account`; the text is shown once and never stored.
-    package func issueSession(for account: Account, by actor: Actor = .operator) async throws -> String {
+    package func issueSession(for account: Account, by actor: AuditActor = .operator) async throws -> String {
         let (token, family, now) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), clock.now)
         try await database.write {
             try sessions.insert(token, family: family, account: account.id, device: nil, at: now, in: $0)
@@ -140,7 +147,8 @@ package struct Accounts: Sendable {
     ///   - actor: who did it.
     /// - Returns: the session's token, which is shown once and never stored.
     /// - Throws: ``ServerError`` `unauthenticated` when the password was changed meanwhile.
-    package func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: Actor) async throws -> String {
+    package func startSession(of record: AccountStore.SignInRecord, rehash: String?, by actor: AuditActor) async throws -> String
+    {
         let (token, family, account) = (OpaqueToken.make(prefix: Sessions.prefix), Random.uuid(), record.account)
         let entry = actor.entry("session.start", on: account.id, at: clock.now)
         try await database.write {
@@ -157,7 +165,7 @@ package struct Accounts: Sendable {
     /// The live session of a token whose account is open. One that was reused ends, with all that came of it.
     package func session(of text: String, requestID: String = "") async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
-        if state == .reused { try await sessions.endReused(token, by: Actor(Actor.nobody, requestID: requestID)) }
+        if state == .reused { try await sessions.endReused(token, by: AuditActor(AuditActor.nobody, requestID: requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(seenAt: session.seenAt, token.hash)
         return session
@@ -166,7 +174,7 @@ package struct Accounts: Sendable {
     /// Ends a session in a browser.
     package func endSession(_ text: String, requestID: String) async throws {
         guard let token = Sessions.token(text), let (session, _) = try await sessions.find(token) else { return }
-        let actor = Actor(session.account.id, requestID: requestID)
+        let actor = AuditActor(session.account.id, requestID: requestID)
         let entry = actor.entry("session.end", on: session.family, at: clock.now)
         try await database.write {
             try AccountStore.deleteSession(token.hash, in: $0)
@@ -193,7 +201,7 @@ package struct Accounts: Sendable {
     package func createServiceKey(
         name: String,
         role: Role,
-        by actor: Actor = .operator
+        by actor: AuditActor = .operator
     ) async throws -> (key: ServiceKey, text: String) {
         guard role.isForKeys else { throw ServerError(.invalid, "a back-office key has the role service or admin") }
         let token = OpaqueToken.make(prefix: Self.keyPrefix)
@@ -217,7 +225,7 @@ package struct Accounts: Sendable {
     }
 
     /// Revokes a key at once. Revoking it again changes nothing.
-    package func revokeServiceKey(_ id: String, by actor: Actor = .operator) async throws {
+    package func revokeServiceKey(_ id: String, by actor: AuditActor = .operator) async throws {
         let entry = actor.entry("service-key.revoke", on: id, at: clock.now)
         try await database.write { transaction in
             guard try AccountStore.revokeServiceKey(id, at: entry.at, in: transaction) else {

@@ -24,7 +24,7 @@ package struct AppPasswords: Sendable {
         name: String,
         scopes: Set<AppPassword.Scope>,
         expiresAt: Instant? = nil,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws -> (password: AppPassword, text: String) {
         guard !name.isEmpty, name.utf8.count <= 100, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
         else { throw ServerError(.invalid, "the name of an app password has 1 to 100 bytes and no control characters") }
@@ -41,7 +41,7 @@ package struct AppPasswords: Sendable {
         )
         let entry = actor.entry("app-password.create", on: account.id, at: now, reason: password.id)
         try await database.write { transaction in
-            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw AccountDesk.unknown }
+            guard try AccountStore.account(id: account.id, in: transaction) != nil else { throw AccountAdministration.unknown }
             guard try AppPasswordStore.passwords(of: account.id, in: transaction).count < Self.limit else {
                 throw ServerError(.conflict, "an account has at most \(Self.limit) app passwords: revoke one first")
             }
@@ -57,7 +57,7 @@ package struct AppPasswords: Sendable {
     }
 
     /// Revokes an app password at once.
-    package func revoke(_ id: String, of account: Account, by actor: Actor) async throws {
+    package func revoke(_ id: String, of account: Account, by actor: AuditActor) async throws {
         let entry = actor.entry("app-password.revoke", on: account.id, at: clock.now, reason: id)
         try await database.write { transaction in
             guard try AppPasswordStore.delete(id, of: account.id, in: transaction) else {

@@ -7,7 +7,7 @@ import CarrelWebAPI
 /// `/admin/v1/service-keys`, `/admin/v1/sign-in-links` and `/admin/v1/sessions`: what lets programs and people in.
 struct KeyRoutes {
     let accounts: Accounts
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/service-keys") { request, _ in
@@ -51,10 +51,10 @@ struct KeyRoutes {
         router.on(.get, "admin/v1/sessions") { request, _ in
             try await callers.require(request, .readAccounts)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let page = try await accounts.sessions.live(after: try PageMark.parse(request.query["after"]), limit: limit)
+            let page = try await accounts.sessions.live(after: try PageCursor.parse(request.query["after"]), limit: limit)
             var answer: JSONObject = ["sessions": .array(page.map(Self.json))]
             if page.count == limit, let last = page.last?.session {
-                answer["next"] = .string(PageMark.text(last.createdAt, last.family))
+                answer["next"] = .string(PageCursor.text(last.createdAt, last.family))
             }
             return .json(.object(answer))
         }

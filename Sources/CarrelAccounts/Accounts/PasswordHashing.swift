@@ -18,7 +18,7 @@ package final class PasswordHashing: Sendable {
     private static let queueLimit = 64
 
     private let parameters: Argon2id.Parameters
-    private let threads: BlockingThreads
+    private let threads: BlockingThreadPool
     private let queued = Atomic<Int>(0)
     private let hashed = Atomic<Int>(0)
     /// Checked where there is no account or no password: it costs the same and fits nothing.
@@ -26,7 +26,7 @@ package final class PasswordHashing: Sendable {
 
     package init(_ parameters: Argon2id.Parameters = .standard) {
         self.parameters = parameters
-        threads = BlockingThreads(
+        threads = BlockingThreadPool(
             name: "passwords",
             count: max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))),
             limit: 2 * Self.queueLimit

@@ -65,7 +65,7 @@ package struct Sessions: Sendable {
     ///   - token: the token.
     ///   - caller: who the audit log says used it.
     /// - Throws: when the database does not take it.
-    package func endReused(_ token: OpaqueToken, by caller: Actor) async throws {
+    package func endReused(_ token: OpaqueToken, by caller: AuditActor) async throws {
         let now = clock.now
         try await lifecycle.write(in: database) { transaction, changes in
             guard let session = try SessionStore.session(token.hash, in: transaction), session.state(at: now) == .reused else {
@@ -79,7 +79,7 @@ package struct Sessions: Sendable {
     private static func endStolen(
         _ session: Session,
         _ entry: Audit.Entry,
-        by caller: Actor,
+        by caller: AuditActor,
         _ changes: AccountChanges,
         in transaction: any Transaction
     ) throws {
@@ -106,7 +106,7 @@ package struct Sessions: Sendable {
     ///   - caller: who the audit log says used it, where it may be stolen; else it is the account.
     /// - Returns: nil for a token that is unknown, ended or revoked, and for one that was renewed long ago: its family ends.
     /// - Throws: when the database does not take it.
-    package func renew(_ token: OpaqueToken, for caller: Actor) async throws -> OpaqueToken? {
+    package func renew(_ token: OpaqueToken, for caller: AuditActor) async throws -> OpaqueToken? {
         // Anybody makes well-formed tokens: they take no turn of those who write.
         guard let (_, state) = try await find(token), state != .ended else { return nil }
         let now = clock.now
@@ -120,7 +120,7 @@ package struct Sessions: Sendable {
     private static func renew(
         _ token: OpaqueToken,
         _ successor: OpaqueToken,
-        for caller: Actor,
+        for caller: AuditActor,
         at now: Instant,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -142,7 +142,7 @@ package struct Sessions: Sendable {
                 in: transaction
             )
             try SessionStore.markRenewed(token.hash, at: now, in: transaction)
-            let actor = Actor(session.account.id, requestID: caller.requestID)
+            let actor = AuditActor(session.account.id, requestID: caller.requestID)
             try AuditStore.append(actor.entry("session.renew", on: session.family, at: now), in: transaction)
             return true
         }
@@ -165,12 +165,12 @@ package struct Sessions: Sendable {
 
     /// Ends the session of a token, with what it was renewed from; the slot of its device is free. Nothing happens where there
     /// is none.
-    package func end(_ token: OpaqueToken, for caller: Actor) async throws {
+    package func end(_ token: OpaqueToken, for caller: AuditActor) async throws {
         guard try await find(token) != nil else { return }
         let now = clock.now
         try await database.write { transaction in
             guard let session = try SessionStore.session(token.hash, in: transaction) else { return }
-            let actor = Actor(session.account.id, requestID: caller.requestID)
+            let actor = AuditActor(session.account.id, requestID: caller.requestID)
             let entry = actor.entry("session.end", on: session.family, at: now)
             _ = try Self.end(session.family, of: session.account.id, entry, in: transaction)
         }
@@ -184,7 +184,7 @@ package struct Sessions: Sendable {
     ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
     ///   - actor: who does it.
     /// - Throws: ``ServerError`` `notFound` where the account has no such session.
-    package func end(_ family: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
+    package func end(_ family: String, of account: Account, isOwner: Bool, by actor: AuditActor) async throws {
         let now = clock.now
         try await database.write { transaction in
             let devices = try SessionStore.devices(ofFamily: family, of: account.id, in: transaction)
@@ -203,7 +203,7 @@ package struct Sessions: Sendable {
     ///   - actor: who does it.
     /// - Returns: how many ended.
     /// - Throws: when the database does not take it; all go on then.
-    func endAll(of account: Account, by actor: Actor) async throws -> Int {
+    func endAll(of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in
             let count = try Self.endOthers(than: "", of: account.id, by: actor, at: now, in: transaction)
@@ -220,7 +220,7 @@ package struct Sessions: Sendable {
     ///   - actor: who does it.
     /// - Returns: how many ended.
     /// - Throws: when the database does not take it; all go on then.
-    package func endOthers(than family: String, of account: Account, by actor: Actor) async throws -> Int {
+    package func endOthers(than family: String, of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await database.write { transaction in
             try Self.endOthers(than: family, of: account.id, by: actor, at: now, in: transaction)
@@ -232,7 +232,7 @@ package struct Sessions: Sendable {
     static func endOthers(
         than family: String,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> Int {

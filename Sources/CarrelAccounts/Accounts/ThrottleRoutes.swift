@@ -8,7 +8,7 @@ import CarrelWebAPI
 struct ThrottleRoutes {
     let throttle: SignInThrottle
     let accounts: Accounts
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/throttle/clear") { request, _ in

@@ -19,7 +19,7 @@ extension HTTPRequest {
     }
 }
 
-extension Callers {
+extension RequestAuthenticator {
     /// Whether only the two ends can read what is said: TLS, or a browser on this machine that calls it by a name of its own.
     package func isConfidential(_ request: HTTPRequest) -> Bool {
         request.scheme == "https" || isOnThisMachine(request)

@@ -87,7 +87,7 @@ package struct Devices: Sendable {
     ///   - actor: who does it.
     /// - Returns: the device with its name.
     /// - Throws: ``ServerError`` `invalid` where nothing is left of the name, `notFound` where the account has no such device.
-    package func rename(_ id: String, of account: Account, to name: String?, by actor: Actor) async throws -> Device {
+    package func rename(_ id: String, of account: Account, to name: String?, by actor: AuditActor) async throws -> Device {
         let given = name.map { Self.cleaned($0) }
         guard given?.isEmpty != true else { throw ServerError(.invalid, "a device needs a name, or null for what its app says") }
         let entry = actor.entry("device.rename", on: id, at: clock.now)
@@ -111,7 +111,7 @@ package struct Devices: Sendable {
     /// Revokes every device of an account, for its staff: how often devices took turns is forgotten, too.
     ///
     /// - Returns: how many were signed in.
-    package func revokeAll(of account: Account, by actor: Actor) async throws -> Int {
+    package func revokeAll(of account: Account, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         return try await lifecycle.write(in: database) { transaction, changes in
             let held = try DeviceStore.devices(of: account.id, in: transaction).filter { $0.freedAt == nil }
@@ -134,7 +134,7 @@ package struct Devices: Sendable {
     ///   - isOwner: whether its owner does it, who may hand the slots round no faster for it; else the staff.
     ///   - actor: who does it.
     /// - Throws: ``ServerError`` `notFound` where the account has no such device.
-    package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: Actor) async throws {
+    package func revoke(_ id: String, of account: Account, isOwner: Bool, by actor: AuditActor) async throws {
         let entry = actor.entry("device.revoke", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
             guard let device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {

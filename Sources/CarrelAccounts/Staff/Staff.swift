@@ -53,12 +53,14 @@ package struct Staff: Sendable {
         let account = record.account
         let role = try await role(of: account.id)
         guard role.isStaff, !account.isSuspended else {
-            let (actor, reason) = (Actor(Actor.nobody, requestID: requestID), account.isSuspended ? "suspended" : "role")
+            let (actor, reason) = (
+                AuditActor(AuditActor.nobody, requestID: requestID), account.isSuspended ? "suspended" : "role"
+            )
             try await audit.recordRefused("staff.sign-in", of: account.id, by: actor, at: clock.now, reason: reason)
             throw Self.notRecognised
         }
         let (session, token, family) = fresh(account, role)
-        let entry = Actor(account.id, requestID: requestID).entry("staff.sign-in", on: account.id, at: clock.now)
+        let entry = AuditActor(account.id, requestID: requestID).entry("staff.sign-in", on: account.id, at: clock.now)
         try await database.write { transaction in
             try PasswordCheck.requireUnchanged(record, in: transaction) { Self.notRecognised }
             if let rehash { try AccountStore.setPassword(rehash, of: account.id, in: transaction) }
@@ -95,7 +97,7 @@ package struct Staff: Sendable {
         return session
     }
 
-    func signOut(_ text: String, by actor: Actor) async throws {
+    func signOut(_ text: String, by actor: AuditActor) async throws {
         guard let token = OpaqueToken(text, prefix: Self.sessionPrefix) else { return }
         let entry = actor.entry("staff.sign-out", on: actor.id, at: clock.now)
         try await database.write { transaction in
@@ -113,7 +115,7 @@ package struct Staff: Sendable {
     }
 
     /// Makes the token of a link that lets somebody become an owner, once, within an hour. Only its hash is stored.
-    package func makeSetupLink(by actor: Actor) async throws -> String {
+    package func makeSetupLink(by actor: AuditActor) async throws -> String {
         let token = OpaqueToken.make(prefix: Self.linkPrefix)
         let entry = actor.entry("setup-link.create", on: "", at: clock.now)
         try await database.write { transaction in
@@ -146,7 +148,7 @@ package struct Staff: Sendable {
         if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
         let hash = try await passwords.hash(password)
         let (session, token, family) = fresh(account, .owner)
-        let entry = Actor(account.id, requestID: requestID).entry("staff.setup", on: account.id, at: clock.now)
+        let entry = AuditActor(account.id, requestID: requestID).entry("staff.setup", on: account.id, at: clock.now)
         try await database.write { transaction in
             guard try StaffStore.hasLink(link.hash, at: entry.at, in: transaction) else { throw Self.deadLink }
             guard try AccountStore.findOrInsert(account, at: entry.at, in: transaction).id == account.id else {
@@ -186,12 +188,12 @@ package struct Staff: Sendable {
     /// - Returns: the token of that link, which is never stored; nil where the account does not become staff.
     /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
     @discardableResult
-    package func setRole(_ role: Role, of account: Account, by actor: Actor) async throws -> String? {
+    package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {
         guard role != .service else { throw ServerError(.invalid, "the role service is for back-office keys") }
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
-        let token = AccountDesk.freshResetToken()
+        let token = AccountAdministration.freshResetToken()
         return try await lifecycle.write(in: database) { transaction, changes in
-            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountDesk.unknown }
+            guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountAdministration.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
             if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
                 throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
@@ -199,8 +201,8 @@ package struct Staff: Sendable {
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)
             guard role.isStaff, !before.isStaff else { return nil }
-            try AccountDesk.clearWaysIn(to: account.id, by: actor, at: entry.at, changes, in: transaction)
-            try AccountDesk.insertResetLink(token, for: account.id, at: entry.at, in: transaction)
+            try AccountAdministration.clearWaysIn(to: account.id, by: actor, at: entry.at, changes, in: transaction)
+            try AccountAdministration.insertResetLink(token, for: account.id, at: entry.at, in: transaction)
             return token.text
         }
     }

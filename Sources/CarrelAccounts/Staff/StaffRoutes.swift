@@ -8,8 +8,8 @@ import CarrelWebAPI
 /// `/admin/v1/session`, `/admin/v1/setup` and `/admin/v1/staff`: how people get to the administrator's page, and what they are.
 package struct StaffRoutes {
     let staff: Staff
-    let desk: AccountDesk
-    let callers: Callers
+    let desk: AccountAdministration
+    let callers: RequestAuthenticator
     let activity: Activity
     /// Whether the canned users exist, which the page has a console for.
     let hasCannedUsers: Bool
@@ -112,7 +112,7 @@ package struct StaffRoutes {
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
         try callers.requirePage(request)
         let actor = try await callers.actor(request)
-        for token in request.cookies(Callers.staffCookie).prefix(4) { try await staff.signOut(token, by: actor) }
+        for token in request.cookies(RequestAuthenticator.staffCookie).prefix(4) { try await staff.signOut(token, by: actor) }
         var response = HTTPResponse.empty(.noContent).unstored
         response.headers["Set-Cookie"] = Self.cookie("", maxAge: 0, request)
         return response
@@ -126,7 +126,7 @@ package struct StaffRoutes {
 
     package static func cookie(_ value: String, maxAge: Int, _ request: HTTPRequest) -> String {
         SetCookie(
-            Callers.staffCookie,
+            RequestAuthenticator.staffCookie,
             value,
             path: "/admin",
             maxAge: maxAge,
@@ -135,7 +135,7 @@ package struct StaffRoutes {
         ).description
     }
 
-    private static func json(_ caller: Callers.Caller, _ hasCannedUsers: Bool) -> JSONObject {
+    private static func json(_ caller: RequestAuthenticator.Caller, _ hasCannedUsers: Bool) -> JSONObject {
         var object: JSONObject = [
             "signedIn": true, "role": .string(caller.role.rawValue),
             "permissions": .array(Permission.allCases.filter(caller.role.may).map { .string($0.rawValue) }),

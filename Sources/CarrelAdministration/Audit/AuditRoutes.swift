@@ -12,7 +12,7 @@ struct AuditRoutes {
     let database: any Database
     let audit: Audit
     let accounts: Accounts
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/audit") { request, _ in
@@ -21,7 +21,7 @@ struct AuditRoutes {
             let found = try await audit.list(filter)
             var answer: JSONObject = ["entries": .array(try await named(found))]
             if found.count == filter.limit, let last = found.last {
-                answer["next"] = .string(PageMark.text(last.at, last.id))
+                answer["next"] = .string(PageCursor.text(last.at, last.id))
             }
             return .json(.object(answer))
         }
@@ -79,7 +79,7 @@ struct AuditRoutes {
     }
 
     /// Archives are for the operator alone, who has the files.
-    private func `operator`(_ request: HTTPRequest) async throws -> Actor {
+    private func `operator`(_ request: HTTPRequest) async throws -> AuditActor {
         let actor = try await callers.require(request, .readAudit)
         guard case .local = request.peer else {
             throw ServerError(.forbidden, "only a command on the home itself archives the audit log")
@@ -105,7 +105,7 @@ struct AuditRoutes {
         }
         filter.since = try Self.instant(query, "since")
         filter.until = try Self.instant(query, "until")
-        filter.after = try PageMark.parse(query["after"])
+        filter.after = try PageCursor.parse(query["after"])
         filter.limit = try query.integer("limit", in: 1...1000) ?? 100
         return filter
     }

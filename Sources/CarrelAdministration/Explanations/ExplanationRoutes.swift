@@ -14,7 +14,7 @@ import CarrelWebAPI
 /// What explains why somebody may read or listen to something.
 package struct Explanations: Sendable {
     let sources: EntitlementSources
-    let products: ProductCatalog
+    let products: ProductCatalogCache
     let orders: OrderExplanations
 
     /// - Parameters:
@@ -26,7 +26,7 @@ package struct Explanations: Sendable {
     package init(
         _ estate: Estate,
         sources: EntitlementSources,
-        products: ProductCatalog,
+        products: ProductCatalogCache,
         access: AccessMode,
         leases: Leases
     ) {
@@ -40,12 +40,12 @@ package struct Explanations: Sendable {
 /// they sign in with.
 struct ExplanationRoutes {
     private let sources: EntitlementSources
-    private let products: ProductCatalog
+    private let products: ProductCatalogCache
     private let orders: OrderExplanations
-    private let audit: AuditGroup
-    private let callers: Callers
+    private let audit: AuditBatchWriter
+    private let callers: RequestAuthenticator
 
-    init(_ explanations: Explanations, audit: AuditGroup, callers: Callers) {
+    init(_ explanations: Explanations, audit: AuditBatchWriter, callers: RequestAuthenticator) {
         sources = explanations.sources
         products = explanations.products
         orders = explanations.orders

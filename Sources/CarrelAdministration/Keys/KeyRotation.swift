@@ -52,7 +52,7 @@ package struct KeyRotation: Sendable {
     /// - Parameter actor: for the audit log.
     /// - Returns: its version.
     /// - Throws: ``ServerError`` `conflict` when one was added already, here or in another home; `masterKey`.
-    package func add(by actor: Actor) async throws -> Int64 {
+    package func add(by actor: AuditActor) async throws -> Int64 {
         let lock = try lock()
         defer { withExtendedLifetime(lock) {} }
         let keys = try await known()
@@ -123,7 +123,7 @@ package struct KeyRotation: Sendable {
     /// - Throws: ``ServerError`` `conflict` when no key was added or a node lacks it, `masterKey`, or what the database throws; run
     ///   it again then.
     package func run(
-        by actor: Actor,
+        by actor: AuditActor,
         node: String? = nil,
         use: (MasterKeyring) -> Void
     ) async throws -> Outcome {

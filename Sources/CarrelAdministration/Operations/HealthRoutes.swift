@@ -18,7 +18,7 @@ struct HealthRoutes {
     /// The capabilities that say how they are.
     let parts: [any Capability]
     let isDraining: @Sendable () -> Bool
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         let bound = DatabaseHealth(database: estate.database)

@@ -12,7 +12,7 @@ struct MasterKeyRoutes {
     let master: MasterKeyring.Shared
     let nodes: Nodes
     let rotation: KeyRotation
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/master-key/rotate") { request, _ in

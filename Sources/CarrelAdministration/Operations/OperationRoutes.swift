@@ -10,7 +10,7 @@ struct OperationRoutes {
     let database: any Database
     let metrics: MetricsRegistry
     let isDraining: @Sendable () -> Bool
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         let health = DatabaseHealth(database: database)

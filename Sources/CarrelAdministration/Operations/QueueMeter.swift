@@ -5,10 +5,10 @@ import CarrelThreads
 enum QueueMeter {
     static func add(to metrics: MetricsRegistry) {
         metrics.gauges("carrel_queue_waiting", "Work that waits for a thread, by queue.", by: "queue") {
-            BlockingThreads.counts().map { ($0.name, Double($0.waiting)) }
+            BlockingThreadPool.counts().map { ($0.name, Double($0.waiting)) }
         }
         metrics.counters("carrel_queue_refused_total", "Work that was refused because too much waited, by queue.", by: "queue") {
-            BlockingThreads.counts().map { ($0.name, Double($0.refused)) }
+            BlockingThreadPool.counts().map { ($0.name, Double($0.refused)) }
         }
     }
 }

@@ -21,11 +21,11 @@ package struct Erasure: Sendable {
     ///   - actor: who asks.
     /// - Throws: ``ServerError`` `notFound` when there is no such account, or it was erased before; `invalid` when the name is
     ///   another one; `conflict` while it is staff.
-    package func erase(_ id: String, named name: String? = nil, by actor: Actor) async throws {
+    package func erase(_ id: String, named name: String? = nil, by actor: AuditActor) async throws {
         let now = clock.now
         let (entry, pseudonym) = (actor.entry("account.erase", on: id, at: now), "erased-\(Random.uuid())")
         try await lifecycle.write(in: database) { transaction, changes in
-            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountDesk.unknown }
+            guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountAdministration.unknown }
             if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
             guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
                 throw ServerError(.conflict, "this account is staff: an owner has to end that first")

@@ -11,7 +11,7 @@ package struct PersonalExport: Sendable {
     let database: any Database
     let clock: any WallClock
     let register: PersonalRegister
-    let audit: AuditGroup
+    let audit: AuditBatchWriter
 
     /// Names the form of the document.
     static let format = "carrel.person/1"
@@ -23,13 +23,13 @@ package struct PersonalExport: Sendable {
     ///   - actor: to whom.
     /// - Returns: a response with the document, to be kept as a file.
     /// - Throws: ``ServerError`` `notFound` when there is no such account, or it has been erased.
-    package func response(of account: Account, by actor: Actor) async throws -> HTTPResponse {
+    package func response(of account: Account, by actor: AuditActor) async throws -> HTTPResponse {
         let entry = actor.entry("account.export", on: account.id, at: clock.now)
         try? await audit.settle()
         let (head, created) = try await database.write { transaction -> (JSON, Instant) in
             guard let head = try AccountStore.exported(account.id, in: transaction),
                 let details = try AccountStore.details(id: account.id, in: transaction)
-            else { throw AccountDesk.unknown }
+            else { throw AccountAdministration.unknown }
             try AuditStore.append(entry, in: transaction)
             return (head, details.createdAt)
         }

@@ -6,11 +6,11 @@ import CarrelWebAPI
 
 /// `/admin/v1/accounts/{account}/export` and `/erase`: what is known about a person, and forgetting it.
 struct PrivacyRoutes {
-    let desk: AccountDesk
+    let desk: AccountAdministration
     let export: PersonalExport
     let erasure: Erasure
     let register: PersonalRegister
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/accounts/{account}/export") { request, parameters in

@@ -10,18 +10,18 @@ import Glibc
 /// `/admin/v1/editions`: what back offices do with editions.
 struct EditionRoutes {
     let editions: Editions
-    let ingesting: Ingesting
-    let callers: Callers
+    let ingesting: IngestService
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/editions") { request, _ in
             try await callers.require(request, .readCatalog)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let after = try PageMark.parse(request.query["after"])
+            let after = try PageCursor.parse(request.query["after"])
             let page = try await editions.list(after: after.map { ($0.0, $0.1) }, limit: limit)
             var answer: JSONObject = ["editions": .array(page.map { .object($0.json) })]
             if page.count == limit, let last = page.last {
-                answer["next"] = .string(PageMark.text(last.issuedAt, last.productID))
+                answer["next"] = .string(PageCursor.text(last.issuedAt, last.productID))
             }
             return .json(.object(answer))
         }
@@ -66,7 +66,7 @@ struct EditionRoutes {
         terms.publishedAt = try Self.date(query["published"], "published")
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
-        let outcome: IngestWork.Outcome<Edition>
+        let outcome: IngestPipeline.Outcome<Edition>
         do {
             outcome = try await ingesting.ingest(path, options, terms, by: actor)
         } catch let error as IngestError {

@@ -158,11 +158,11 @@ package enum EditionStore {
 
     /// All products and their mark; nil when it is the one that is known.
     static func products(
-        unless known: ProductCatalog.Mark?,
+        unless known: ProductCatalogCache.Mark?,
         in transaction: any Transaction
-    ) throws -> (products: [Product], mark: ProductCatalog.Mark)? {
+    ) throws -> (products: [Product], mark: ProductCatalogCache.Mark)? {
         guard let row = try transaction.row(mark, []) else { return nil }
-        let mark = ProductCatalog.Mark(count: try row.integer(0), sum: try row.integer(1))
+        let mark = ProductCatalogCache.Mark(count: try row.integer(0), sum: try row.integer(1))
         return mark == known ? nil : (try products(in: transaction), mark)
     }
 

@@ -11,8 +11,8 @@ import CarrelWebAPI
 package struct Editions: Sendable {
     let database: any Database
     let clock: any WallClock
-    let products: ProductCatalog
-    let open: OpenEditions
+    let products: ProductCatalogCache
+    let open: OpenEditionCache
 
     package func find(_ productID: String) async throws -> Edition {
         guard let edition = try await database.read({ try EditionStore.edition(product: productID, in: $0) }) else {
@@ -62,7 +62,7 @@ package struct Editions: Sendable {
     package func add(
         _ made: IngestedEdition,
         _ terms: Edition.Terms,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws -> (edition: Edition, change: CatalogChange) {
         let (now, id) = (clock.now, Random.uuid())
         let entry = actor.entry("edition.ingest", on: terms.productID, at: now)
@@ -142,7 +142,7 @@ package struct Editions: Sendable {
     }
 
     /// Changes what is known of an edition.
-    package func change(_ productID: String, _ change: Change, by actor: Actor) async throws -> Edition {
+    package func change(_ productID: String, _ change: Change, by actor: AuditActor) async throws -> Edition {
         try checkDates(issuedAt: change.issuedAt, publishedAt: change.publishedAt, at: clock.now)
         var samples: SampleChoice?
         if let patterns = change.samples { samples = try await sampleChoice(patterns, of: productID) }
@@ -170,7 +170,8 @@ package struct Editions: Sendable {
     }
 
     /// Gives an edition another cover.
-    func setCover(_ cover: (blob: BlobID, mediaType: String), of productID: String, by actor: Actor) async throws -> Edition {
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of productID: String, by actor: AuditActor) async throws -> Edition
+    {
         try await update(productID, "edition.change", by: actor) { edition, transaction in
             try TitleStore.setCover(cover.blob.text, cover.mediaType, of: edition.title.id, in: transaction)
             edition.title.cover = (cover.blob.text, cover.mediaType)
@@ -220,7 +221,7 @@ package struct Editions: Sendable {
     }
 
     /// Makes a draft, or what was withdrawn, readable.
-    package func publish(_ productID: String, by actor: Actor) async throws -> Edition {
+    package func publish(_ productID: String, by actor: AuditActor) async throws -> Edition {
         let now = clock.now
         return try await update(productID, "edition.publish", by: actor) { edition, _ in
             edition.state = .published
@@ -230,7 +231,7 @@ package struct Editions: Sendable {
     }
 
     /// Takes an edition back: feeds tell apps to forget it, and nobody can download it any more.
-    package func withdraw(_ productID: String, by actor: Actor) async throws -> Edition {
+    package func withdraw(_ productID: String, by actor: AuditActor) async throws -> Edition {
         let now = clock.now
         return try await update(productID, "edition.withdraw", by: actor) { edition, _ in
             guard edition.state != .draft else { throw ServerError(.conflict, "\(productID) is a draft: nobody has seen it") }
@@ -242,7 +243,7 @@ package struct Editions: Sendable {
     private func update(
         _ productID: String,
         _ action: String,
-        by actor: Actor,
+        by actor: AuditActor,
         _ body: @escaping @Sendable (inout Edition, any Transaction) throws -> Void
     ) async throws -> Edition {
         let now = clock.now

@@ -7,7 +7,7 @@ import CarrelWebAPI
 /// `/admin/v1/blobs`: the blobs that each title uses, for `carrel blobs check`.
 struct BlobRoutes {
     let database: any Database
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/blobs") { request, _ in

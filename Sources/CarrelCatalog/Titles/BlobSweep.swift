@@ -14,7 +14,7 @@ package struct BlobSweep: Sendable {
     let database: any Database
     let blobs: any BlobStore
     let clock: any WallClock
-    let thread: BlockingThreads
+    let thread: BlockingThreadPool
     let home: Home
 
     /// Blobs younger than this stay.

@@ -11,16 +11,16 @@ import Glibc
 /// `/admin/v1/titles`: the catalog, for back offices.
 struct TitleRoutes {
     let titles: Titles
-    let ingesting: Ingesting
-    let callers: Callers
+    let ingesting: IngestService
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/titles") { request, _ in
             try await callers.require(request, .readCatalog)
             let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let page = try await titles.list(after: try PageMark.parse(request.query["after"]), limit: limit)
+            let page = try await titles.list(after: try PageCursor.parse(request.query["after"]), limit: limit)
             var answer: JSONObject = ["titles": .array(page.map { .object($0.json) })]
-            if page.count == limit, let last = page.last { answer["next"] = .string(PageMark.text(last.createdAt, last.id)) }
+            if page.count == limit, let last = page.last { answer["next"] = .string(PageCursor.text(last.createdAt, last.id)) }
             return .json(.object(answer))
         }
         router.on(.get, "admin/v1/titles/{title}") { request, parameters in
@@ -54,7 +54,7 @@ struct TitleRoutes {
         options.untitled = .refused
         let path = try await ingesting.receive(request)
         defer { unsafe unlink(path) }
-        let outcome: IngestWork.Outcome<Title>
+        let outcome: IngestPipeline.Outcome<Title>
         do {
             outcome = try await ingesting.ingest(path, options, by: actor)
         } catch let error as IngestError {

@@ -13,7 +13,7 @@ import CarrelWebAPI
 package struct Titles: Sendable {
     let database: any Database
     let blobs: any BlobStore
-    let coldBlobs: ColdBlobs
+    let coldBlobs: BlobIOPool
     let clock: any WallClock
 
     package func find(_ id: String) async throws -> Title {
@@ -53,7 +53,7 @@ package struct Titles: Sendable {
     package func add(
         _ made: IngestedTitle,
         isStrict: Bool = false,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws -> (title: Title, created: Bool, twins: [String]) {
         let title = Title(
             id: Random.uuid(),
@@ -92,7 +92,7 @@ package struct Titles: Sendable {
     }
 
     /// Writes other metadata to a title.
-    package func update(_ metadata: TitleMetadata, of title: Title, by actor: Actor) async throws -> Title {
+    package func update(_ metadata: TitleMetadata, of title: Title, by actor: AuditActor) async throws -> Title {
         guard metadata != title.metadata else { return title }
         let entry = actor.entry("title.change", on: title.id, at: clock.now)
         try await database.write { transaction in
@@ -103,7 +103,7 @@ package struct Titles: Sendable {
     }
 
     /// Gives a title another cover.
-    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title, by actor: Actor) async throws -> Title {
+    func setCover(_ cover: (blob: BlobID, mediaType: String), of title: Title, by actor: AuditActor) async throws -> Title {
         let entry = actor.entry("title.cover", on: title.id, at: clock.now)
         try await database.write { transaction in
             try TitleStore.setCover(cover.blob.text, cover.mediaType, of: title.id, in: transaction)

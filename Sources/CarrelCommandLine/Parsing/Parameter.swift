@@ -3,7 +3,7 @@ public struct Parameter<Root>: Sendable {
     /// All but the effect.
     public internal(set) var description: ParameterDescription
     /// The effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
-    let apply: @Sendable (inout Root, String) throws(BadValue) -> Void
+    let apply: @Sendable (inout Root, String) throws(InvalidValue) -> Void
     /// The property's value as it would be written; nil when there is none.
     let current: @Sendable (Root) -> String?
 
@@ -15,7 +15,7 @@ public struct Parameter<Root>: Sendable {
     ///   - current: the value as it would be written; nil when there is none.
     public init(
         description: ParameterDescription,
-        apply: @escaping @Sendable (inout Root, String) throws(BadValue) -> Void,
+        apply: @escaping @Sendable (inout Root, String) throws(InvalidValue) -> Void,
         current: @escaping @Sendable (Root) -> String?
     ) {
         self.description = description
@@ -29,7 +29,7 @@ public struct Parameter<Root>: Sendable {
         let current = current
         return Parameter<Outer>(
             description: description,
-            apply: { (root, text) throws(BadValue) in try apply(&root[keyPath: path], text) },
+            apply: { (root, text) throws(InvalidValue) in try apply(&root[keyPath: path], text) },
             current: { current($0[keyPath: path]) }
         )
     }
@@ -64,7 +64,7 @@ extension Parameter {
         about.isRequired = required
         return Parameter(
             description: about,
-            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path] = try read(text, allowed) },
             current: { required ? nil : $0[keyPath: path].written }
         )
     }
@@ -82,7 +82,7 @@ extension Parameter {
     ) -> Parameter {
         Parameter(
             description: describe(Value.self, .option, names, value, help, group, allowed, environment, completion),
-            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path] = try read(text, allowed) },
             current: { $0[keyPath: path]?.written }
         )
     }
@@ -103,7 +103,7 @@ extension Parameter {
         about.isRepeated = true
         return Parameter(
             description: about,
-            apply: { (root, text) throws(BadValue) in root[keyPath: path].append(try read(text, allowed)) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path].append(try read(text, allowed)) },
             current: { _ in nil }
         )
     }
@@ -128,7 +128,7 @@ extension Parameter {
         let opposite = inverse ? long.map { "--no-\($0.dropFirst(2))" } : nil
         return Parameter(
             description: ParameterDescription(kind: .flag(inverse: opposite), names: names, help: help, group: group),
-            apply: { (root, text) throws(BadValue) in
+            apply: { (root, text) throws(InvalidValue) in
                 root[keyPath: path] = try Bool(written: text)
             },
             current: { inverse ? ($0[keyPath: path] ? "on" : "off") : nil }
@@ -147,7 +147,7 @@ extension Parameter {
         about.isRequired = true
         return Parameter(
             description: about,
-            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path] = try read(text, allowed) },
             current: { _ in nil }
         )
     }
@@ -162,7 +162,7 @@ extension Parameter {
     ) -> Parameter {
         Parameter(
             description: describe(Value.self, .positional, [name], name, help, nil, allowed, nil, completion),
-            apply: { (root, text) throws(BadValue) in root[keyPath: path] = try read(text, allowed) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path] = try read(text, allowed) },
             current: { _ in nil }
         )
     }
@@ -181,7 +181,7 @@ extension Parameter {
         about.isRepeated = true
         return Parameter(
             description: about,
-            apply: { (root, text) throws(BadValue) in root[keyPath: path].append(try read(text, allowed)) },
+            apply: { (root, text) throws(InvalidValue) in root[keyPath: path].append(try read(text, allowed)) },
             current: { _ in nil }
         )
     }
@@ -204,7 +204,7 @@ extension Parameter {
         return about
     }
 
-    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(BadValue) -> Value {
+    private static func read<Value: TextValue>(_ text: String, _ allowed: Allowed<Value>) throws(InvalidValue) -> Value {
         let value = try Value(written: text)
         try allowed.check(value)
         return value

@@ -23,8 +23,8 @@ public struct Allowed<Value: Sendable>: Sendable {
     }
 
     /// Throws when the value is not allowed.
-    public func check(_ value: Value) throws(BadValue) {
-        if let reason = problem(value) { throw BadValue(reason) }
+    public func check(_ value: Value) throws(InvalidValue) {
+        if let reason = problem(value) { throw InvalidValue(reason) }
     }
 }
 

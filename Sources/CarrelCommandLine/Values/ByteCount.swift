@@ -13,16 +13,16 @@ public struct ByteCount: TextValue, Comparable, Hashable {
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000), ("B", 1),
     ]
 
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let name = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
         let unit = name.isEmpty ? 1 : ByteCount.units.first { $0.name.lowercased() == name }?.bytes
         guard digits.first != ".", digits.last != ".", let number = Double(digits), let unit else {
-            throw BadValue("is not a number of bytes", hint: "write it as 64MiB, 1.5GB or 4096")
+            throw InvalidValue("is not a number of bytes", hint: "write it as 64MiB, 1.5GB or 4096")
         }
         let total = number * Double(unit)
-        guard total < 9e15 else { throw BadValue("is too many bytes") }
-        guard abs(total - total.rounded()) < 1e-3 else { throw BadValue("is not a whole number of bytes") }
+        guard total < 9e15 else { throw InvalidValue("is too many bytes") }
+        guard abs(total - total.rounded()) < 1e-3 else { throw InvalidValue("is not a whole number of bytes") }
         bytes = Int64(total.rounded())
     }
 

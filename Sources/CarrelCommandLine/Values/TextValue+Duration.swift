@@ -4,14 +4,14 @@ extension Duration: TextValue {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         guard let milliseconds = try Duration.milliseconds(in: text) else {
-            throw BadValue("is not a length of time", hint: "write it with units, such as 30s, 5m, 1h30m or 250ms")
+            throw InvalidValue("is not a length of time", hint: "write it with units, such as 30s, 5m, 1h30m or 250ms")
         }
         self = .milliseconds(milliseconds)
     }
 
-    private static func milliseconds(in text: String) throws(BadValue) -> Int64? {
+    private static func milliseconds(in text: String) throws(InvalidValue) -> Int64? {
         if text == "0" { return 0 }
         var rest = Substring(text)
         var total = 0.0
@@ -27,8 +27,8 @@ extension Duration: TextValue {
             previous = unit.milliseconds
             total += number * Double(unit.milliseconds)
         }
-        guard total < 9e15 else { throw BadValue("is too long a time") }
-        guard abs(total - total.rounded()) < 1e-3 else { throw BadValue("is finer than a millisecond") }
+        guard total < 9e15 else { throw InvalidValue("is too long a time") }
+        guard abs(total - total.rounded()) < 1e-3 else { throw InvalidValue("is finer than a millisecond") }
         return Int64(total.rounded())
     }
 

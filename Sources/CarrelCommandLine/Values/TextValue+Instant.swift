@@ -2,10 +2,10 @@ public import CarrelBytes
 
 /// Written as RFC 3339 has it (`2026-01-31T18:00:00Z`), or as a date, which means its first moment in UTC.
 extension Instant: TextValue {
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         let isDate = text.utf8.count == 10 && !text.contains("T")
         guard let instant = Instant.parse(isDate ? "\(text)T00:00:00Z" : text) else {
-            throw BadValue(
+            throw InvalidValue(
                 "is not a date and time",
                 hint: "write it as 2026-01-31T18:00:00Z, or as 2026-01-31 for the start of that day in UTC"
             )

@@ -1,14 +1,14 @@
 extension String: TextValue {
-    public init(written text: String) throws(BadValue) { self = text }
+    public init(written text: String) throws(InvalidValue) { self = text }
     public var written: String { self }
     public static var valueName: String { "text" }
 }
 
 extension TextValue where Self: FixedWidthInteger {
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         guard let value = Self(text) else {
             let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            throw BadValue(isNumber ? "is too large a number" : "is not a whole number")
+            throw InvalidValue(isNumber ? "is too large a number" : "is not a whole number")
         }
         self = value
     }
@@ -22,9 +22,9 @@ extension Int64: TextValue {}
 extension UInt16: TextValue {}
 
 extension Double: TextValue {
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         let isDecimal = text.utf8.allSatisfy { "0123456789.eE+-".utf8.contains($0) }
-        guard isDecimal, let value = Double(text), value.isFinite else { throw BadValue("is not a number") }
+        guard isDecimal, let value = Double(text), value.isFinite else { throw InvalidValue("is not a number") }
         self = value
     }
 
@@ -36,11 +36,11 @@ extension Double: TextValue {
 }
 
 extension Bool: TextValue {
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         switch text {
         case "true", "yes", "on", "1": self = true
         case "false", "no", "off", "0": self = false
-        default: throw BadValue("is neither true nor false")
+        default: throw InvalidValue("is neither true nor false")
         }
     }
 

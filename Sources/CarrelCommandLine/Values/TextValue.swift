@@ -4,8 +4,8 @@
 public protocol TextValue: Sendable {
     /// Reads the value from what was written.
     ///
-    /// - Throws: `BadValue` with the reason, as the end of a sentence that begins with the text.
-    init(written text: String) throws(BadValue)
+    /// - Throws: `InvalidValue` with the reason, as the end of a sentence that begins with the text.
+    init(written text: String) throws(InvalidValue)
 
     /// The value as it would be written; reading it gives the same value.
     var written: String { get }
@@ -22,9 +22,9 @@ extension TextValue {
 }
 
 extension TextValue where Self: RawRepresentable & CaseIterable, RawValue == String {
-    public init(written text: String) throws(BadValue) {
+    public init(written text: String) throws(InvalidValue) {
         guard let value = Self(rawValue: text) else {
-            throw BadValue(
+            throw InvalidValue(
                 "is not one of \(Self.choices.joined(separator: ", "))",
                 hint: Suggestion.hint(for: text, among: Self.choices)
             )

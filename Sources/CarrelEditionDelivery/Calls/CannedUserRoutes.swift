@@ -9,7 +9,7 @@ import CarrelWebAPI
 struct CannedUserRoutes {
     /// Nil where the configuration leaves the canned users out.
     let check: CannedUserCheck?
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/canned-users") { request, _ in

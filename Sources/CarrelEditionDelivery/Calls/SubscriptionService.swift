@@ -40,7 +40,7 @@ struct SubscriptionService: Sendable {
         return answer
     }
 
-    func renew(_ token: String, for caller: Actor) async throws -> SignInAnswer {
+    func renew(_ token: String, for caller: AuditActor) async throws -> SignInAnswer {
         let (outcome, failure) = try await sources.ask(about: token) {
             try await $0.renew(token, for: caller)
         } leavesNoDoubt: {
@@ -69,7 +69,7 @@ struct SubscriptionService: Sendable {
         return Standing(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
     }
 
-    func credentials(for productID: String, token: String, caller: Actor) async throws -> CredentialsAnswer {
+    func credentials(for productID: String, token: String, caller: AuditActor) async throws -> CredentialsAnswer {
         try await credentials(for: productID, isCounted: sources.countRevocations, caller: caller) { isAgain in
             if isAgain { sources.forget(token) }
             return try await sources.decision(on: productID, token: token)
@@ -88,7 +88,7 @@ struct SubscriptionService: Sendable {
     func credentials(
         for productID: String,
         isCounted: Bool = false,
-        caller: Actor,
+        caller: AuditActor,
         _ decide: (_ isAgain: Bool) async throws -> SourceDecision?
     ) async throws -> CredentialsAnswer {
         var issuer = isCounted ? credentials.knownIssuer() : try await credentials.issuer()
@@ -104,7 +104,7 @@ struct SubscriptionService: Sendable {
         let now = issuer.now
         switch decision {
         case .granted(let rule, let tag, let life, _, let headers):
-            let actor = Actor(tag, requestID: caller.requestID)
+            let actor = AuditActor(tag, requestID: caller.requestID)
             try await audit.record("edition.credentials", on: productID, by: actor, at: now, reason: rule)
             activity.count(.credentials)
             let life = min(life ?? credentialLife, credentialLife)
@@ -112,7 +112,7 @@ struct SubscriptionService: Sendable {
             return .granted(userID: pair.userID, password: pair.password, headers: headers)
         case .refused(let status, _, let tag):
             // Whoever looks for an account's entries finds its refusals, too.
-            let actor = tag.map { Actor($0, requestID: caller.requestID) } ?? caller
+            let actor = tag.map { AuditActor($0, requestID: caller.requestID) } ?? caller
             let reason = status ?? "error"
             try await audit.record("edition.credentials", on: productID, by: actor, at: now, outcome: .refused, reason: reason)
             activity.refuse(status ?? "error")
@@ -125,7 +125,7 @@ struct SubscriptionService: Sendable {
         return .refused(status: status, message: message)
     }
 
-    func signOut(_ token: String, for caller: Actor) async throws {
+    func signOut(_ token: String, for caller: AuditActor) async throws {
         _ = try await sources.ask(about: token) {
             try await $0.signOut(token, for: caller) ? true : nil
         } leavesNoDoubt: {

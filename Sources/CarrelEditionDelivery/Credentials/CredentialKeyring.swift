@@ -161,7 +161,7 @@ package final class CredentialKeyring: Sendable {
     // MARK: Revoking
 
     /// Voids credentials that were given out, in this process at once, in others on the same database within a second.
-    package func revoke(_ revocation: Revocation, by actor: Actor) async throws {
+    package func revoke(_ revocation: Revocation, by actor: AuditActor) async throws {
         if case .product(let id) = revocation, id.isEmpty || id.utf8.count > 256 {
             throw ServerError(.invalid, "a product id has 1 to 256 bytes")
         }
@@ -169,7 +169,7 @@ package final class CredentialKeyring: Sendable {
         let entry = actor.entry("credentials.revoke", on: revocation.subject, at: now, reason: revocation.kind)
         try await database.write { transaction in
             if case .account(let id) = revocation, try AccountStore.account(id: id, in: transaction) == nil {
-                throw AccountDesk.unknown
+                throw AccountAdministration.unknown
             }
             try RevocationStore.revoke(revocation, at: now, in: transaction)
             try AuditStore.append(entry, in: transaction)
@@ -187,7 +187,7 @@ package final class CredentialKeyring: Sendable {
     ///   - actor: who did it.
     /// - Returns: the new secret's id and time.
     /// - Throws: ``ServerError`` `conflict` when every id is taken by a secret that may still be needed.
-    package func rotate(atOnce: Bool, by actor: Actor) async throws -> SigningSecret.Rotation {
+    package func rotate(atOnce: Bool, by actor: AuditActor) async throws -> SigningSecret.Rotation {
         let now = clock.now
         let from = atOnce ? now : now + Self.notice
         let wrapped = try master.current.wrap(SigningSecret.makeStored(signsFrom: from))

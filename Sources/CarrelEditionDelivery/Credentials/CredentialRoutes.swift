@@ -9,7 +9,7 @@ import CarrelWebAPI
 struct CredentialRoutes {
     let credentials: CredentialKeyring
     let accounts: Accounts
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.post, "admin/v1/credentials/revoke") { request, _ in
@@ -35,7 +35,7 @@ struct CredentialRoutes {
         try object.allowOnly(["account", "product", "all"])
         switch (try object.string("account"), try object.string("product"), try object.flag("all")) {
         case (let name?, nil, nil):
-            guard let account = try await accounts.find(named: name) else { throw AccountDesk.unknown }
+            guard let account = try await accounts.find(named: name) else { throw AccountAdministration.unknown }
             return .account(account.id)
         case (nil, let product?, nil): return .product(product)
         case (nil, nil, true): return .all

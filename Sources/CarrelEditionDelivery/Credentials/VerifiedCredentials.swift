@@ -19,7 +19,7 @@ final class VerifiedCredentials: Sendable {
     /// Pairs remembered, at most; each field is some 200 bytes.
     static let limit = 8192
 
-    private let known = Locked(RecentlyUsed<Key, Found>(limit: VerifiedCredentials.limit))
+    private let known = Locked(LRUCache<Key, Found>(limit: VerifiedCredentials.limit))
 
     subscript(key: Key) -> Found? { known.withLock { $0[key] } }
 

@@ -8,7 +8,7 @@ import CarrelWebAPI
 /// not is refused.
 struct DownloadRoutes {
     let downloads: EditionDownloads
-    let gate: EditionGate
+    let gate: EditionAuthorizer
     let settings: EditionSettings
     let document: AuthenticationDocument
 

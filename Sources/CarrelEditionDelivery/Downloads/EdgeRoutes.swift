@@ -10,7 +10,7 @@ import CarrelWebAPI
 /// asked for, read as strictly as a request's own.
 struct EdgeRoutes {
     let downloads: EditionDownloads
-    let gate: EditionGate
+    let gate: EditionAuthorizer
     let routes: DownloadRoutes
 
     func add(to router: inout Router) {

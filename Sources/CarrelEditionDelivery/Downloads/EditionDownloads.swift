@@ -9,7 +9,7 @@ import CarrelWebAPI
 
 /// What is served of editions: their resources, the package of all, what an app reads before it downloads it, the cover.
 package struct EditionDownloads: Sendable {
-    let open: OpenEditions
+    let open: OpenEditionCache
     let titles: Titles
     let clock: any WallClock
 
@@ -26,7 +26,7 @@ package struct EditionDownloads: Sendable {
 
     /// An item and what it needs.
     struct Found: Sendable {
-        let opened: OpenEditions.Opened
+        let opened: OpenEditionCache.Opened
         let item: Item
         let access: EditionAccess
 
@@ -42,7 +42,7 @@ package struct EditionDownloads: Sendable {
     /// - Throws: what the database and the store of blobs throw.
     func find(_ productID: String, _ path: String?) async throws -> Found? {
         for _ in 0..<3 {
-            do { return try await findOnce(productID, path) } catch is OpenEditions.Changed { continue }
+            do { return try await findOnce(productID, path) } catch is OpenEditionCache.Changed { continue }
         }
         throw HTTPError(
             .serviceUnavailable,
@@ -137,7 +137,7 @@ package struct EditionDownloads: Sendable {
     }
 
     /// Refuses to begin an answer that a file which was cut off cannot end. The file is opened again for the next request.
-    private func requireWhole(_ opened: OpenEditions.Opened, upTo end: Int64) throws(StoreError) {
+    private func requireWhole(_ opened: OpenEditionCache.Opened, upTo end: Int64) throws(StoreError) {
         guard opened.file.sizeNow < end else { return }
         open.forget(opened.edition.productID)
         throw StoreError(.damaged, "the blob \(opened.edition.mediaBlob) of \(opened.edition.productID) ends before byte \(end)")

@@ -19,11 +19,11 @@ package struct ReaderEntitlement: Sendable {
 
     let database: any Database
     let clock: any WallClock
-    let products: ProductCatalog
+    let products: ProductCatalogCache
     let sources: EntitlementSources
     let feedPasswords: FeedPasswords
-    let signIn: ReaderSignIn
-    let callers: Callers
+    let signIn: BasicAuthenticator
+    let callers: RequestAuthenticator
 
     // MARK: One product
 

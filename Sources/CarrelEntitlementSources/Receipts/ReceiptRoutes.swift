@@ -11,8 +11,8 @@ import CarrelWebAPI
 /// `/v1/receipts`: purchases in an app store that readers bring, the store's own notifications, and the same for the operator.
 struct ReceiptRoutes {
     let receipts: Receipts
-    let desk: AccountDesk
-    let callers: Callers
+    let desk: AccountAdministration
+    let callers: RequestAuthenticator
 
     /// Each signed transaction is a few kilobytes, most of it certificates.
     private static let bodyLimit = 1 << 20
@@ -24,7 +24,7 @@ struct ReceiptRoutes {
         }
         router.on(.post, "v1/receipts") { request, _ in
             let account = try await callers.owner(request).account
-            return try await take(request, for: account, by: Actor(account.id, requestID: request.id))
+            return try await take(request, for: account, by: AuditActor(account.id, requestID: request.id))
         }
         router.on(.post, "v1/receipts/notifications", acceptsOtherOrigins: true) { request, _ in try await notify(request) }
         router.on(.get, Self.ofAccount) { request, parameters in
@@ -46,7 +46,7 @@ struct ReceiptRoutes {
         }
     }
 
-    private func take(_ request: HTTPRequest, for account: Account, by actor: Actor) async throws -> HTTPResponse {
+    private func take(_ request: HTTPRequest, for account: Account, by actor: AuditActor) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: Self.bodyLimit)
         try object.allowOnly(["transactions"])
         guard let elements = object["transactions"]?.array else { throw ServerError(.invalid, "transactions is missing") }

@@ -14,7 +14,7 @@ package import CarrelSubscription
 package struct ReceiptSource: EntitlementSource {
     package let name = "receipts"
     package let receipts: Receipts
-    let products: ProductCatalog
+    let products: ProductCatalogCache
 
     /// Marks credentials of who has no account.
     static func tag(of said: StoreTransaction) -> String { "app-store/\(said.environment.rawValue)/\(said.originalID)" }
@@ -42,9 +42,9 @@ package struct ReceiptSource: EntitlementSource {
 
     package func signIn(_ request: SignInRequest) async throws -> SignInOutcome { .notRecognised }
 
-    package func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? { nil }
+    package func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome? { nil }
 
-    package func signOut(_ token: String, for caller: Actor) async throws -> Bool { try await owns(token) }
+    package func signOut(_ token: String, for caller: AuditActor) async throws -> Bool { try await owns(token) }
 
     package func standing(of token: String) async throws -> Standing? {
         let texts = Self.texts(in: token)
@@ -69,7 +69,7 @@ package struct ReceiptSource: EntitlementSource {
     }
 
     /// What the transactions of one account come to, or those of one purchase that no account has.
-    package struct Holdings: Sendable {
+    package struct EntitlementSnapshot: Sendable {
         /// Marks what is handed out, so that it ends with what gave it.
         let tag: String
         let isSuspended: Bool
@@ -83,9 +83,9 @@ package struct ReceiptSource: EntitlementSource {
     }
 
     /// The word of the first that grants the product, each for itself; where none does, why the one that comes nearest does not.
-    package func decision(on productID: String, _ holdings: [Holdings]) async throws -> SourceDecision {
+    package func decision(on productID: String, _ holdings: [EntitlementSnapshot]) async throws -> SourceDecision {
         let (products, now) = (try await products.current(), receipts.clock.now)
-        func rank(_ one: Holdings) -> Int {
+        func rank(_ one: EntitlementSnapshot) -> Int {
             switch one.entitlement.verdict(on: products[productID], of: products, at: now) {
             case .granted: 0
             case .suspended: 1
@@ -105,12 +105,12 @@ package struct ReceiptSource: EntitlementSource {
     }
 
     /// What the transactions that were believed come to; nil when none of them was, or none means anything here.
-    package func holdings(_ checked: [Receipts.Checked]) async throws -> [Holdings]? {
+    package func holdings(_ checked: [Receipts.Checked]) async throws -> [EntitlementSnapshot]? {
         let said = checked.compactMap { try? $0.get() }
         let store = receipts.settings.products
         guard !said.isEmpty else { return nil }
         return try await receipts.database.readBriefly { transaction in
-            var (found, isKnown): ([Holdings], Bool) = ([], false)
+            var (found, isKnown): ([EntitlementSnapshot], Bool) = ([], false)
             for one in said {
                 // A refund that the store told us of later than it signed this.
                 let known = try ReceiptStore.known(one, in: transaction)
@@ -118,7 +118,9 @@ package struct ReceiptSource: EntitlementSource {
                 let owner = try ReceiptStore.owner(of: one, in: transaction)
                 let tag = owner?.id ?? Self.tag(of: one)
                 let index = found.firstIndex { $0.tag == tag } ?? found.endIndex
-                if index == found.endIndex { found.append(Holdings(tag: tag, isSuspended: owner?.isSuspended ?? false)) }
+                if index == found.endIndex {
+                    found.append(EntitlementSnapshot(tag: tag, isSuspended: owner?.isSuspended ?? false))
+                }
                 guard let grant = try? store.grant(of: last) else {
                     isKnown = isKnown || last.revokedAt != nil
                     continue

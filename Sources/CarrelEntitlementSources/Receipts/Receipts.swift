@@ -17,7 +17,7 @@ package struct Receipts: Sendable {
     package let settings: ReceiptSettings
     let lifecycle: AccountLifecycle
     /// Certificates and signatures are checked here.
-    package let threads = BlockingThreads(name: "receipts", count: 1, limit: 16)
+    package let threads = BlockingThreadPool(name: "receipts", count: 1, limit: 16)
 
     package init(database: any Database, clock: any WallClock, settings: ReceiptSettings, lifecycle: AccountLifecycle) {
         self.database = database
@@ -88,7 +88,7 @@ package struct Receipts: Sendable {
     /// Gives purchases to an account, one by one; each is refused or taken for itself.
     ///
     /// - Throws: ``ServerError`` `invalid` for too many of them, `notFound` where no store is configured.
-    package func take(_ texts: [String], for account: Account, by actor: Actor) async throws -> [Outcome] {
+    package func take(_ texts: [String], for account: Account, by actor: AuditActor) async throws -> [Outcome] {
         guard 1...Self.maxCount ~= texts.count else {
             throw ServerError(.invalid, "1 to \(Self.maxCount) signed transactions are taken at once")
         }
@@ -106,7 +106,7 @@ package struct Receipts: Sendable {
     private func take(
         _ said: StoreTransaction,
         for account: Account,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -154,7 +154,7 @@ package struct Receipts: Sendable {
         _ said: StoreTransaction,
         _ news: ReceiptStore.News,
         to account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         _ changes: AccountChanges,
         in transaction: any Transaction
@@ -177,7 +177,7 @@ package struct Receipts: Sendable {
         let now = clock.now
         let notification = try await checking { try verifier.notification(text, at: now) }
         guard let said = notification.transaction else { return }
-        let actor = Actor("app-store", requestID: requestID)
+        let actor = AuditActor("app-store", requestID: requestID)
         try await lifecycle.write(in: database) { transaction, changes in
             let news = try ReceiptStore.keep(said, in: transaction)
             guard news != .none else { return }
@@ -203,7 +203,7 @@ package struct Receipts: Sendable {
         _ environment: StoreEnvironment,
         _ originalID: String,
         of account: Account,
-        by actor: Actor
+        by actor: AuditActor
     ) async throws {
         let now = clock.now
         let entry = actor.entry(

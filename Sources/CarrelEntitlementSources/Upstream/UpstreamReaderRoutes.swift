@@ -7,7 +7,7 @@ import CarrelWebAPI
 /// `/admin/v1/upstream-readers`: what systems upstream said of somebody, and forgetting it.
 struct UpstreamReaderRoutes {
     let readers: UpstreamReaders
-    let callers: Callers
+    let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/upstream-readers") { request, _ in

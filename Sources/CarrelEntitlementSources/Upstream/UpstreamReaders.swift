@@ -19,7 +19,7 @@ struct UpstreamReaders: Sendable {
     ///   - actor: to whom.
     /// - Returns: an item for each system that said something.
     /// - Throws: when the database does not answer.
-    func export(named name: String, by actor: Actor) async throws -> [JSON] {
+    func export(named name: String, by actor: AuditActor) async throws -> [JSON] {
         let now = clock.now
         return try await database.write { [subjects] transaction in
             try subjects.all(named: name, in: transaction).compactMap { subject in
@@ -37,7 +37,7 @@ struct UpstreamReaders: Sendable {
     ///   - actor: who asks.
     /// - Returns: how many systems had said something.
     /// - Throws: when the database does not answer.
-    func forget(named name: String, by actor: Actor) async throws -> Int {
+    func forget(named name: String, by actor: AuditActor) async throws -> Int {
         let now = clock.now
         let count = try await database.write { [subjects] transaction in
             let known = try subjects.all(named: name, in: transaction).filter {

@@ -50,7 +50,7 @@ package struct UpstreamSettings: Sendable {
         switch way {
         case .calls(let endpoints): return try SubscriptionCalls(endpoints, client: client, timeouts: timeouts)
         case .webhook(let url, let secret):
-            return try EntitlementHook(url, secret: secret, client: client, timeouts: timeouts)
+            return try EntitlementWebhookClient(url, secret: secret, client: client, timeouts: timeouts)
         }
     }
 

@@ -30,10 +30,10 @@ package final class UpstreamSource: EntitlementSource {
     let countsAttempts = true
     private let system: any UpstreamSystem
     private let policy: FailPolicy
-    private let memory: UpstreamMemory
+    private let memory: LastKnownGoodStore
     private let database: any Database
     private let clock: any WallClock
-    private let products: ProductCatalog
+    private let products: ProductCatalogCache
     private let throttle: SignInThrottle
     private let audit: AuditFold
     private let meter: UpstreamMeter
@@ -41,7 +41,7 @@ package final class UpstreamSource: EntitlementSource {
 
     private struct State {
         var breaker: CircuitBreaker
-        var cap: MinuteCap
+        var cap: PerMinuteLimiter
         var slots: UpstreamSlots
         var answeredAt: Instant?
         var failed: (at: Instant, why: String)?
@@ -55,7 +55,7 @@ package final class UpstreamSource: EntitlementSource {
         _ settings: UpstreamSettings,
         database: any Database,
         clock: any WallClock,
-        products: ProductCatalog,
+        products: ProductCatalogCache,
         throttle: SignInThrottle,
         audit: AuditFold,
         secret: Secret,
@@ -64,7 +64,7 @@ package final class UpstreamSource: EntitlementSource {
         name = settings.name
         system = try settings.system()
         policy = settings.policy
-        memory = UpstreamMemory(source: name, policy: policy, database: database, clock: clock, secret: secret)
+        memory = LastKnownGoodStore(source: name, policy: policy, database: database, clock: clock, secret: secret)
         self.database = database
         self.clock = clock
         self.products = products
@@ -72,7 +72,11 @@ package final class UpstreamSource: EntitlementSource {
         self.audit = audit
         let cap = if case .open(_, let perMinute) = policy { perMinute } else { 0 }
         let state = Locked(
-            State(breaker: CircuitBreaker(settings.breaker), cap: MinuteCap(cap), slots: UpstreamSlots(settings.concurrency))
+            State(
+                breaker: CircuitBreaker(settings.breaker),
+                cap: PerMinuteLimiter(cap),
+                slots: UpstreamSlots(settings.concurrency)
+            )
         )
         self.state = state
         meter = UpstreamMeter(metrics, source: name) { state.withLock { $0.breaker.state != .closed } }
@@ -176,7 +180,7 @@ package final class UpstreamSource: EntitlementSource {
 
     /// Notes in the audit log how the system is. That it cannot be written is no reason to answer nobody.
     private func note(_ action: String, _ outcome: Audit.Entry.Outcome) async {
-        let entry = Actor(Actor.server).entry(action, on: name, at: clock.now, outcome: outcome)
+        let entry = AuditActor(AuditActor.server).entry(action, on: name, at: clock.now, outcome: outcome)
         try? await database.write { try AuditStore.append(entry, in: $0) }
     }
 
@@ -210,7 +214,7 @@ package final class UpstreamSource: EntitlementSource {
         switch result {
         case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
-            let actor = Actor(Actor.nobody, requestID: request.requestID)
+            let actor = AuditActor(AuditActor.nobody, requestID: request.requestID)
             try await audit.recordRefused("session.start", of: "", by: actor, at: clock.now, reason: "upstream \(name)")
             return .refused(status: status ?? "notrecognised", message: message)
         case .success(.token(let token, let password)):
@@ -219,7 +223,7 @@ package final class UpstreamSource: EntitlementSource {
             }
             try await throttle.succeeded(attempt, on: device)
             try await memory.signedIn(request.name, token: token) { subject in
-                let actor = Actor(subject, requestID: request.requestID)
+                let actor = AuditActor(subject, requestID: request.requestID)
                 return actor.entry("session.start", on: subject, at: clock.now, reason: "upstream \(name)")
             }
             return .token(token, globalAuthPassword: password)
@@ -237,7 +241,7 @@ package final class UpstreamSource: EntitlementSource {
         }
     }
 
-    func renew(_ token: String, for caller: Actor) async throws -> SignInOutcome? {
+    func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome? {
         guard Self.isToken(token) else { return nil }
         let known = try await memory.record(of: token)
         if known?.memory.token == .ended { return .notRecognised }
@@ -254,20 +258,24 @@ package final class UpstreamSource: EntitlementSource {
                 throw SourceFailure(source: name, detail: "the token is too long")
             }
             try await memory.renewed(token, to: fresh, known) { subject in
-                let actor = Actor(subject, requestID: caller.requestID)
+                let actor = AuditActor(subject, requestID: caller.requestID)
                 return actor.entry("session.renew", on: subject, at: clock.now, reason: "upstream \(name)")
             }
             return .token(fresh, globalAuthPassword: password)
         }
     }
 
-    func signOut(_ token: String, for caller: Actor) async throws -> Bool {
+    func signOut(_ token: String, for caller: AuditActor) async throws -> Bool {
         guard Self.isToken(token) else { return false }
         let known = try await memory.record(of: token)
         // Ended here first, so that it opens nothing more whether the system hears of it or not.
         if let known, known.memory.token != .ended {
             try await memory.ended(token, .ended, known)
-            let entry = Actor(known.subject, requestID: caller.requestID).entry("session.end", on: known.subject, at: clock.now)
+            let entry = AuditActor(known.subject, requestID: caller.requestID).entry(
+                "session.end",
+                on: known.subject,
+                at: clock.now
+            )
             try await database.write { try AuditStore.append(entry, in: $0) }
         }
         let isConfirmed = known?.memory.token == .live

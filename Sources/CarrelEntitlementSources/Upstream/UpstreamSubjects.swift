@@ -42,7 +42,7 @@ extension UpstreamSubjects: AccountParticipant {
     package func take(
         _ change: AccountChange,
         of account: String,
-        by actor: Actor,
+        by actor: AuditActor,
         at now: Instant,
         in transaction: any Transaction
     ) throws -> [@Sendable () -> Void] {

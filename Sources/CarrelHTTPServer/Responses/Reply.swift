@@ -15,7 +15,7 @@ final class Reply {
     /// Where the body comes from, when a task makes it.
     private(set) var stream: StreamedBody?
     /// The body in the making, when it is made together with others.
-    private(set) var member: Gathering.Member?
+    private(set) var member: BodyBatch.Member?
 
     init(_ response: HTTPResponse, exchange: Exchange, closing: Bool) {
         self.response = response
@@ -52,11 +52,11 @@ final class Reply {
     var isMade: Bool { member?.isMade ?? true }
 
     /// Drafts a body that is best made together with others; nil when this one is not.
-    func draft() -> Gathering.Member? {
+    func draft() -> BodyBatch.Member? {
         guard !isHead, !response.status.forbidsBody, case .grouped(let length, let source) = response.body,
             length <= WriteBuffers.size, let buffer = fill(length, { out in try source.draft(into: &out) })
         else { return nil }
-        let member = Gathering.Member(exchange, source, buffer, length: length)
+        let member = BodyBatch.Member(exchange, source, buffer, length: length)
         self.member = member
         return member
     }
@@ -174,7 +174,7 @@ final class Reply {
         return unsafe made
     }
 
-    private func make(_ member: Gathering.Member) -> OpaquePointer? {
+    private func make(_ member: BodyBatch.Member) -> OpaquePointer? {
         guard let error = member.error else { return unsafe make(member.buffer, member.length) }
         member.buffer.giveBack()
         fail(error)

@@ -14,7 +14,7 @@ struct EPUBPackage {
     private static let container = "META-INF/container.xml"
 
     /// - Throws: ``IngestError`` when there is no container, and when contents are protected.
-    init(_ archive: EditionArchive, path: String, untitled: Untitled) throws {
+    init(_ archive: EditionArchive, path: String, untitled: MissingTitlePolicy) throws {
         metadata = TitleMetadata(title: try untitled.title(of: path))
         guard let container = try Self.document(Self.container, of: archive, path) else {
             throw IngestError(.malformed, path, "is an EPUB without \(Self.container)")

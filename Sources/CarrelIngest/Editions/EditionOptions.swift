@@ -5,7 +5,7 @@ package struct EditionOptions: Sendable {
     /// What the source says of itself is overridden by what is set here.
     package var overrides = IngestOptions.Overrides()
     /// What becomes of a source that does not say its title.
-    package var untitled = Untitled.fileName
+    package var untitled = MissingTitlePolicy.fileName
     /// Which resources are open to everybody.
     package var samples: [String] = []
     /// Whether a PDF whose end is missing is taken all the same.

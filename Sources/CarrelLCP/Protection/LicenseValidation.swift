@@ -30,15 +30,20 @@ struct LicenseValidation {
     private let profiles: ProfileRegistry
     private let now: Instant
     /// What is known from before; counts where the server cannot be asked.
-    private let standing: LicenseStanding?
+    private let standing: CachedLicenseStatus?
     private var verified: Result<VerifiedLicense, LCPError>?
     /// What the server says; nil where it cannot be had.
     private(set) var status: StatusDocument?
     /// The license that takes the place of the first.
     private(set) var fresh: VerifiedLicense?
 
-    init(_ license: UnverifiedLicense, profiles: ProfileRegistry, isOffline: Bool, now: Instant, standing: LicenseStanding? = nil)
-    {
+    init(
+        _ license: UnverifiedLicense,
+        profiles: ProfileRegistry,
+        isOffline: Bool,
+        now: Instant,
+        standing: CachedLicenseStatus? = nil
+    ) {
         first = license
         self.profiles = profiles
         self.isOffline = isOffline

@@ -9,7 +9,7 @@ enum LicensedPackage {
     /// - Returns: nil for a package without one.
     /// - Throws: what reading throws.
     static func document(in fetcher: any Fetcher) async throws(ResourceError) -> [UInt8]? {
-        let place = LicensePlace(in: try await fetcher.paths())
+        let place = LicenseLocation(in: try await fetcher.paths())
         guard place.isTaken else { return nil }
         return try await fetcher.get(Link(place.path)).read(upTo: LicenseDocument.sizeLimit)
     }

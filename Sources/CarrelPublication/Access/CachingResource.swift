@@ -6,7 +6,7 @@ public final class CachingResource: Resource {
 
     private let resource: any Resource
     private let limit: Int
-    private let whole = Once<[UInt8]>()
+    private let whole = AsyncLazy<[UInt8]>()
 
     /// - Parameters:
     ///   - resource: closed with this one.

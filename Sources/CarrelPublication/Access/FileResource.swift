@@ -13,7 +13,7 @@ public final class FileResource: Resource {
     private let size: Locked<Int64>
     private var byteCount: Int64 { size.withLock { $0 } }
 
-    private static let threads = BlockingThreads(name: "carrel-files", count: 4)
+    private static let threads = BlockingThreadPool(name: "carrel-files", count: 4)
 
     /// - Parameters:
     ///   - link: of the resource.

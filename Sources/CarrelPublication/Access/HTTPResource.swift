@@ -11,7 +11,7 @@ public final class HTTPResource: Resource {
     private let url: String
     private let client: HTTPClient
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
-    private let end = Once<End>()
+    private let end = AsyncLazy<End>()
 
     /// What the first answer told.
     private struct End: Sendable {

@@ -19,7 +19,7 @@ public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher 
         child = package
         self.license = license
         documents = package.containerDocuments
-        path = LicensePlace(in: try await package.paths()).path
+        path = LicenseLocation(in: try await package.paths()).path
     }
 
     public func links() async throws(ResourceError) -> [Link] {

@@ -2,7 +2,7 @@
 public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     let documents = ContainerDocuments()
     let resource: any Resource
-    private let copy = Once<FileResource>()
+    private let copy = AsyncLazy<FileResource>()
 
     /// - Parameter resource: found at the address of its link; closed with this fetcher.
     public init(_ resource: any Resource) {
@@ -24,7 +24,7 @@ public final class SingleResourceFetcher: Fetcher, DocumentedFetcher {
     func file(upTo limit: Int64) async throws(ResourceError) -> FileResource {
         if let file = resource as? FileResource { return file }
         return try await copy.value { [resource] () async throws(ResourceError) in
-            try await UnnamedFile.copy(of: resource, upTo: limit)
+            try await AnonymousFile.copy(of: resource, upTo: limit)
         }
     }
 

@@ -39,7 +39,7 @@ public struct Cover: Sendable, Equatable {
 extension CoverService {
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Cover.path else { return nil }
-        return MadeResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
+        return LazyBytesResource(Link(href: Cover.href)) { [self] () async throws(ResourceError) in
             guard let cover = try await cover() else {
                 throw ResourceError(.notFound, "the publication has no cover")
             }

@@ -13,7 +13,7 @@ enum PDFCover {
         if let own = resource as? FileResource {
             file = own
         } else {
-            file = try await UnnamedFile.copy(of: resource, upTo: copyLimit)
+            file = try await AnonymousFile.copy(of: resource, upTo: copyLimit)
         }
         let words = ["pdftoppm", "-q", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "\(size)", "-jpeg"]
         do throws(Poppler.Failure) {

@@ -43,7 +43,7 @@ package struct Poppler: Sendable {
         "/usr/local/share/fonts", "/dev/null", "/dev/urandom",
     ]
     /// Two, so that the words of a page need not wait for its picture.
-    private static let threads = BlockingThreads(name: "carrel-poppler", count: 2)
+    private static let threads = BlockingThreadPool(name: "carrel-poppler", count: 2)
 
     package init(path: String = Self.path, seconds: Int = 60) {
         self.path = path

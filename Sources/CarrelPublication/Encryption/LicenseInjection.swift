@@ -9,7 +9,7 @@ import CarrelZlib
 /// of a gigabyte as for a short text. Whenever the writing stops, the package can be opened, with its old license or the new one.
 /// What was opened before goes on reading; `InvalidatingFetcher.invalidate()` lets it see the new license.
 public enum LicenseInjection {
-    private static let threads = BlockingThreads(name: "carrel-license", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-license", count: 1)
     /// - Parameters:
     ///   - license: a license document, as its signature covers it.
     ///   - path: of an EPUB or a Readium package. Its mode and its owner stay as they are.
@@ -26,7 +26,7 @@ public enum LicenseInjection {
                     into: path,
                     limit: ArchiveFetcher.entryLimit,
                     isReplaced: { ArchiveFetcher.path($0)?.string == $1 },
-                    { names in (LicensePlace(in: names.compactMap { ArchiveFetcher.path($0) }).path.string, license, value) }
+                    { names in (LicenseLocation(in: names.compactMap { ArchiveFetcher.path($0) }).path.string, license, value) }
                 )
             }
         } catch {

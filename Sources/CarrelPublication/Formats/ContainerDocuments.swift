@@ -3,8 +3,8 @@ import CarrelJSON
 
 /// The documents of a container that several readers want while it is opened: each is read and parsed once.
 final class ContainerDocuments: Sendable {
-    private let encryptionDocument = Once<EncryptionDocument>()
-    private let manifestDocument = Once<ManifestDocument>()
+    private let encryptionDocument = AsyncLazy<EncryptionDocument>()
+    private let manifestDocument = AsyncLazy<ManifestDocument>()
 
     /// `META-INF/encryption.xml`; an empty one where there is none.
     func encryption(_ fetcher: any Fetcher) async throws(ResourceError) -> EncryptionDocument {

@@ -71,7 +71,7 @@ struct FormatSniffer {
     }
 
     private func hasLCP(_ paths: [ResourcePath]) async throws(ResourceError) -> Bool {
-        if LicensePlace(in: paths).isTaken { return true }
+        if LicenseLocation(in: paths).isTaken { return true }
         guard paths.contains(EncryptionDocument.path) else { return false }
         return try await fetcher.containerDocuments.encryption(fetcher).isLCP
     }
@@ -80,7 +80,7 @@ struct FormatSniffer {
     private func package(_ paths: [ResourcePath]) async throws(ResourceError) -> Format? {
         let document = try await fetcher.containerDocuments.manifest(fetcher)
         guard let json = document.json, var format = Self.manifest(json) else { return nil }
-        let isProtected = LicensePlace(in: paths).isTaken || document.isLCP
+        let isProtected = LicenseLocation(in: paths).isTaken || document.isLCP
         if Self.conforms(json, to: .pdf) || Self.types(json).allSatisfy({ $0 == "application/pdf" }) && isProtected {
             format = isProtected ? .lcpProtectedPDF : Format.webPublicationPackage
         } else if format == .audiobookManifest {

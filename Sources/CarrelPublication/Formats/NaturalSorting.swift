@@ -3,7 +3,7 @@ import CarrelThreads
 
 /// Sorts the files of an archive, of which there may be a hundred thousand with long names, on a thread of its own.
 enum NaturalSorting {
-    private static let threads = BlockingThreads(name: "carrel-sorting", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-sorting", count: 1)
 
     /// - Parameter paths: in any order.
     /// - Returns: them in the order that people expect (``NaturalOrder``).

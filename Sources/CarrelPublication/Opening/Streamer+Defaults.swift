@@ -13,6 +13,6 @@ extension Streamer {
 
     /// Protections that belong to a format, and at the end what nobody else opened.
     static let formatProtections: [any ContentProtection] = [
-        ZIPPasswordProtection(), PDFPasswordProtection(), ForeignProtection(),
+        ZIPPasswordProtection(), PDFPasswordProtection(), FallbackProtection(),
     ]
 }

@@ -4,7 +4,7 @@ import Glibc
 
 /// Asks for credentials on the terminal of the process.
 public enum TerminalDialog {
-    private static let threads = BlockingThreads(name: "carrel-dialog", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-dialog", count: 1)
 
     /// Shows the dialog on the controlling terminal and reads a line that is not shown.
     ///

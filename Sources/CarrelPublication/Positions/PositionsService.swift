@@ -47,7 +47,7 @@ extension PositionsService {
 
     public func get(_ link: Link) -> (any Resource)? {
         guard link.path == Positions.path else { return nil }
-        return MadeResource(Positions.link) { [self] () async throws(ResourceError) in
+        return LazyBytesResource(Positions.link) { [self] () async throws(ResourceError) in
             Positions.json(try await positionsByReadingOrder().flatMap(\.self)).write()
         }
     }

@@ -27,7 +27,7 @@ extension Publication {
         /// Positions and a cover, where the publication has them.
         public init() {
             set((any PositionsService).self) { CountedPositions($0) }
-            set((any CoverService).self) { FoundCover($0) }
+            set((any CoverService).self) { DefaultCoverService($0) }
         }
 
         /// Puts a service in the place of the one of its kind, or removes that.

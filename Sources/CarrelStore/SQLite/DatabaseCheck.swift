@@ -29,7 +29,7 @@ extension SQLiteDatabase {
     /// - Returns: the damage found.
     /// - Throws: `store.corrupt` when it is no database at all, `store.notFound` when there is none.
     public static func check(_ path: String) async throws -> DatabaseCheck {
-        try await BlockingThreads(name: "sqlite-check", count: 1).run { try checkNow(path) }
+        try await BlockingThreadPool(name: "sqlite-check", count: 1).run { try checkNow(path) }
     }
 
     static func checkNow(_ path: String) throws(StoreError) -> DatabaseCheck {

@@ -46,7 +46,7 @@ final class NotedChanges {
     }
 
     /// What was noted since this was last asked; nil when nothing was.
-    func take() -> ChangeWatch.Changes? {
+    func take() -> RowChangeObserver.Changes? {
         guard isAny || !keys.isEmpty else { return nil }
         defer {
             keys = []

@@ -11,8 +11,8 @@ public final class SQLiteDatabase: Database {
     private let path: String
     let writer: SQLiteWriter
     private let readers: SQLiteReaders
-    let threads: BlockingThreads
-    private let searches: BlockingThreads
+    let threads: BlockingThreadPool
+    private let searches: BlockingThreadPool
 
     /// Opens the file, or makes it with mode 0600, and brings its schema up to date.
     ///
@@ -38,8 +38,8 @@ public final class SQLiteDatabase: Database {
         self.path = path
         writer = SQLiteWriter(connection)
         self.readers = SQLiteReaders(path: path, patience: patience)
-        threads = BlockingThreads(name: "sqlite-read", count: readers, limit: 16384)
-        searches = BlockingThreads(name: "sqlite-search", count: 1, limit: SearchQueue.limit)
+        threads = BlockingThreadPool(name: "sqlite-read", count: readers, limit: 16384)
+        searches = BlockingThreadPool(name: "sqlite-search", count: 1, limit: SearchQueue.limit)
     }
 
     public var engine: DatabaseEngine { .sqlite }
@@ -73,13 +73,13 @@ public final class SQLiteDatabase: Database {
         try readers.read(body)
     }
 
-    public func watch(_ watch: ChangeWatch) async throws -> Bool {
+    public func watch(_ watch: RowChangeObserver) async throws -> Bool {
         try await writer.watch(watch)
         return true
     }
 
-    public func lookForOthers() async throws {
-        try await writer.lookForOthers()
+    public func detectExternalChanges() async throws {
+        try await writer.detectExternalChanges()
     }
 
     public func expunge() async throws -> Bool {

@@ -13,9 +13,9 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     }
 
     private var connection: SQLiteConnection?
-    private let thread = BlockingThreads(name: "sqlite-write", count: 1)
+    private let thread = BlockingThreadPool(name: "sqlite-write", count: 1)
     /// Who is told of changes. Touched on `thread` only, as the next.
-    private var watchers: [@Sendable (ChangeWatch.Changes) -> Void] = []
+    private var watchers: [@Sendable (RowChangeObserver.Changes) -> Void] = []
     /// What ``SQLiteConnection/othersVersion()`` was last.
     private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
@@ -75,7 +75,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     }
 
     /// Tells of changes from now on.
-    func watch(_ watch: ChangeWatch) async throws {
+    func watch(_ watch: RowChangeObserver) async throws {
         try await betweenGroups { connection in
             try connection.note(watch.triggers)
             if self.watchers.isEmpty { self.othersVersion = try connection.othersVersion() }
@@ -84,7 +84,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
     }
 
     /// Tells that anything may have changed, if another connection has committed.
-    func lookForOthers() async throws {
+    func detectExternalChanges() async throws {
         try await betweenGroups { connection in
             let version = try connection.othersVersion()
             guard version != self.othersVersion else { return }
@@ -189,7 +189,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         if let changes = connection?.noted.take() { tell(changes) }
     }
 
-    private func tell(_ changes: ChangeWatch.Changes) {
+    private func tell(_ changes: RowChangeObserver.Changes) {
         for watcher in watchers { watcher(changes) }
     }
 

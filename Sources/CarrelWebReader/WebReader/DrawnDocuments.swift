@@ -4,7 +4,7 @@ import CarrelPublication
 actor DrawnDocuments {
     private let publication: Publication
     private let poppler: Poppler
-    private var last: (path: ResourcePath, document: Once<DrawnDocument>)?
+    private var last: (path: ResourcePath, document: AsyncLazy<RenderedDocument>)?
 
     init(_ publication: Publication, _ poppler: Poppler) {
         self.publication = publication
@@ -13,16 +13,16 @@ actor DrawnDocuments {
 
     /// The document at a path of the publication. The opening of another one ends.
     ///
-    /// - Throws: as ``DrawnDocument``.
-    func document(at path: ResourcePath) async throws(ResourceError) -> DrawnDocument {
+    /// - Throws: as ``RenderedDocument``.
+    func document(at path: ResourcePath) async throws(ResourceError) -> RenderedDocument {
         if last?.path != path {
             last?.document.giveUp()
             last = nil
         }
-        let document = last?.document ?? Once()
+        let document = last?.document ?? AsyncLazy()
         last = (path, document)
         return try await document.value { [publication, poppler] () async throws(ResourceError) in
-            try await DrawnDocument(publication.get(Link(path)), poppler)
+            try await RenderedDocument(publication.get(Link(path)), poppler)
         }
     }
 }

@@ -31,7 +31,7 @@ struct PublicationSearch: Sendable {
     /// Characters before and after a hit.
     private static let context = 60
 
-    private static let threads = BlockingThreads(name: "carrel-search", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-search", count: 1)
 
     /// - Parameters:
     ///   - query: words; case, kinds of quotation marks and runs of white space do not count.

@@ -13,15 +13,15 @@ extension ReaderRoutes {
         }
         on(&router, .get, "drawn/picture") { request, _ in
             let size = try Self.number("size", request)
-            guard DrawnDocument.sizes.contains(size) else {
-                throw HTTPError(.badRequest, "http.parameter", "size is one of \(DrawnDocument.sizes)")
+            guard RenderedDocument.sizes.contains(size) else {
+                throw HTTPError(.badRequest, "http.parameter", "size is one of \(RenderedDocument.sizes)")
             }
             let picture = try await document(request).picture(of: Self.number("page", request), size: size)
             return .bytes(picture, type: "image/png", headers: ["X-Content-Type-Options": "nosniff"])
         }
     }
 
-    private func document(_ request: HTTPRequest) async throws -> DrawnDocument {
+    private func document(_ request: HTTPRequest) async throws -> RenderedDocument {
         // a window of its own would offer to keep the picture, and its words to be copied uncounted
         try session.refuseNavigation(request)
         guard let href = request.query["href"], let path = ResourcePath(href: href) else {

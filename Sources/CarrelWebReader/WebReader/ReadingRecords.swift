@@ -16,7 +16,7 @@ final class ReadingRecords: Sendable {
     private let placeFile: PrivateFile
     private let preferenceFile: PrivateFile
     /// One, so that changes happen one after another.
-    private let thread = BlockingThreads(name: "carrel-reader", count: 1)
+    private let thread = BlockingThreadPool(name: "carrel-reader", count: 1)
 
     static let sizeLimit = 64 << 20
     private static let placeLimit = 256 << 10

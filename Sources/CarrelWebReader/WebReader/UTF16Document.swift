@@ -7,7 +7,7 @@ enum UTF16Document {
     /// Bytes of a document at most.
     static let limit = 8 << 20
 
-    private static let threads = BlockingThreads(name: "carrel-utf16", count: 1)
+    private static let threads = BlockingThreadPool(name: "carrel-utf16", count: 1)
 
     /// - Parameter bytes: all of the document.
     /// - Returns: the document in UTF-8, and declared as such where it is XML that declares its encoding; nil where it is not UTF-16.

@@ -6,7 +6,7 @@ import Glibc
 /// A connection to Marionette: packets `LENGTH:JSON`, a command `[0, id, name, parameters]`, its response `[1, id, error, result]`.
 final class MarionetteConnection: Sendable {
     private let descriptor: Int32
-    private let thread = BlockingThreads(name: "marionette", count: 1)
+    private let thread = BlockingThreadPool(name: "marionette", count: 1)
     private let lastID = Locked(0)
 
     init(port: UInt16) async throws {

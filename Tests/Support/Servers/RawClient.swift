@@ -22,7 +22,7 @@ public final class RawClient: Sendable {
     public enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
 
     private let descriptor: Int32
-    private let thread = BlockingThreads(name: "raw-client", count: 1)
+    private let thread = BlockingThreadPool(name: "raw-client", count: 1)
     private let left = Locked<[UInt8]>([])
 
     /// Connects to a port of 127.0.0.1.

@@ -8,7 +8,7 @@ final class EntryResource: PackedResource {
     let link: Link
     private let entry: ArchiveFetcher.Entry
     private let archive: any Resource
-    private let content = Once<any Resource>()
+    private let content = AsyncLazy<any Resource>()
 
     /// What unpacks to more, and to so many times its packed bytes, is there to cost time: deflate reaches 1,030 times, and sound,
     /// pictures and text stay below 100.

@@ -23,7 +23,7 @@ struct AudioTagsReader {
     private static let tailLength: Int64 = 128
     /// Blocks or chunks of one file.
     private static let blockLimit = 128
-    private static let threads = BlockingThreads(name: "carrel-tags", count: 2)
+    private static let threads = BlockingThreadPool(name: "carrel-tags", count: 2)
 
     private init(_ resource: any Resource, limit: Int, reachesEnd: Bool) {
         self.resource = BufferingResource(resource, least: 16 << 10)
@@ -157,7 +157,7 @@ struct AudioTagsReader {
 
     /// The index of an MP4 file is read in small pieces, here and there, by what waits for each of them.
     private func movie() async throws(ResourceError) -> AudioDescription {
-        let reader = WaitingReader(resource, length: try await resource.length())
+        let reader = BlockingReader(resource, length: try await resource.length())
         do {
             return try await Self.threads.run {
                 let file = try MP4File(reader)

@@ -59,10 +59,10 @@ struct AudiobookParser: PublicationParser {
         _ fetcher: any Fetcher,
         reads: Int
     ) async throws(ResourceError) {
-        let budget = CountedResource.Budget(reads)
+        let budget = ReadBudgetResource.Budget(reads)
         for index in manifest.readingOrder.indices.dropFirst() {
             do throws(ResourceError) {
-                let track = CountedResource(fetcher.get(manifest.readingOrder[index]), budget)
+                let track = ReadBudgetResource(fetcher.get(manifest.readingOrder[index]), budget)
                 let sound = try await AudioTagsReader.outline(track)
                 manifest.readingOrder[index].duration = sound.duration
                 manifest.readingOrder[index].title = sound.tags.title

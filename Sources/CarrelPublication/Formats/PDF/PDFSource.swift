@@ -10,7 +10,7 @@ struct PDFSource {
     private static let copyLimit: Int64 = 2 << 30
     /// Bytes at the beginning and at the end in which a security handler is looked for.
     private static let nameLimit: Int64 = 256 << 10
-    private static let threads = BlockingThreads(name: "carrel-pdf", count: 2)
+    private static let threads = BlockingThreadPool(name: "carrel-pdf", count: 2)
 
     /// The document that an asset of one file is; nil when that is none by its first bytes (ISO 32000-1 Annex H.3). Throws what
     /// reading throws.
@@ -57,7 +57,7 @@ struct PDFSource {
     /// - Returns: a resource with the link of the document.
     /// - Throws: as `encryption(password:)`.
     func decrypted(password: String) async throws(ResourceError) -> FileResource {
-        let target = try await UnnamedFile(expecting: file.length())
+        let target = try await AnonymousFile(expecting: file.length())
         try await read { (reader) throws(PDFError) in
             try reader.writeDecrypted(password: password, to: target.descriptor)
         }

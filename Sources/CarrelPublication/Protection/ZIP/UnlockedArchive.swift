@@ -49,7 +49,7 @@ private final class UnlockedEntry: Resource {
     private let entry: ArchiveFetcher.Entry
     private let archive: any Resource
     private let password: Secret
-    private let content = Once<Content>()
+    private let content = AsyncLazy<Content>()
 
     private struct Content: Sendable {
         let decrypted: any Resource

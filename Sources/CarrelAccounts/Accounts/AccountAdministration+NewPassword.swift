@@ -1,0 +1,56 @@
+package import CarrelAudit
+package import CarrelBytes
+package import CarrelStore
+
+extension AccountAdministration {
+    /// Gives an account another password, with all that follows from it, whoever chose it: every session and every link ends
+    /// and leaves its device's slot, every app password, and what the account's credentials open. Whoever got in by the old password is out.
+    ///
+    /// - Parameters:
+    ///   - hash: the new password's PHC string; nil leaves none.
+    ///   - account: whose it is.
+    ///   - session: the one that its owner goes on with; nil ends all.
+    ///   - actor: who does it.
+    ///   - now: the time.
+    ///   - changes: tells the other capabilities.
+    ///   - transaction: where all of it happens.
+    /// - Throws: what the database says.
+    static func replacePassword(
+        _ hash: String?,
+        of account: String,
+        keeping session: Session? = nil,
+        by actor: AuditActor,
+        at now: Instant,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
+        try AccountStore.setPassword(hash, of: account, in: transaction)
+        try Sessions.endOthers(than: session?.family ?? "", of: account, by: actor, at: now, in: transaction)
+        try DeviceStore.freeAll(of: account, butFor: session?.deviceID, at: now, in: transaction)
+        try AppPasswordStore.deleteAll(ofAccount: account, in: transaction)
+        try changes.note(.passwordReplaced, of: account, by: actor, at: now, in: transaction)
+    }
+
+    /// Ends every way into an account that others may have prepared before it becomes staff's: its password, sessions, links, app
+    /// passwords, and the identities that staff linked. The identity that the person created the account with stays.
+    ///
+    /// - Parameters:
+    ///   - account: whose ways in end.
+    ///   - identity: the one that the person has just signed in with, which stays too.
+    ///   - actor: the role's giver.
+    ///   - now: the time.
+    ///   - changes: tells the other capabilities.
+    ///   - transaction: the one that promotes.
+    /// - Throws: what the database says.
+    package static func clearWaysIn(
+        to account: String,
+        keeping identity: (issuer: String, subject: String)? = nil,
+        by actor: AuditActor,
+        at now: Instant,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
+        try replacePassword(nil, of: account, by: actor, at: now, changes, in: transaction)
+        try changes.note(.promoted(keeping: identity), of: account, by: actor, at: now, in: transaction)
+    }
+}

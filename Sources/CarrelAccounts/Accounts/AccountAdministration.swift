@@ -1,0 +1,239 @@
+package import CarrelAudit
+package import CarrelBytes
+import CarrelCrypto
+package import CarrelHome
+import CarrelStore
+
+/// What the operator and support do with accounts. Every change is in the audit log, in its own transaction.
+package struct AccountAdministration: Sendable {
+    let database: any Database
+    package let clock: any WallClock
+    package let passwords: PasswordHashing
+    let lifecycle: AccountLifecycle
+
+    /// Creates an account; one without a password signs in by link or elsewhere.
+    ///
+    /// Throws ``ServerError`` `conflict` when the name is taken, and `invalid` when the password is too short, too long or too
+    /// common.
+    package func create(
+        _ name: String,
+        password: String? = nil,
+        deviceLimit: Int? = nil,
+        by actor: AuditActor
+    ) async throws -> Account {
+        let fresh = Account(id: Random.uuid(), name: try Accounts.checkedName(name))
+        let hash = try await hash(password)
+        let entry = actor.entry("account.create", on: fresh.id, at: clock.now)
+        return try await database.write { transaction in
+            let account = try AccountStore.findOrInsert(fresh, at: entry.at, in: transaction)
+            guard account.id == fresh.id else { throw ServerError(.conflict, "there is an account '\(name)' already") }
+            if let hash { try AccountStore.setPassword(hash, of: account.id, in: transaction) }
+            if let deviceLimit { try AccountStore.setDeviceLimit(deviceLimit, of: account.id, in: transaction) }
+            try AuditStore.append(entry, in: transaction)
+            return account
+        }
+    }
+
+    /// What the operator changes of an account: all of it, or nothing.
+    package struct Change: Sendable {
+        /// A new password: all sessions and app passwords end, and the credentials of editions.
+        package var password: String?
+        /// Closes the account for the time being: its orders stop, and its editions' credentials are void; or opens it again.
+        package var isSuspended: Bool?
+        /// How many devices it may use; the inner nil leaves it to its plans and the configuration.
+        package var deviceLimit: Int??
+
+        package init(password: String? = nil, isSuspended: Bool? = nil, deviceLimit: Int?? = nil) {
+            self.password = password
+            self.isSuspended = isSuspended
+            self.deviceLimit = deviceLimit
+        }
+    }
+
+    /// Changes an account in one transaction, with an entry in the audit log for each thing that was changed.
+    ///
+    /// - Parameters:
+    ///   - id: the account.
+    ///   - change: what to change.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account was
+    ///   promoted, suspended or given a password while this one was hashed, `notFound`.
+    package func change(_ id: String, _ change: Change, by actor: AuditActor) async throws {
+        let serial = try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
+        let (hash, now) = (try await hash(change.password), clock.now)
+        let suspension = change.isSuspended == true ? "account.suspend" : "account.resume"
+        let (password, suspended, limited) = (
+            actor.entry("account.password", on: id, at: now), actor.entry(suspension, on: id, at: now),
+            actor.entry("account.device-limit", on: id, at: now)
+        )
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            if let hash {
+                guard try RevocationStore.serial(ofAccount: id, in: transaction) == serial else {
+                    throw ServerError(.conflict, "the account was changed while the password was prepared: try again")
+                }
+                try Self.replacePassword(hash, of: id, by: actor, at: now, changes, in: transaction)
+                try AuditStore.append(password, in: transaction)
+            }
+            if let isSuspended = change.isSuspended {
+                try Self.setSuspended(isSuspended, id, by: actor, at: now, changes, in: transaction)
+                try AuditStore.append(suspended, in: transaction)
+            }
+            if let limit = change.deviceLimit {
+                try AccountStore.setDeviceLimit(limit, of: id, in: transaction)
+                try AuditStore.append(limited, in: transaction)
+            }
+        }
+    }
+
+    private static func setSuspended(
+        _ isSuspended: Bool,
+        _ id: String,
+        by actor: AuditActor,
+        at now: Instant,
+        _ changes: AccountChanges,
+        in transaction: any Transaction
+    ) throws {
+        try AccountStore.setSuspended(at: isSuspended ? now : nil, id, in: transaction)
+        try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
+        guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
+        guard try StaffStore.ownerCount(in: transaction) > 0 else {
+            throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
+        }
+    }
+
+    /// Gives an account the new password that its owner chose on their own page, who stays signed in there alone.
+    ///
+    /// - Parameters:
+    ///   - password: the new password.
+    ///   - session: the session that goes on.
+    ///   - record: the account as it was when the old password was checked.
+    ///   - actor: who does it.
+    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common, `conflict` when the old one was
+    ///   changed meanwhile.
+    package func changePassword(
+        to password: String,
+        keeping session: Session,
+        checked record: AccountStore.SignInRecord,
+        by actor: AuditActor
+    ) async throws {
+        guard let hash = try await hash(password) else { return }
+        let entry = actor.entry("account.password", on: record.account.id, at: clock.now, reason: "owner")
+        try await lifecycle.write(in: database) { transaction, changes in
+            guard let account = try AccountStore.account(id: record.account.id, in: transaction) else { throw Self.unknown }
+            try PasswordCheck.requireUnchanged(record, in: transaction) {
+                ServerError(.conflict, "the password was changed while it was checked")
+            }
+            try Self.replacePassword(hash, of: account.id, keeping: session, by: actor, at: entry.at, changes, in: transaction)
+            try AuditStore.append(entry, in: transaction)
+        }
+    }
+
+    // MARK: Choosing a new password
+
+    static let resetPrefix = "cr_"
+    /// How long a reset link can be used.
+    static let resetLife = Duration.seconds(3600)
+    private static let resetPurpose = "reset"
+
+    /// Makes the token of a link by which the account's owner chooses a new password, once, within an hour.
+    ///
+    /// - Returns: its text, which is shown once and never stored.
+    package func makeResetLink(for id: String, by actor: AuditActor) async throws -> String {
+        let token = Self.freshResetToken()
+        let now = clock.now
+        try await database.write { transaction in
+            guard try AccountStore.account(id: id, in: transaction) != nil else { throw Self.unknown }
+            try Self.insertResetLink(token, for: id, at: now, in: transaction)
+            try AuditStore.append(actor.entry("account.reset-link", on: id, at: now), in: transaction)
+        }
+        return token.text
+    }
+
+    static func freshResetToken() -> OpaqueToken { OpaqueToken.make(prefix: resetPrefix) }
+
+    /// Lets a token change an account's password, once.
+    static func insertResetLink(
+        _ token: OpaqueToken,
+        for account: String,
+        at now: Instant,
+        in transaction: any Transaction
+    ) throws {
+        try AccountStore.insertLink(
+            token.hash,
+            account: account,
+            purpose: resetPurpose,
+            created: now,
+            expires: now + resetLife,
+            in: transaction
+        )
+    }
+
+    /// Whose password a reset link can still change; nil when it is unknown, used or too old. Asking does not use it up.
+    package func account(ofResetLink text: String) async throws -> Account? {
+        guard let token = OpaqueToken(text, prefix: Self.resetPrefix) else { return nil }
+        let now = clock.now
+        let account = try await database.read {
+            try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: $0)
+        }
+        return account?.isSuspended == false ? account : nil
+    }
+
+    /// Gives the account of a reset link a new password: the link, every other one, all sessions and all app passwords end.
+    ///
+    /// - Returns: false when the link is unknown, used or too old.
+    /// - Throws: ``ServerError`` `invalid` when the password is too short, too long or too common; the link can be used again.
+    package func reset(_ text: String, to password: String, requestID: String) async throws -> Bool {
+        guard try await account(ofResetLink: text) != nil, let hash = try await hash(password),
+            let token = OpaqueToken(text, prefix: Self.resetPrefix)
+        else { return false }
+        let now = clock.now
+        return try await lifecycle.write(in: database) { transaction, changes in
+            guard
+                let account = try AccountStore.account(ofLink: token.hash, purpose: Self.resetPurpose, at: now, in: transaction),
+                !account.isSuspended
+            else { return false }
+            let actor = AuditActor(account.id, requestID: requestID)
+            try Self.replacePassword(hash, of: account.id, by: actor, at: now, changes, in: transaction)
+            let entry = actor.entry("account.password", on: account.id, at: now, reason: "reset")
+            try AuditStore.append(entry, in: transaction)
+            return true
+        }
+    }
+
+    package func find(_ id: String) async throws -> Account {
+        guard let account = try await database.read({ try AccountStore.account(id: id, in: $0) }) else { throw Self.unknown }
+        return account
+    }
+
+    /// What staff see of an account, beside what it holds.
+    package struct Details: Sendable {
+        package let account: Account
+        package let createdAt: Instant
+        /// How many devices it may use; nil where its plans and the configuration say.
+        package let deviceLimit: Int?
+        package let hasPassword: Bool
+    }
+
+    package func details(of id: String) async throws -> Details {
+        guard let details = try await database.read({ try AccountStore.details(id: id, in: $0) }) else { throw Self.unknown }
+        return details
+    }
+
+    /// Accounts in the order of their creation whose names hold a text, after the last of the page before.
+    package func list(
+        matching text: String = "",
+        after: (Instant, String)?,
+        limit: Int
+    ) async throws -> [(account: Account, createdAt: Instant)] {
+        try await database.read { try AccountStore.list(matching: text, after: after, limit: limit, in: $0) }
+    }
+
+    private func hash(_ password: String?) async throws -> String? {
+        guard let password else { return nil }
+        if let problem = PasswordPolicy.problem(with: password) { throw ServerError(.invalid, problem) }
+        return try await passwords.hash(password)
+    }
+
+    package static let unknown = ServerError(.notFound, "there is no such account")
+}

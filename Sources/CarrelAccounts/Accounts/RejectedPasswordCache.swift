@@ -1,0 +1,42 @@
+import CarrelBytes
+import CarrelCrypto
+import CarrelThreads
+
+/// Which passwords were wrong a short while ago, so that an app that goes on sending an old one is answered without hashing it.
+///
+/// Kept in the memory of this process, as HMACs under a key of its own: it is nobody's password. Names without an account are
+/// remembered like all others.
+final class RejectedPasswordCache: Sendable {
+    private struct Refused: Sendable {
+        /// What the account had then; nil for a name without an account, and an account without a password.
+        let passwordHash: String?
+        let until: Instant
+    }
+
+    /// An attempt, as it is remembered.
+    struct Key: Sendable, Hashable {
+        fileprivate let bytes: [UInt8]
+    }
+
+    private static let memory = Duration.seconds(600)
+
+    private let fingerprint = HMACSHA256(key: Secret.random(count: 32))
+    private let refused = Locked(LRUCache<Key, Refused>(limit: 16_384))
+
+    /// The key has the network in it: that a guess was wrong before is told only to who made it.
+    func key(name: String, password: String, network: String) -> Key {
+        var message: [UInt8] = []
+        for part in [name, network, password] { message += "\(part.utf8.count):\(part)".utf8 }
+        return Key(bytes: Array(fingerprint.authenticate(message.rawSpan).prefix(16)))
+    }
+
+    /// Whether it was wrong, and the account's password is what it was then.
+    func holds(_ key: Key, passwordHash: String?, at now: Instant) -> Bool {
+        refused.withLock { $0[key] }.map { now < $0.until && $0.passwordHash == passwordHash } ?? false
+    }
+
+    func insert(_ key: Key, passwordHash: String?, at now: Instant) {
+        let refused = Refused(passwordHash: passwordHash, until: now + Self.memory)
+        self.refused.withLock { $0.insert(refused, for: key, cost: 1) }
+    }
+}

@@ -1,0 +1,191 @@
+package import CarrelAudit
+package import CarrelHTTP
+import CarrelHome
+import CarrelWebAPI
+
+/// Who a request comes from, as far as it can prove it.
+package struct RequestAuthenticator: Sendable {
+    let accounts: Accounts
+    let appPasswords: AppPasswords
+    let staff: Staff
+    /// The account that visitors without a session read as, when the operator named one.
+    let guestAccount: String?
+    /// Whether a loopback address proves that the client is on this machine: not where a proxy stands in front.
+    let trustsLoopback: Bool
+
+    package static let sessionCookie = "carrel_session"
+    /// Sent to `/admin` only, and by our own pages only.
+    static let staffCookie = "carrel_admin"
+    /// Cookies of one name that are looked at.
+    package static let cookieLimit = 16
+    /// What the administrator's page sends with whatever changes something. A page of another origin cannot send a field of its
+    /// own without asking first (WHATWG Fetch §3.2), and we never say yes.
+    static let staffField = "X-Carrel-Admin"
+
+    /// Who calls the administrators' API.
+    enum Caller: Sendable {
+        /// Whoever may use the home's own socket.
+        case `operator`
+        case key(Accounts.ServiceKey)
+        case member(StaffSession)
+
+        var role: Role {
+            switch self {
+            case .operator: .owner
+            case .key(let key): key.role
+            case .member(let session): session.role
+            }
+        }
+
+        /// What the audit log calls them.
+        var id: String {
+            switch self {
+            case .operator: "operator"
+            case .key(let key): key.id
+            case .member(let session): session.account.id
+            }
+        }
+    }
+
+    /// Who the request comes from: the home's own socket, a back-office key, or the cookie of the administrator's page; nil when
+    /// it proves nothing.
+    ///
+    /// - Throws: 403 for a cookie that comes over a line that others can read, or with a change that none of our pages asked for.
+    func caller(_ request: HTTPRequest) async throws -> Caller? {
+        if case .local = request.peer { return .operator }
+        if let token = request.bearerToken { return try await accounts.serviceKey(ofToken: token).map { .key($0) } }
+        // A neighbour on the same host can plant a cookie before ours.
+        for token in request.cookies(Self.staffCookie).prefix(Self.cookieLimit) {
+            guard let session = try await staff.session(token) else { continue }
+            try requirePage(request)
+            return .member(session)
+        }
+        return nil
+    }
+
+    /// Refuses what the administrator's page would not have sent.
+    func requirePage(_ request: HTTPRequest) throws(HTTPError) {
+        guard isConfidential(request) else {
+            throw HTTPError(.forbidden, "staff.tls", "staff sign in over TLS, or on the server's own machine")
+        }
+        guard !request.method.isSafe else { return }
+        try SameOrigin.require(request)
+        guard request.headers[Self.staffField] != nil else {
+            throw HTTPError(.forbidden, "request.other-origin", "only a page of this server can do this")
+        }
+    }
+
+    /// Refuses a request from nobody, and from those whose role does not allow it.
+    ///
+    /// - Parameters:
+    ///   - request: what came.
+    ///   - permission: what it is to do.
+    /// - Returns: who the audit log says did it.
+    /// - Throws: 401 `request.unauthenticated`, 403 `request.forbidden`.
+    @discardableResult
+    package func require(_ request: HTTPRequest, _ permission: Permission) async throws -> AuditActor {
+        guard let caller = try await caller(request) else {
+            throw HTTPError(
+                .unauthorized,
+                "request.unauthenticated",
+                "this call needs a back-office key as a bearer token",
+                headers: ["WWW-Authenticate": "Bearer"]
+            )
+        }
+        guard caller.role.may(permission) else {
+            throw ServerError(.forbidden, "the role \(caller.role.rawValue) does not allow this (\(permission.rawValue))")
+        }
+        return AuditActor(caller.id, requestID: request.id)
+    }
+
+    /// Refuses to change an account of staff unless the caller decides who is staff: who sets a password can sign in with it.
+    package func requireAuthority(_ request: HTTPRequest, over account: Account) async throws {
+        guard try await staff.role(of: account.id).isStaff else { return }
+        try await require(request, .manageStaff)
+    }
+
+    /// Who the audit log says did it.
+    package func actor(_ request: HTTPRequest) async throws -> AuditActor {
+        AuditActor(try await caller(request)?.id ?? AuditActor.nobody, requestID: request.id)
+    }
+
+    /// The session that the request's cookie or bearer token stands for.
+    ///
+    /// A request that changes something is believed for its cookie only where one of our own pages sent it.
+    package func session(_ request: HTTPRequest) async throws -> Session? {
+        if let token = request.bearerToken { return try await accounts.session(of: token, requestID: request.id) }
+        // A neighbour on the same host can plant a cookie before ours.
+        for token in request.cookies(Self.sessionCookie).prefix(Self.cookieLimit) {
+            guard let session = try await accounts.session(of: token, requestID: request.id) else { continue }
+            try SameOrigin.require(request)
+            return session
+        }
+        return nil
+    }
+
+    /// The account that the request's session cookie or bearer token signs in.
+    package func signedIn(_ request: HTTPRequest) async throws -> Account? {
+        try await session(request)?.account
+    }
+
+    /// The account that the request's Basic credentials name: its name, and one of its app passwords that has the scope.
+    package func account(ofBasic request: HTTPRequest, scope: AppPassword.Scope) async throws -> Account? {
+        guard let (name, password) = request.basicCredentials else { return nil }
+        return try await appPasswords.account(named: name, text: password, scope: scope)
+    }
+
+    /// The account whose shelf this request sees: the one signed in, or the guest account where there is one.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - scope: lets an app password of that scope sign in too.
+    /// - Returns: the account; nil for nobody.
+    /// - Throws: when the database does not answer, or another site sent a cookie along.
+    package func readerIfAny(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account? {
+        try await readerAndDevice(request, scope: scope)?.account
+    }
+
+    /// The same, with the id of the device that the reader's session is on: nil in a browser, and where there is no session.
+    package func readerAndDevice(
+        _ request: HTTPRequest,
+        scope: AppPassword.Scope? = nil
+    ) async throws -> (account: Account, device: String?)? {
+        if let scope, request.basicCredentials != nil {
+            return try await account(ofBasic: request, scope: scope).map { ($0, nil) }
+        }
+        if let session = try await session(request) { return (session.account, session.deviceID) }
+        guard let guestAccount, let guest = try await accounts.find(named: guestAccount), !guest.isSuspended else { return nil }
+        return (guest, nil)
+    }
+
+    /// The same, refusing a request that comes from nobody.
+    package func reader(_ request: HTTPRequest, scope: AppPassword.Scope? = nil) async throws -> Account {
+        if let account = try await readerIfAny(request, scope: scope) { return account }
+        throw Self.unauthenticated(request)
+    }
+
+    /// The session of an account's owner: not a guest, and not an app that knows only an app password.
+    package func owner(_ request: HTTPRequest) async throws -> Session {
+        guard let session = try await session(request) else { throw Self.unauthenticated(request) }
+        return session
+    }
+
+    /// Basic is asked for only where it was tried: a browser would ask its user for a password that is not meant.
+    package static func unauthenticated(_ request: HTTPRequest) -> HTTPError {
+        let isBasic = request.headers["Authorization"]?.prefix(6).lowercased() == "basic "
+        return HTTPError(
+            .unauthorized,
+            "request.unauthenticated",
+            isBasic ? "this name and app password do not open this" : "you are not signed in",
+            headers: ["WWW-Authenticate": isBasic ? "Basic realm=\"Carrel\", charset=\"UTF-8\"" : "Bearer"]
+        )
+    }
+}
+
+extension HTTPRequest {
+    /// The token of `Authorization: Bearer …` (RFC 6750 §2.1).
+    package var bearerToken: String? {
+        guard let value = headers["Authorization"], value.prefix(7).lowercased() == "bearer " else { return nil }
+        return String(value.dropFirst(7))
+    }
+}

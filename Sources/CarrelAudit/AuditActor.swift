@@ -1,0 +1,48 @@
+package import CarrelBytes
+
+/// Who does something, and in which request: what the audit log says of it.
+package struct AuditActor: Sendable {
+    package let id: String
+    package let requestID: String
+
+    /// The server itself.
+    package static let server = "server"
+    /// Somebody who has not signed in.
+    package static let nobody = "nobody"
+    /// Whoever may use the home itself.
+    package static let `operator` = AuditActor("operator")
+
+    package init(_ id: String, requestID: String = "") {
+        self.id = id
+        self.requestID = requestID
+    }
+
+    package func entry(
+        _ action: String,
+        on subject: String,
+        at now: Instant,
+        outcome: Audit.Entry.Outcome = .allowed,
+        reason: String = ""
+    ) -> Audit.Entry {
+        Audit.Entry(
+            at: now,
+            actor: Self.cleaned(id),
+            action: action,
+            subject: Self.cleaned(subject),
+            outcome: outcome,
+            reason: Self.cleaned(reason),
+            requestID: Self.cleaned(requestID)
+        )
+    }
+
+    /// What strangers choose, without control characters and no longer than an id may be.
+    static func cleaned(_ text: String) -> String {
+        let bytes = text.utf8Span.span
+        // without branches, so that many are looked at at once
+        var controls: UInt8 = 0
+        for i in bytes.indices { controls |= bytes[i] < 0x20 || bytes[i] == 0x7f ? 1 : 0 }
+        if bytes.count <= 256, controls == 0 { return text }
+        let scalars = text.unicodeScalars.prefix(64).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

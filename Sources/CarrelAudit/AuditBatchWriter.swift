@@ -1,0 +1,209 @@
+package import CarrelBytes
+import CarrelHome
+import CarrelStore
+import CarrelThreads
+
+/// Records what no change of state goes with, in groups: whoever is answered does not wait for the disk.
+///
+/// What is recorded is written ``interval`` later: a few entries as rows, many as one ``AuditPage``. Where the disk is slow, or many
+/// entries wait, recording waits for it. Where the log cannot be written, recording throws: nobody is handed what no log would
+/// tell of. What was recorded before is kept and tried again.
+package final class AuditBatchWriter: Sendable {
+    private struct Waiter {
+        /// Nil for somebody who only waits for those before.
+        let entry: Audit.Entry?
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    /// What one commit writes.
+    private struct Group {
+        /// What callers recorded who have gone on.
+        var page: AuditPage?
+        /// Those who have not.
+        private(set) var waiters: [Waiter] = []
+        /// How many of these have an entry: each caller asks, and there may be a waiter for each connection.
+        private var waitingEntries = 0
+
+        mutating func add(_ waiter: Waiter) {
+            waiters.append(waiter)
+            if waiter.entry != nil { waitingEntries += 1 }
+        }
+
+        mutating func removeWaiters() -> [Waiter] {
+            defer { (waiters, waitingEntries) = ([], 0) }
+            return waiters
+        }
+
+        var count: Int { (page?.count ?? 0) + waitingEntries }
+        var entries: [Audit.Entry] { (page?.entries ?? []) + waiters.compactMap(\.entry) }
+        var isEmpty: Bool { page == nil && waiters.isEmpty }
+    }
+
+    private struct State {
+        var next = Group()
+        /// What is being written, and after a failure what is written again.
+        var inFlight = Group()
+        var isWriting = false
+        /// When the first that is not written yet was recorded.
+        var since: ContinuousClock.Instant?
+        /// Why the last group could not be written, and when that is tried again.
+        var failure: (error: any Error, until: ContinuousClock.Instant)?
+
+        var count: Int { next.count + inFlight.count }
+    }
+
+    /// How long entries wait for company.
+    private static let interval = Duration.milliseconds(20)
+    /// How long callers go on while nothing gets written.
+    private static let patience = Duration.milliseconds(250)
+    /// How long until what could not be written is tried again.
+    private static let pause = Duration.seconds(1)
+    /// Entries not written yet whose callers may have gone on.
+    private static let limit = 8192
+
+    private let database: any Database
+    private let chain: AuditChain
+    private let state = Locked(State())
+
+    init(database: any Database, chain: AuditChain) {
+        self.database = database
+        self.chain = chain
+    }
+
+    /// How many entries are not written yet.
+    package var waiting: Int { state.withLock(\.count) }
+
+    /// Entries that are not known to be written.
+    var unwritten: [Audit.Entry] {
+        let (inFlight, next) = state.withLock { ($0.inFlight, $0.next) }
+        return inFlight.entries + next.entries
+    }
+
+    /// - Throws: the database's error when the log cannot be written.
+    func requireWritable() throws {
+        if let failure = state.withLock(\.failure) { throw failure.error }
+    }
+
+    /// Takes an entry to the log; the parameters are those of ``AuditActor/entry(_:on:at:outcome:reason:)``.
+    ///
+    /// - Throws: the database's error when the log cannot be written; the entry is forgotten then.
+    package func record(
+        _ action: String,
+        on subject: String,
+        by actor: AuditActor,
+        at moment: Instant,
+        outcome: Audit.Entry.Outcome = .allowed,
+        reason: String = ""
+    ) async throws {
+        let now = ContinuousClock.now
+        let (mustWait, mustStart) = try state.withLock { state -> (Bool, Bool) in
+            if let failure = state.failure { throw failure.error }
+            let isSlow = state.since.map { now - $0 > Self.patience } ?? false
+            guard !isSlow, state.count < Self.limit else { return (true, false) }
+            if state.next.page == nil { state.next.page = AuditPage(at: moment) }
+            state.next.page?.append(action, on: subject, by: actor, at: moment, outcome: outcome, reason: reason)
+            if state.since == nil { state.since = now }
+            defer { state.isWriting = true }
+            return (false, !state.isWriting)
+        }
+        if mustStart { start() }
+        if mustWait { try await wait(with: actor.entry(action, on: subject, at: moment, outcome: outcome, reason: reason)) }
+    }
+
+    /// Returns once all that was recorded before is durable.
+    ///
+    /// - Throws: the database's error when it cannot be made so now.
+    package func settle() async throws {
+        let isThere = try state.withLock { state in
+            if let failure = state.failure { throw failure.error }
+            return state.isWriting
+        }
+        if isThere { try await wait(with: nil) }
+    }
+
+    private func wait(with entry: Audit.Entry?) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            let mustStart = state.withLock { state in
+                state.next.add(Waiter(entry: entry, continuation: continuation))
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if mustStart { start() }
+        }
+    }
+
+    private func start() {
+        Task {
+            while await writeGroup() {}
+        }
+    }
+
+    /// Writes what has come; false when there is nothing any more.
+    private func writeGroup() async -> Bool {
+        let (failure, isAwaited) = state.withLock { ($0.failure, !$0.next.waiters.isEmpty) }
+        if let failure {
+            try? await Task.sleep(until: failure.until)
+        } else if !isAwaited {
+            try? await Task.sleep(for: Self.interval)
+        }
+        let group = state.withLock { state -> Group in
+            // What failed comes first, as it was.
+            if state.inFlight.isEmpty {
+                state.inFlight = state.next
+                state.next = Group()
+            }
+            state.isWriting = !state.inFlight.isEmpty
+            if !state.isWriting {
+                // Who failed was told, nothing was kept: the next one tries.
+                state.since = nil
+                state.failure = nil
+            }
+            return state.inFlight
+        }
+        guard !group.isEmpty else { return false }
+        do {
+            // After a failure nobody knows what became of a commit.
+            try await write(group, again: failure != nil)
+            state.withLock { state in
+                state.failure = nil
+                state.inFlight = Group()
+                state.since = state.next.isEmpty ? nil : .now
+            }
+            for waiter in group.waiters { waiter.continuation.resume() }
+        } catch {
+            let failed = state.withLock { state in
+                let failed = state.inFlight.removeWaiters() + state.next.removeWaiters()
+                // Nothing can be written any more.
+                if (error as? StoreError)?.code == .closed { (state.inFlight, state.next) = (Group(), Group()) }
+                state.failure = (error, .now + Self.pause)
+                return failed
+            }
+            for waiter in failed { waiter.continuation.resume(throwing: error) }
+        }
+        return true
+    }
+
+    /// Writes a group, and seals it where that disturbs nobody.
+    ///
+    /// In PostgreSQL, where others change the log at the same time, and where there is no chain to go on with, it waits for
+    /// ``Audit/seal()``, which says what is wrong.
+    private func write(_ group: Group, again: Bool) async throws {
+        let (chain, isAlone) = (chain, database.engine == .sqlite)
+        let (gathered, waiting) = (group.page?.rows ?? [], group.waiters.compactMap(\.entry).map { AuditRow(entry: $0) })
+        let last = try await database.write { transaction -> AuditHead.Mark? in
+            let isThere = try again && gathered.first.map { try AuditStore.isThere($0.entry.id, in: transaction) } ?? false
+            let rows = isThere ? waiting : gathered + waiting
+            var marks: [AuditHead.Mark] = []
+            do {
+                if isAlone { marks = try chain.marks(of: rows.map(\.entry), in: transaction) }
+            } catch is ServerError {
+                // sealing says so
+            }
+            for (index, row) in rows.enumerated() {
+                try AuditStore.append(row, marks.isEmpty ? nil : marks[index], in: transaction)
+            }
+            return marks.last
+        }
+        if let last { chain.saw(last) }
+    }
+}

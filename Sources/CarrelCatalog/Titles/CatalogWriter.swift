@@ -1,0 +1,57 @@
+package import CarrelIngest
+package import CarrelStore
+
+/// The effect of an ingest on the catalog.
+package enum CatalogChange: Sendable, Equatable {
+    case created
+    /// A product got other contents.
+    case replaced
+    /// The catalog had it already.
+    case none
+}
+
+/// An entry of the catalog after an ingest.
+package struct Entered<Entry: Sendable>: Sendable {
+    package let entry: Entry
+    package let change: CatalogChange
+    /// Warnings for the operator, in sentences.
+    package let warnings: [String]
+
+    package init(_ entry: Entry, _ change: CatalogChange, warnings: [String] = []) {
+        self.entry = entry
+        self.change = change
+        self.warnings = warnings
+    }
+}
+
+/// Where what an ingest made becomes part of the catalog: the database of this process, or whoever keeps it.
+package protocol CatalogWriter<Made, Entry>: Sendable {
+    /// What an ingest makes of a source.
+    associatedtype Made: Sendable
+    /// What the catalog has of it then.
+    associatedtype Entry: Sendable
+
+    /// Finds what was made of the same source before, and writes to it what is said of it now.
+    ///
+    /// - Parameters:
+    ///   - sourceHash: of the source.
+    ///   - cover: the picture that takes the place of its cover.
+    /// - Returns: nil when the catalog has nothing of the source.
+    /// - Throws: when it cannot be written.
+    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Entry>?
+
+    /// Enters what was made. Doing it twice does no harm.
+    ///
+    /// - Returns: the entry, and what became of it.
+    /// - Throws: when it cannot be written.
+    func enter(_ made: Made) async throws -> Entered<Entry>
+
+    /// Removes what a failed ingest made, where nothing in the catalog uses it. In doubt it stays, and goes with a ``BlobSweep``.
+    func takeBack(_ blobs: Set<BlobID>) async
+}
+
+/// A register of editions, which knows when their pages changed.
+package protocol EditionCatalogRegister: CatalogWriter where Made == IngestedEdition {
+    /// The pages that the product has, and the time now.
+    func pageHistory() async throws -> PageHistory
+}

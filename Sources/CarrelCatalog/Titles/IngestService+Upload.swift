@@ -1,0 +1,72 @@
+import CarrelBytes
+import CarrelHTTP
+package import CarrelIngest
+import CarrelThreads
+import CarrelWebAPI
+import Glibc
+
+extension IngestService {
+    /// Bytes of one uploaded source.
+    static let uploadLimit: Int64 = 8 << 30
+
+    /// Writing waits for the disk when much is written.
+    static let uploads = BlockingThreadPool(name: "upload", count: 2)
+
+    /// Writes the body of a request, of at most `limit` bytes, to a file in the scratch folder, which is the caller's to remove.
+    func receive(_ request: HTTPRequest, limit: Int64 = uploadLimit) async throws -> String {
+        if let length = request.body.length, Int64(length) > limit { throw Self.tooLarge(limit) }
+        let path = try work.scratch.newName()
+        var received: Int64 = 0
+        do {
+            let file = try UploadFile(at: path)
+            while let chunk = try await request.body.next() {
+                received += Int64(chunk.count)
+                guard received <= limit else { throw Self.tooLarge(limit) }
+                try await Self.uploads.run { try file.append(chunk) }
+            }
+        } catch let error as IngestError {
+            unsafe unlink(path)
+            throw HTTPError(upload: error)
+        } catch {
+            unsafe unlink(path)
+            throw error
+        }
+        return path
+    }
+
+    private static func tooLarge(_ limit: Int64) -> HTTPError {
+        HTTPError(.contentTooLarge, "request.too-large", "such an upload has at most \(limit >> 20) MiB")
+    }
+}
+
+/// A scratch file for the threads that wait for the disk.
+private final class UploadFile: Sendable {
+    private let file: ScratchFile
+
+    init(at path: String) throws(IngestError) {
+        file = try ScratchFile(at: path, name: "the upload")
+    }
+
+    func append(_ chunk: [UInt8]) throws(IngestError) {
+        try file.append(chunk.rawSpan)
+    }
+}
+
+extension HTTPError {
+    /// What an uploader is told of a source that was not taken.
+    package init(upload error: IngestError) {
+        // Words for the command line name the home and its options, which are not a client's.
+        let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true takes what is usable" : error.hint
+        // What the server's own disk has is nobody else's matter.
+        if error.code == .scratch {
+            self.init(.internalServerError, error.code.rawValue, "the server cannot keep the upload")
+            return
+        }
+        self.init(
+            error.code == .full ? .insufficientStorage : .unprocessableContent,
+            error.code.rawValue,
+            error.code == .full ? "there is no room for the upload" : "the upload \(error.detail)",
+            extra: hint.map { [("hint", .text($0))] } ?? []
+        )
+    }
+}

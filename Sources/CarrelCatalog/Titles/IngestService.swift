@@ -1,0 +1,59 @@
+package import CarrelAudit
+package import CarrelIngest
+import CarrelStore
+
+/// Takes sources into the catalog of this process's database.
+package struct IngestService: Sendable {
+    let work: IngestPipeline
+    let titles: Titles
+    let editions: Editions
+
+    /// Takes one file, folder or archive. A source that is in the catalog already is recognised by its contents; metadata given
+    /// in the options are then written to its title.
+    package func ingest(
+        _ path: String,
+        _ options: IngestOptions,
+        by actor: AuditActor = .operator,
+        progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
+    ) async throws -> IngestPipeline.Outcome<Title> {
+        try await work.take(
+            path,
+            options,
+            into: register(options.overrides, isStrict: options.isStrict, actor),
+            progress: progress
+        )
+    }
+
+    /// Takes an edition. Content that the product has already is recognised, and what the options say is written to it; other
+    /// content takes the place of what the product has.
+    package func ingest(
+        _ path: String,
+        _ options: EditionOptions,
+        _ terms: Edition.Terms,
+        by actor: AuditActor = .operator,
+        progress: @escaping @Sendable (IngestProgress) -> Void = { _ in }
+    ) async throws -> IngestPipeline.Outcome<Edition> {
+        let register = try EditionWriter(
+            editions: editions,
+            titles: titles,
+            options: options,
+            terms: terms,
+            actor: actor,
+            thread: work.disk
+        )
+        return try await work.take(path, options, into: register, progress: progress)
+    }
+
+    /// Gives a title, an audiobook or an edition, the picture in a file as its cover.
+    func replaceCover(of title: Title, by path: String, _ actor: AuditActor) async throws -> Title {
+        let edition = try await editions.find(title: title.id)
+        return try await work.keepingCover(path, in: register(IngestOptions.Overrides(), isStrict: false, actor)) { cover in
+            guard let edition else { return try await titles.setCover(cover, of: title, by: actor) }
+            return try await editions.setCover(cover, of: edition.productID, by: actor).title
+        }
+    }
+
+    private func register(_ overrides: IngestOptions.Overrides, isStrict: Bool, _ actor: AuditActor) -> TitleWriter {
+        TitleWriter(titles: titles, overrides: overrides, isStrict: isStrict, actor: actor, thread: work.disk)
+    }
+}

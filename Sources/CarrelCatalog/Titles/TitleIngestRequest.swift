@@ -1,0 +1,99 @@
+import CarrelBytes
+import CarrelHome
+package import CarrelIngest
+import CarrelJSON
+import CarrelPackager
+package import CarrelStore
+import CarrelWebAPI
+
+/// What an ingest hands to whoever keeps the database: first which source it is and what is said of it; then, where the catalog
+/// does not know the source, what was made of it. The blobs are in the home already.
+package struct TitleIngestRequest: Sendable {
+    /// SHA-256 over the source.
+    package let sourceHash: [UInt8]
+    /// What is said of the title in place of what its source says.
+    package let overrides: IngestOptions.Overrides
+    /// Whether a title with an ISBN that another has is refused.
+    package let isStrict: Bool
+    /// A picture in place of the source's own.
+    package let cover: (blob: BlobID, mediaType: String)?
+    /// Nil asks whether the catalog knows the source.
+    package let made: IngestedTitle?
+
+    /// Bytes of its JSON at most.
+    static let limit = 16 << 20
+
+    /// - Parameters:
+    ///   - sourceHash: SHA-256 over the source.
+    ///   - overrides: what is said of the title in place of what its source says.
+    ///   - isStrict: whether a title with an ISBN that another has is refused.
+    ///   - cover: a picture in place of the source's own.
+    ///   - made: nil asks whether the catalog knows the source.
+    package init(
+        sourceHash: [UInt8],
+        overrides: IngestOptions.Overrides,
+        isStrict: Bool = false,
+        cover: (blob: BlobID, mediaType: String)? = nil,
+        made: IngestedTitle? = nil
+    ) {
+        self.sourceHash = sourceHash
+        self.overrides = overrides
+        self.isStrict = isStrict
+        self.cover = cover
+        self.made = made
+    }
+
+    package func write() -> [UInt8] {
+        var head: JSONObject = [
+            "sourceHash": .string(Hex.encode(sourceHash)), "overrides": .init(overrides), "cover": .init(cover),
+            "made": made.map(Self.json) ?? .null,
+        ]
+        if isStrict { head["strict"] = true }
+        return JSON.object(head).write()
+    }
+
+    /// - Parameter bytes: what ``write()`` wrote.
+    /// - Throws: ``ServerError`` `invalid` for anything else.
+    package init(parsing bytes: [UInt8]) throws {
+        let object = try Self.object(bytes)
+        try object.allowOnly(["sourceHash", "overrides", "strict", "cover", "made"])
+        let hash = try object.digest("sourceHash")
+        self.init(
+            sourceHash: hash,
+            overrides: try object.overrides("overrides"),
+            isStrict: try object.flag("strict") ?? false,
+            cover: try object.cover("cover"),
+            made: try object.part("made").map { try Self.made($0, of: hash) }
+        )
+    }
+
+    private static func object(_ bytes: [UInt8]) throws(ServerError) -> JSONObject {
+        guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: limit)).object else {
+            throw ServerError(.invalid, "the body should be a JSON object")
+        }
+        return object
+    }
+
+    private static func json(_ made: IngestedTitle) -> JSON {
+        [
+            "metadata": .object(made.metadata.json), "media": .string(made.media.text),
+            "index": .string(Base64.encode(made.index.serialized())), "cover": .init(made.cover),
+            "sample": made.sample.map { ["blob": .string($0.blob.text), "milliseconds": .integer($0.durationMS)] } ?? .null,
+        ]
+    }
+
+    private static func made(_ object: JSONObject, of sourceHash: [UInt8]) throws -> IngestedTitle {
+        try object.allowOnly(["metadata", "media", "index", "cover", "sample"])
+        guard let serialized = Base64.decode(try object.requiredString("index")),
+            let index = try? SegmentIndex(serialized: serialized.rawSpan)
+        else { throw ServerError(.invalid, "index should be a segment index") }
+        return IngestedTitle(
+            metadata: try TitleMetadata(json: try object.requiredPart("metadata")),
+            sourceHash: sourceHash,
+            media: try object.blob("media"),
+            index: index,
+            cover: try object.cover("cover"),
+            sample: try object.part("sample").map { (try $0.blob("blob"), try $0.length("milliseconds")) }
+        )
+    }
+}

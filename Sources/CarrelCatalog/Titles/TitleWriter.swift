@@ -1,0 +1,82 @@
+import CarrelAudio
+import CarrelAudit
+import CarrelHome
+import CarrelIngest
+import CarrelStore
+import CarrelThreads
+
+/// Enters audiobooks into the database of this process.
+struct TitleWriter: CatalogWriter {
+    let titles: Titles
+    /// What is said of the title in place of what its source says.
+    let overrides: IngestOptions.Overrides
+    /// Whether an ISBN that another title has is an error.
+    let isStrict: Bool
+    let actor: AuditActor
+    /// Where blobs are removed.
+    let thread: BlockingThreadPool
+
+    func again(_ sourceHash: [UInt8], cover: (blob: BlobID, mediaType: String)?) async throws -> Entered<Title>? {
+        guard let known = try await titles.find(sourceHash: sourceHash) else { return nil }
+        var metadata = known.metadata
+        metadata.apply(overrides)
+        let warnings = try await titles.warnings(ofISBN: metadata.isbn, but: known.id, isStrict: isStrict)
+        let title = try await titles.update(metadata, of: known, by: actor)
+        guard let cover else { return Entered(title, .none, warnings: warnings) }
+        return Entered(try await titles.setCover(cover, of: title, by: actor), .none, warnings: warnings)
+    }
+
+    func enter(_ made: IngestedTitle) async throws -> Entered<Title> {
+        let (title, created, twins) = try await titles.add(made, isStrict: isStrict, by: actor)
+        return Entered(title, created ? .created : .none, warnings: Titles.warnings(ofISBN: made.metadata.isbn, twins))
+    }
+
+    func takeBack(_ blobs: Set<BlobID>) async {
+        await titles.takeBack(blobs, on: thread)
+    }
+}
+
+extension Titles {
+    /// Refuses an ISBN that other titles have, or warns of it.
+    ///
+    /// - Parameters:
+    ///   - isbn: of the title; nil means none.
+    ///   - id: the title itself.
+    ///   - isStrict: whether it is refused.
+    /// - Returns: what to tell the operator.
+    /// - Throws: ``ServerError`` `conflict`.
+    func warnings(ofISBN isbn: ISBN?, but id: String, isStrict: Bool) async throws -> [String] {
+        guard let isbn else { return [] }
+        let twins = try await database.read { try TitleStore.ids(isbn: isbn, in: $0) }.filter { $0 != id }
+        if isStrict { try Self.refuse(isbn, twins) }
+        return Self.warnings(ofISBN: isbn, twins)
+    }
+
+    /// The warning about other titles that have an ISBN.
+    static func warnings(ofISBN isbn: ISBN?, _ twins: [String]) -> [String] {
+        guard let isbn, let twin = twins.first else { return [] }
+        return [
+            "the title \(twin) has the ISBN \(isbn) too: order either by its title id; the sample is the newest title's (--strict refuses this)"
+        ]
+    }
+
+    /// Refuses an ISBN that other titles have.
+    static func refuse(_ isbn: ISBN, _ twins: [String]) throws(ServerError) {
+        guard let twin = twins.first else { return }
+        throw ServerError(
+            .conflict,
+            "the title \(twin) has the ISBN \(isbn) already: give this one another, or leave out --strict"
+        )
+    }
+
+    /// Removes blobs that no title uses. Another ingest of the very same content may lose what it has not entered yet.
+    func takeBack(_ made: Set<BlobID>, on thread: BlockingThreadPool) async {
+        let blobs = blobs
+        for blob in made {
+            guard let isUsed = try? await database.read({ try TitleStore.uses(blob: blob.text, in: $0) }), !isUsed else {
+                continue  // in doubt it stays
+            }
+            _ = try? await thread.run { try blobs.delete(blob) }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+import CarrelAccounts
+package import CarrelBytes
+package import CarrelStore
+import CarrelThreads
+
+/// Sessions that were used lately, with what their accounts hold, so that the database need not be asked again.
+///
+/// Where the database tells whose rows change, all that this process changes is forgotten before the change is acknowledged, and
+/// what other processes change within a second. Where it does not, nothing is remembered.
+package final class EntitlementCache: Sendable {
+    /// Counts the changes, so that what was read before one is not believed after it.
+    package struct Mark: Sendable {
+        fileprivate let changes: UInt64
+    }
+
+    private final class Entry: Sendable {
+        let hash: SIMD4<UInt64>
+        let holdings: EntitlementSnapshot
+        let mark: Mark
+        /// Where it says when the account last changed.
+        let place: Int
+        let readAt: Instant
+
+        init(_ hash: SIMD4<UInt64>, _ holdings: EntitlementSnapshot, _ mark: Mark, place: Int, readAt: Instant) {
+            self.hash = hash
+            self.holdings = holdings
+            self.mark = mark
+            self.place = place
+            self.readAt = readAt
+        }
+    }
+
+    private struct State {
+        /// Of the tokens' hashes, in sets, in each of which the newest comes first. Empty until something is remembered. Short, so
+        /// that a set is two lines of the processor's cache; whose entry it is, the entry says.
+        var tags: [UInt16] = []
+        var entries: [Entry?] = []
+        /// The last change of the accounts of each place.
+        var changed: [UInt64] = []
+        var allChanged: UInt64 = 0
+        var changes: UInt64 = 0
+        /// When it was last known that nobody else had changed anything; nil where that cannot be known.
+        var lookedAt: Instant?
+        var isLooking = false
+    }
+
+    /// How long others' changes may go unseen.
+    static let life = Duration.seconds(1)
+    /// Nothing is believed longer, whatever the database tells.
+    static let longestLife = Duration.seconds(300)
+    /// Holdings of more are not remembered: they take too much room.
+    static let heaviest = 64
+    /// So many that a set is hardly ever full while the table is not.
+    private static let ways = 64
+    private static let sets = 2_048
+    /// Sessions remembered, at most.
+    static let limit = ways * sets
+    private static let places = 65_536
+
+    private let database: any Database
+    private let clock: any WallClock
+    private let state = Locked(State())
+
+    package init(database: any Database, clock: any WallClock) {
+        self.database = database
+        self.clock = clock
+    }
+
+    /// Listens to the database from now on; before, nothing is remembered.
+    package func begin() async throws {
+        let now = clock.now
+        let isTold = try await database.watch(
+            RowChangeObserver(triggers: Self.triggers) { [weak self] in self?.forget($0) }
+        )
+        if isTold { state.withLock { $0.lookedAt = now } }
+    }
+
+    /// What is known of the token of a hash; and what to remember it under when nothing is.
+    package func find(_ hash: [UInt8], at now: Instant) -> (known: EntitlementSnapshot?, mark: Mark) {
+        let (hash, tag, start) = Self.place(of: hash)
+        let (known, mark, mustLook) = state.withLock { state -> (EntitlementSnapshot?, Mark, Bool) in
+            let mark = Mark(changes: state.changes)
+            guard let lookedAt = state.lookedAt else { return (nil, mark, false) }
+            let age = now - lookedAt
+            // Before it is too late, so that nobody has to wait for it.
+            let mustLook = !state.isLooking && (age < .zero || age >= Self.life / 2)
+            if mustLook { state.isLooking = true }
+            guard age >= .zero, age < Self.life, !state.tags.isEmpty else { return (nil, mark, mustLook) }
+            for slot in start..<start + Self.ways where state.tags[slot] == tag {
+                guard let entry = state.entries[slot], entry.hash == hash else { continue }
+                // Where nothing at all has changed since, the place need not be looked at, which is seldom in the processor's cache.
+                let isCurrent =
+                    entry.mark.changes == state.changes
+                    || entry.mark.changes >= max(state.changed[entry.place], state.allChanged)
+                let isFresh = now >= entry.readAt && now - entry.readAt < Self.longestLife
+                return (isCurrent && isFresh ? entry.holdings : nil, mark, mustLook)
+            }
+            return (nil, mark, mustLook)
+        }
+        if mustLook { Task { await look() } }
+        return (known, mark)
+    }
+
+    /// Remembers what was read after `mark` was given out.
+    package func remember(_ holdings: EntitlementSnapshot, of hash: [UInt8], since mark: Mark, at now: Instant) {
+        guard holdings.weight <= Self.heaviest else { return }
+        let (hash, tag, start) = Self.place(of: hash)
+        let entry = Entry(hash, holdings, mark, place: Self.place(of: holdings.session.account.id), readAt: now)
+        state.withLock { state in
+            guard state.lookedAt != nil else { return }
+            if state.tags.isEmpty {
+                state.tags = [UInt16](repeating: 0, count: Self.limit)
+                state.entries = [Entry?](repeating: nil, count: Self.limit)
+                state.changed = [UInt64](repeating: 0, count: Self.places)
+            }
+            let set = start..<start + Self.ways
+            // Those that are newer than what it takes the place of, or all of the set but the oldest, make room.
+            let place = set.first { state.tags[$0] == tag } ?? set.upperBound - 1
+            for slot in (start..<place).reversed() {
+                state.tags[slot + 1] = state.tags[slot]
+                state.entries[slot + 1] = state.entries[slot]
+            }
+            state.tags[start] = tag
+            state.entries[start] = entry
+        }
+    }
+
+    /// Asks the database again about the token of a hash.
+    package func forget(_ hash: [UInt8]) {
+        let (_, tag, start) = Self.place(of: hash)
+        state.withLock { state in
+            guard !state.tags.isEmpty else { return }
+            for slot in start..<start + Self.ways where state.tags[slot] == tag { state.entries[slot] = nil }
+        }
+    }
+
+    private func forget(_ changes: RowChangeObserver.Changes) {
+        state.withLock { state in
+            state.changes += 1
+            switch changes {
+            case .any: state.allChanged = state.changes
+            case .of(let accounts):
+                guard !state.changed.isEmpty else { return state.allChanged = state.changes }
+                for account in accounts { state.changed[Self.place(of: account)] = state.changes }
+            }
+        }
+    }
+
+    /// Looks whether others changed anything.
+    package func look() async {
+        let now = clock.now
+        let isDone = (try? await database.detectExternalChanges()) != nil
+        state.withLock {
+            $0.isLooking = false
+            if isDone { $0.lookedAt = now }
+        }
+    }
+
+    /// A token's hash as numbers, its tag, and the first slot of its set.
+    private static func place(of hash: [UInt8]) -> (hash: SIMD4<UInt64>, tag: UInt16, start: Int) {
+        precondition(hash.count == 32, "a token's hash is a SHA-256")
+        let bytes = hash.rawSpan
+        let numbers = SIMD4(bytes.u64(at: 0), bytes.u64(at: 8), bytes.u64(at: 16), bytes.u64(at: 24))
+        return (numbers, UInt16(truncatingIfNeeded: numbers[1]), Int(numbers[0] % UInt64(sets)) * ways)
+    }
+
+    private static func place(of account: String) -> Int {
+        Int(UInt(bitPattern: account.hashValue) % UInt(places))
+    }
+}
+
+extension EntitlementCache {
+    /// Note the account whose session ends or changes, and whose plans and purchases change.
+    private static let triggers: [StaticString] = [
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS session_changed AFTER UPDATE ON main.sessions
+        BEGIN SELECT note_change(OLD.account_id); SELECT note_change(NEW.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS session_deleted AFTER DELETE ON main.sessions
+        BEGIN SELECT note_change(OLD.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS account_changed AFTER UPDATE ON main.accounts
+        BEGIN SELECT note_change(OLD.id); SELECT note_change(NEW.id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS account_deleted AFTER DELETE ON main.accounts
+        BEGIN SELECT note_change(OLD.id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS subscription_made AFTER INSERT ON main.subscriptions
+        BEGIN SELECT note_change(NEW.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS subscription_changed AFTER UPDATE ON main.subscriptions
+        BEGIN SELECT note_change(OLD.account_id); SELECT note_change(NEW.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS subscription_deleted AFTER DELETE ON main.subscriptions
+        BEGIN SELECT note_change(OLD.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS purchase_made AFTER INSERT ON main.purchases
+        BEGIN SELECT note_change(NEW.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS purchase_changed AFTER UPDATE ON main.purchases
+        BEGIN SELECT note_change(OLD.account_id); SELECT note_change(NEW.account_id); END
+        """,
+        """
+        CREATE TEMP TRIGGER IF NOT EXISTS purchase_deleted AFTER DELETE ON main.purchases
+        BEGIN SELECT note_change(OLD.account_id); END
+        """,
+        "CREATE TEMP TRIGGER IF NOT EXISTS plan_changed AFTER UPDATE ON main.plans BEGIN SELECT note_change(NULL); END",
+        "CREATE TEMP TRIGGER IF NOT EXISTS plan_product_made AFTER INSERT ON main.plan_products BEGIN SELECT note_change(NULL); END",
+        "CREATE TEMP TRIGGER IF NOT EXISTS plan_product_gone AFTER DELETE ON main.plan_products BEGIN SELECT note_change(NULL); END",
+    ]
+}

@@ -1,0 +1,25 @@
+package import CarrelAccounts
+import CarrelBytes
+package import CarrelStore
+import CarrelSubscription
+
+/// A session and what its account holds, on one snapshot of the database.
+package final class EntitlementSnapshot: Sendable {
+    let session: Session
+    let entitlement: Entitlement
+    /// The number of the last revocation.
+    let serial: UInt32
+
+    /// What the database says of a token; nil when there is no such session.
+    package init?(of token: OpaqueToken, in transaction: any Transaction) throws {
+        guard let session = try SessionStore.session(token.hash, in: transaction) else { return nil }
+        self.session = session
+        entitlement = try SubscriptionStore.entitlement(of: session.account, in: transaction)
+        serial = try RevocationStore.serial(in: transaction)
+    }
+
+    /// How much it takes to remember, in plans, purchases and products.
+    var weight: Int {
+        entitlement.subscriptions.reduce(entitlement.purchases.count) { $0 + 1 + $1.plan.products.count }
+    }
+}

@@ -1,0 +1,35 @@
+import CarrelEditionDelivery
+import CarrelHTTP
+import CarrelWebAPI
+
+/// Who may see the feeds: everybody, or where the operator says so, who signs in.
+struct FeedAuthorizer: Sendable {
+    let readers: ReaderEntitlement
+    let document: AuthenticationDocument
+    let needsSignIn: Bool
+
+    /// Answers with a feed that is the same for all who may see it.
+    func answer(_ request: HTTPRequest, _ make: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        guard needsSignIn else { return try await make() }
+        guard let reader = try await readers.reader(ofFeed: request), try await readers.mayBrowse(reader) else {
+            return refusal(request)
+        }
+        return personal(try await make())
+    }
+
+    /// What is for one reader, and kept for nobody else.
+    func personal(_ response: HTTPResponse) -> HTTPResponse {
+        var response = response
+        response.headers["Cache-Control"] = "private, no-cache"
+        response.headers["Vary"] = "Authorization"
+        return response
+    }
+
+    /// 401 with the authentication document.
+    func refusal(_ request: HTTPRequest) -> HTTPResponse {
+        var response = document.challenge(request)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Vary"] = "Authorization"
+        return response
+    }
+}

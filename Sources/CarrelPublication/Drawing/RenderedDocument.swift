@@ -1,0 +1,93 @@
+import CarrelPDF
+
+/// A PDF document that is shown as pictures of its pages with their words, for whoever must know what is copied and printed.
+package final class RenderedDocument: Sendable {
+    package let pageCount: Int
+    private let file: FileResource
+    private let poppler: Poppler
+
+    /// Pixels of a picture's longer side: sizes that are drawn.
+    package static let sizes = [800, 1200, 1800, 2700]
+
+    /// Bytes of a picture: it has no more before it is packed.
+    private static let pictureLimit = 24 << 20
+    private static let textLimit = 8 << 20
+
+    /// Opens a document; one that lies in no file is copied into one without a name, once.
+    ///
+    /// - Parameters:
+    ///   - resource: the document, decrypted.
+    ///   - poppler: draws it.
+    /// - Throws: `resource.unavailable` where Poppler is not installed, `resource.malformed` for what is no document, or what reading
+    ///   throws.
+    package init(_ resource: any Resource, _ poppler: Poppler = Poppler()) async throws(ResourceError) {
+        guard poppler.has("pdftoppm"), poppler.has("pdftotext") else {
+            throw ResourceError(
+                .unavailable,
+                "the rights to this document are limited, so that its pages are drawn, for which pdftoppm and pdftotext are needed: "
+                    + "install Poppler’s programs (the package poppler-utils)"
+            )
+        }
+        guard let source = try await PDFSource(SingleResourceFetcher(resource)) else {
+            throw ResourceError(.malformed, "\"\(resource.link.href)\" is no PDF document")
+        }
+        pageCount = try await source.describe().pageCount
+        file = source.file
+        self.poppler = poppler
+    }
+
+    /// A picture of a page as it is seen, within its crop box and turned as it says.
+    ///
+    /// - Parameters:
+    ///   - page: from 1.
+    ///   - size: pixels of the longer side, one of ``sizes``.
+    /// - Returns: PNG.
+    /// - Throws: `resource.not-found` without such a page, `resource.too-large` for one that takes more time or bytes than it may have,
+    ///   `resource.malformed` for one that cannot be drawn, `resource.unavailable` where nothing can be drawn.
+    package func picture(of page: Int, size: Int) async throws(ResourceError) -> [UInt8] {
+        let words = ["pdftoppm", "-q"] + (try range(page)) + ["-singlefile", "-cropbox", "-scale-to", "\(size)", "-png"]
+        let bytes = try await run(words, upTo: Self.pictureLimit, "page \(page) cannot be drawn")
+        guard Self.isPNG(bytes) else { throw ResourceError(.malformed, "page \(page) cannot be drawn") }
+        return bytes
+    }
+
+    /// The words of a page, and where they stand.
+    ///
+    /// - Parameter page: from 1.
+    /// - Returns: the words in the order in which they are read.
+    /// - Throws: as ``picture(of:size:)``.
+    package func words(of page: Int) async throws(ResourceError) -> PageWords {
+        let words = ["pdftotext", "-q"] + (try range(page)) + ["-cropbox", "-bbox-layout", "-enc", "UTF-8"]
+        return PageWords(try await run(words, ["-"], upTo: Self.textLimit, "the words of page \(page) cannot be read"))
+    }
+
+    private func run(
+        _ words: [String],
+        _ others: [String] = [],
+        upTo limit: Int,
+        _ complaint: String
+    ) async throws(ResourceError) -> [UInt8] {
+        do throws(Poppler.Failure) {
+            return try await poppler.run(words, others, on: file, upTo: limit)
+        } catch {
+            throw switch error {
+            case .unavailable:
+                ResourceError(.unavailable, "\(complaint): \(words[0]) cannot be run here")
+            case .cancelled: ResourceError(.cancelled, "\(complaint): nobody waits for it any more")
+            case .tooLarge: ResourceError(.tooLarge, "\(complaint): it takes too long, or too many bytes")
+            case .failed: ResourceError(.malformed, complaint)
+            }
+        }
+    }
+
+    private func range(_ page: Int) throws(ResourceError) -> [String] {
+        guard (1...max(1, pageCount)).contains(page), pageCount > 0 else {
+            throw ResourceError(.notFound, "the document has \(pageCount) pages")
+        }
+        return ["-f", "\(page)", "-l", "\(page)"]
+    }
+
+    private static func isPNG(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+    }
+}

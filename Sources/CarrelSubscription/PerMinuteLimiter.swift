@@ -1,0 +1,24 @@
+package import CarrelBytes
+
+/// Allows something so often a minute.
+package struct PerMinuteLimiter: Sendable {
+    private let limit: Int
+    private var minute: Int64?
+    private var count = 0
+
+    package init(_ limit: Int) {
+        self.limit = limit
+    }
+
+    /// Whether it may happen once more, which counts it.
+    package mutating func take(at now: Instant) -> Bool {
+        let current = now.milliseconds / 60_000
+        if current != minute {
+            minute = current
+            count = 0
+        }
+        guard count < limit else { return false }
+        count += 1
+        return true
+    }
+}

@@ -1,0 +1,47 @@
+import CarrelBytes
+import CarrelThreads
+
+/// How much comes from networks, counted in the memory of this process: so many at once, and as many again over a minute.
+final class TokenBucketLimiter: Sendable {
+    private struct Level: Sendable {
+        var left: Double
+        var at: Instant
+    }
+
+    private let perMinute: Double
+    private let levels = Locked(LRUCache<String, Level>(limit: 16_384))
+
+    /// - Parameter perMinute: how many pass in a minute.
+    init(perMinute: Int) {
+        self.perMinute = Double(perMinute)
+    }
+
+    /// Counts one.
+    ///
+    /// - Parameters:
+    ///   - network: where from.
+    ///   - now: the time.
+    /// - Returns: how long until the next one passes; nil when this one does.
+    func take(_ network: String, at now: Instant) -> Duration? {
+        levels.withLock { levels in
+            var level = levels[network] ?? Level(left: perMinute, at: now)
+            // A clock that was set back gives nothing, and takes nothing.
+            let minutes = max(.zero, now - level.at) / .seconds(60)
+            level.left = min(perMinute, level.left + minutes * perMinute)
+            level.at = now
+            defer { levels.insert(level, for: network, cost: 1) }
+            guard level.left >= 1 else { return .seconds(60) * ((1 - level.left) / perMinute) }
+            level.left -= 1
+            return nil
+        }
+    }
+
+    /// Forgets what came from a network.
+    func clear(_ network: String) {
+        levels.withLock { $0.remove(network) }
+    }
+
+    func clear() {
+        levels.withLock { $0.removeAll() }
+    }
+}

@@ -1,0 +1,15 @@
+package import CarrelBytes
+package import CarrelHome
+
+/// Where a page of a list ended: the `next` of one page is the `after` of the following.
+package enum PageCursor {
+    package static func text(_ created: Instant, _ id: String) -> String { "\(created.milliseconds)_\(id)" }
+
+    package static func parse(_ text: String?) throws(ServerError) -> (Instant, String)? {
+        guard let text else { return nil }
+        guard let at = text.firstIndex(of: "_"), let created = Int64(text[..<at]) else {
+            throw ServerError(.invalid, "after is not the \"next\" of an earlier page")
+        }
+        return (Instant(milliseconds: created), String(text[text.index(after: at)...]))
+    }
+}

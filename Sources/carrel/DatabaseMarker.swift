@@ -1,0 +1,48 @@
+import CarrelCommandLine
+import CarrelHome
+import CarrelServer
+import Glibc
+
+/// The file in a home that says that its state is in PostgreSQL, so that a command that is not told begins no second, empty catalog.
+struct DatabaseMarker {
+    private let path: String
+
+    init(_ home: Home) { path = home.databaseNotePath }
+
+    /// The server and the name of the database; nil when the state is in the home.
+    var place: String? {
+        guard let file = unsafe fopen(path, "re") else { return nil }
+        defer { unsafe fclose(file) }
+        var line = [CChar](repeating: 0, count: 1024)
+        guard unsafe fgets(&line, Int32(line.count), file) != nil else { return "PostgreSQL" }
+        let text = String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.isEmpty ? "PostgreSQL" : text
+    }
+
+    /// - Throws: ``UsageError`` when the state is in PostgreSQL.
+    func requireEmbedded() throws(UsageError) {
+        guard let place else { return }
+        throw UsageError(
+            .contradiction,
+            "this home keeps its state in PostgreSQL, at \(place)",
+            hint: "name it with --database or CARREL_DATABASE; to begin anew in the home itself, remove \(path) first"
+        )
+    }
+
+    /// Notes the database at an address; the user and the password of the address are not kept.
+    func write(_ address: String) throws(ServerError) {
+        guard place == nil else { return }
+        guard let file = unsafe fopen(path, "we") else {
+            throw ServerError(.home, "cannot write \(path): \(reason(errno))")
+        }
+        unsafe fputs(Self.place(of: address) + "\n", file)
+        guard unsafe fclose(file) == 0 else { throw ServerError(.home, "cannot write \(path): \(reason(errno))") }
+    }
+
+    /// `host:port/name` of a `postgres://` address.
+    static func place(of address: String) -> String {
+        let body = address.split(separator: "://", maxSplits: 1).last ?? ""
+        let plain = body.prefix { $0 != "?" && $0 != "#" }
+        return String(plain.split(separator: "@").last ?? plain)
+    }
+}

@@ -1,0 +1,45 @@
+import CarrelBytes
+import CarrelHTTP
+import CarrelJSON
+import Glibc
+
+/// Errors that a client sees only as a 500, on standard error, a line of JSON each, under the request id that the client was given.
+final class ErrorLog: Sendable {
+    /// Errors say what happened in a sentence; what is longer is cut.
+    private static let longest = 1000
+
+    private let lines: LineWriter
+
+    /// - Parameter descriptor: where the lines go.
+    init(to descriptor: Int32 = STDERR_FILENO) {
+        lines = LineWriter(name: "failure-log", to: descriptor, room: 1 << 20)
+    }
+
+    /// Lines that were left out because their reader was too slow.
+    var lost: Int { lines.lost }
+
+    /// Takes a line for a request of a server. Never waits for the reader.
+    @Sendable func write(_ error: any Error, _ request: HTTPRequest) {
+        let line = Self.line(error, request)
+        lines.append { $0 += line }
+    }
+
+    /// Returns when the errors so far are written.
+    func flush() async {
+        await lines.flush()
+    }
+
+    /// Writes the line before it returns: for a command that serves itself and ends.
+    @Sendable static func writeNow(_ error: any Error, _ request: HTTPRequest) {
+        let line = line(error, request) + [UInt8(ascii: "\n")]
+        _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    private static func line(_ error: any Error, _ request: HTTPRequest) -> [UInt8] {
+        let record: JSON = [
+            "time": .string(Instant.now().description), "id": .string(request.id), "method": .string(request.method.rawValue),
+            "error": .string(String(String(describing: error).prefix(longest))),
+        ]
+        return record.write()
+    }
+}

@@ -1,0 +1,71 @@
+import CarrelCommandLine
+import CarrelHTTP
+import CarrelHTTPServer
+import CarrelHome
+import CarrelServer
+import CarrelSettings
+import Glibc
+
+/// Where browsers reach a home's server, for commands that print links into it.
+struct PublicURLOptions: ParameterGroup, Sendable {
+    var url: String?
+    var options = HomeOptions()
+
+    static var parameters: [Parameter<PublicURLOptions>] {
+        [
+            .option(
+                \.url,
+                "--url",
+                value: "url",
+                help: "Base URL of the server as browsers reach it; default: http.public-url, or where the server listens."
+            )
+        ] + Parameter.group(\.options)
+    }
+
+    /// The address of a path on the server: below what `--url` says, what the settings call the public address, where the server
+    /// that runs is reached, or where one would be.
+    ///
+    /// - Parameters:
+    ///   - path: with its first slash.
+    ///   - console: for warnings about settings.
+    /// - Returns: the address.
+    /// - Throws: ``NoLinkOrigin`` where no host is known that browsers could call.
+    func address(of path: String, _ console: Console) throws -> String {
+        guard let base = try url ?? usual(console), !base.isEmpty else { throw NoLinkOrigin() }
+        return (base.hasSuffix("/") ? String(base.dropLast()) : base) + path
+    }
+
+    private func usual(_ console: Console) throws -> String? {
+        let home = try options.find()
+        let settings = try LoadedSettings(home: home, overrides: SettingOverrides(), console: console).values
+        if let publicURL = settings.publicURL { return publicURL }
+        if HomeClient.accepts(home.socketPath), let running = Self.note(in: home.lockPath) {
+            return running == Self.nowhere ? nil : running
+        }
+        guard let address = IPAddress(settings.address) else { return nil }
+        return LinkOrigin.origin(
+            of: .tcp(address: address, port: settings.port, isTLS: settings.certificate != nil),
+            allowedHosts: settings.allowedHosts
+        )
+    }
+
+    /// The note of a server that knows no host by which browsers reach it.
+    static let nowhere = "-"
+
+    /// What the server left in the file of its lock.
+    private static func note(in path: String) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 10)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        return count > 0 ? String(validating: bytes.prefix(count), as: UTF8.self) : nil
+    }
+}
+
+/// No link can be made, because no host is known that browsers could call and the server would answer for.
+struct NoLinkOrigin: ReportableError {
+    var message: String { "the server listens on every network, and no host name is set that a link could lead to" }
+    var hint: String? { "set http.public-url, or name the host in http.allowed-hosts; --url gives one for this link" }
+    var exitStatus: ExitStatus { .badSettings }
+}
