@@ -63,15 +63,18 @@ package enum AuditStore {
     )
     static let isThere = SQL("SELECT 1 FROM audit WHERE id = $1")
     static let newest = SQL("SELECT max(at) FROM audit")
-    static let actionsAfter = SQL(
-        "SELECT action, count(*) FROM audit WHERE at > $1 AND action <> 'audit.page' GROUP BY action ORDER BY action"
+    static let rowsAfter = SQL(
+        """
+        SELECT id, at, actor, action, subject, outcome, reason, request_id FROM audit
+        WHERE at > $1 AND action <> 'audit.page' ORDER BY at, id LIMIT 10000
+        """
     )
     static let unsealedCount = SQL("SELECT count(*) FROM audit WHERE number IS NULL")
 
     package static let statements =
         [
             insert, unsealed, head, sealOf, seal, sealed, list, listOfSubject, listOfProduct, listOfActor, isThere,
-            newest, actionsAfter, unsealedCount,
+            newest, rowsAfter, unsealedCount,
         ] + statementsOfPages + statementsOfMarks + statementsOfPersonalData
 
     /// The time of the latest entry.
@@ -79,9 +82,9 @@ package enum AuditStore {
         try transaction.row(newest, [])?.integerIfPresent(0).map { Instant(milliseconds: $0) }
     }
 
-    /// How often each action was recorded after a time, by name.
-    package static func actions(after time: Instant, in transaction: any Transaction) throws -> [(action: String, count: Int)] {
-        try transaction.rows(actionsAfter, [.instant(time)]).map { (try $0.text(0), Int(try $0.integer(1))) }
+    /// The entries after a time, the oldest first and 10,000 at most; those in pages are not among them.
+    package static func entries(after time: Instant, in transaction: any Transaction) throws -> [Audit.Entry] {
+        try transaction.rows(rowsAfter, [.instant(time)]).map(entry)
     }
 
     /// Writes an entry, which is to be sealed yet.

@@ -112,7 +112,7 @@ package struct EditionDeliveryCapability: Capability {
     package var jobs: [BackgroundJob] {
         let credentials = credentials
         return [
-            BackgroundJob(every: CredentialKeyring.life, trouble: "what was revoked cannot be read, and editions stay shut") {
+            BackgroundJob(every: CredentialKeyring.life, trouble: "cannot read revocations; edition downloads are refused") {
                 try await credentials.refresh()
             }
         ]

@@ -16,7 +16,7 @@ struct IntervalCursor: Sendable, Equatable {
     init?(_ text: String?) throws(ServerError) {
         guard let text else { return nil }
         columns = text.split(separator: "_", maxSplits: 5, omittingEmptySubsequences: false).compactMap { Int64($0) }
-        guard columns.count == 5 else { throw ServerError(.invalid, "after is not the \"next\" of an earlier page") }
+        guard columns.count == 5 else { throw ServerError(.invalid, "\"after\" must be the \"next\" of an earlier page") }
     }
 
     var text: String { columns.map(String.init).joined(separator: "_") }

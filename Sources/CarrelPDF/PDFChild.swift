@@ -95,7 +95,7 @@ enum PDFChild {
         let status = clinux_reap(pid)
         guard let bytes, hasEnded else {
             if cancellation?.isCancelled == true { throw PDFError.cancelled }
-            throw PDFError(.tooLarge, "the document keeps its reader waiting, or says too much of itself")
+            throw PDFError(.tooLarge, "reading the document took too long or gave too much data")
         }
         switch status {
         case 0: break

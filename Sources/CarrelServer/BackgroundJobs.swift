@@ -3,7 +3,8 @@ package import CarrelWebAPI
 
 /// The jobs of all capabilities while a server runs.
 package struct BackgroundJobs: Sendable {
-    private let running: [(task: Task<Void, Never>, end: (@Sendable () async throws -> Void)?)]
+    private let running: [(task: Task<Void, Never>, job: BackgroundJob)]
+    private let warn: @Sendable (String) -> Void
 
     /// Starts all jobs.
     ///
@@ -11,18 +12,20 @@ package struct BackgroundJobs: Sendable {
     ///   - jobs: the jobs.
     ///   - warn: told of a failure, once until the job succeeds again.
     package init(_ jobs: [BackgroundJob], warn: @escaping @Sendable (String) -> Void) {
-        running = jobs.map { job in (Task { await Self.repeating(job, warn) }, job.end) }
+        self.warn = warn
+        running = jobs.map { job in (Task { await Self.repeating(job, warn) }, job) }
     }
 
-    /// The longest that the end waits for a job that is at work.
+    /// The longest that the end waits for jobs that are at work, all together.
     private static let patience = Duration.seconds(10)
 
     /// Stops all jobs, and does what each does at its end. Those that are at work are cancelled; the lowest capability's end is the last.
     package func stop() async {
-        for job in running { job.task.cancel() }
-        for job in running.reversed() {
-            _ = try? await within(Self.patience) { await job.task.value }
-            try? await job.end?()
+        for (task, _) in running { task.cancel() }
+        let tasks = running.map(\.task)
+        _ = try? await within(Self.patience) { for task in tasks { await task.value } }
+        for (_, job) in running.reversed() {
+            do { try await job.end?() } catch { warn("\(job.trouble): \(error)") }
         }
     }
 

@@ -1,5 +1,5 @@
 import CarrelAccounts
-import CarrelAudit
+package import CarrelAudit
 package import CarrelBytes
 package import CarrelHome
 import CarrelStore
@@ -17,8 +17,10 @@ extension CarrelService {
         package let backupTime: Instant
         /// The path of the replaced database; nil where there was none.
         package let kept: String?
-        /// How often the replaced database recorded each action after the backup; nil where there was none, or none that opens.
-        package let lost: [(action: String, count: Int)]?
+        /// The number of app passwords that ended.
+        package let appPasswords: Int
+        /// What the replaced database recorded after the backup, but for issued credentials; nil where there was none, or none that opens.
+        package let lost: [Audit.Entry]?
     }
 
     /// Puts a backup in place of a home's database, which is kept beside it. Nothing may have the database open.
@@ -45,29 +47,50 @@ extension CarrelService {
         let lock = try FileLock(home.lockPath, taken: "a server runs on this home: stop it first")
         defer { withExtendedLifetime(lock) {} }
         let fresh = home.databasePath + ".restoring"
-        let (time, ended) = try await prepare(fresh, from: path, fileTime: fileTime, for: home, at: clock.now)
-        var lost: [(action: String, count: Int)]?
-        var kept: String?
+        let isReplacing = unsafe access(home.databasePath, F_OK) == 0
+        let kept = isReplacing ? try freePlace(home) : nil
+        // Keys of back offices that were revoked after the backup stay revoked, as far as the database that is there tells.
+        let revoked = await keysRevoked(in: home)
+        let (time, ended) = try await prepare(fresh, from: path, fileTime: fileTime, for: home, revoking: revoked, at: clock.now)
+        var lost: [Audit.Entry]?
         do {
-            if unsafe access(home.databasePath, F_OK) == 0 {
+            if let kept {
                 // Opening and closing empties the write-ahead log into the file that is put aside.
                 if let old = try? openDatabase(home) {
-                    lost = try? await old.read { try AuditStore.actions(after: time, in: $0) }
+                    lost = try? await old.read { try AuditStore.entries(after: time, in: $0) }
                     await old.close()
                 }
-                kept = try putAside(home)
+                try putAside(home, as: kept)
             }
+            // The head is of the replaced log: a crash in between leaves none, which the next seal makes.
+            AuditHead(path: home.auditHeadPath).forget()
             guard unsafe rename(fresh, home.databasePath) == 0 else {
                 throw ServerError(.home, "cannot write \(home.databasePath): \(reason(errno))")
             }
         } catch {
-            if let kept { bringLogBack(kept, home) }
+            if let kept { bringBack(kept, home) }
             removeDatabase(fresh)
             throw error
         }
-        try syncFolder(of: home.databasePath)
-        AuditHead(path: home.auditHeadPath).forget()
-        return Restored(sessions: ended.sessions, links: ended.links, backupTime: time, kept: kept, lost: lost)
+        // The restore has happened, whatever becomes of this.
+        try? syncFolder(of: home.databasePath)
+        return Restored(
+            sessions: ended.sessions,
+            links: ended.links,
+            backupTime: time,
+            kept: kept,
+            appPasswords: ended.appPasswords,
+            lost: lost
+        )
+    }
+
+    /// The back-office keys that the home's database knows as revoked; none where it does not open.
+    private static func keysRevoked(in home: Home) async -> [String] {
+        guard home.hasDatabase else { return [] }
+        let database = ReadOnlySQLiteDatabase(path: home.databasePath)
+        let keys = try? await database.read { try AccountStore.serviceKeys(in: $0) }
+        await database.close()
+        return (keys ?? []).filter { $0.revokedAt != nil }.map(\.id)
     }
 
     /// Refuses a file that is not a sound backup, and returns the time it was written.
@@ -75,6 +98,14 @@ extension CarrelService {
         var status = stat()
         guard unsafe access(path, R_OK) == 0, unsafe stat(path, &status) == 0 else {
             throw ServerError(.notFound, "\(path) cannot be read: \(reason(errno))")
+        }
+        var log = stat()
+        if unsafe stat(path + "-wal", &log) == 0, log.st_size > 0 {
+            throw ServerError(
+                .invalid,
+                "\(path) has a write-ahead log beside it, which holds its last changes: open and close it with its own version of "
+                    + "Carrel or with sqlite3 first"
+            )
         }
         let check = try await SQLiteDatabase.check(path)
         guard check.isSound else {
@@ -95,18 +126,19 @@ extension CarrelService {
         from path: String,
         fileTime: Instant,
         for home: Home,
+        revoking keys: [String],
         at now: Instant
-    ) async throws -> (time: Instant, ended: (sessions: Int, links: Int)) {
+    ) async throws -> (time: Instant, ended: Ended) {
         removeDatabase(fresh)
         do {
             try copy(path, to: fresh)
             let database = try SQLiteDatabase(path: fresh, migrations: Schema.migrations)
-            let found: (time: Instant, ended: (sessions: Int, links: Int))
+            let found: (time: Instant, ended: Ended)
             do {
                 try await requireSameHome(database, home)
                 found = try await database.write { transaction in
                     let time = try AuditStore.newest(in: transaction) ?? fileTime
-                    return (time, try end(backup: time, at: now, in: transaction))
+                    return (time, try end(backup: time, revoking: keys, at: now, in: transaction))
                 }
             } catch {
                 await database.close()
@@ -142,7 +174,8 @@ extension CarrelService {
             } catch {
                 throw ServerError(.masterKey, "the master key of \(home.directory) does not fit the backup: \(error)")
             }
-        } else if home.hasDatabase, let old = try? openDatabase(home) {
+        } else if home.hasDatabase {
+            let old = ReadOnlySQLiteDatabase(path: home.databasePath)
             let (other, own) =
                 (try? await old.read { (try InstallationStore.id(in: $0), try MasterKeyStore.known(in: $0)) })
                 ?? (nil, MasterKeys([]))
@@ -156,45 +189,58 @@ extension CarrelService {
         }
     }
 
+    private typealias Ended = (sessions: Int, links: Int, appPasswords: Int)
+
     /// Ends what may have ended since the backup, and records it.
     private static func end(
         backup time: Instant,
+        revoking keys: [String],
         at now: Instant,
         in transaction: any Transaction
-    ) throws -> (sessions: Int, links: Int) {
+    ) throws -> Ended {
         let ended = try SessionStore.deleteAll(at: now, in: transaction)
+        let appPasswords = try AppPasswordStore.deleteAll(in: transaction)
+        for key in keys { _ = try AccountStore.revokeServiceKey(key, at: now, in: transaction) }
         let links = try ended.links + StaffStore.deleteLinks(in: transaction)
         for signing in SecretStore.Signing.allCases {
             for (id, _) in try SecretStore.signing(signing, in: transaction) {
                 try SecretStore.delete(SecretStore.name(signing, id), in: transaction)
             }
         }
-        let reason = "backup of \(time): \(ended.sessions) sessions, \(links) links, all tickets and credentials ended"
+        let reason =
+            "backup of \(time): \(ended.sessions) sessions, \(links) links, \(appPasswords) app passwords, all tickets and credentials ended"
         try AuditStore.append(AuditActor.operator.entry("database.restore", on: "", at: now, reason: reason), in: transaction)
-        return (ended.sessions, links)
+        return (ended.sessions, links, appPasswords)
     }
 
-    /// Gives the home's database a second name, under which it stays when the backup takes the first. The home never lacks a database.
-    private static func putAside(_ home: Home) throws -> String {
-        guard let path = home.replacedDatabasePaths.first(where: { unsafe access($0, F_OK) != 0 }) else {
+    /// A name for the replaced database that none of its files has.
+    private static func freePlace(_ home: Home) throws(ServerError) -> String {
+        let place = home.replacedDatabasePaths.first { path in
+            ["", "-wal", "-shm"].allSatisfy { unsafe access(path + $0, F_OK) != 0 }
+        }
+        guard let place else {
             throw ServerError(
                 .home,
                 "\(home.replacedDatabasePaths.count) databases of earlier restores are kept in \(home.directory): delete those that you "
                     + "do not need"
             )
         }
-        // A file system without hard links moves it.
+        return place
+    }
+
+    /// Gives the home's database a second name, under which it stays when the backup takes the first. Where the file system has hard
+    /// links, the home never lacks a database.
+    private static func putAside(_ home: Home, as path: String) throws {
         guard unsafe link(home.databasePath, path) == 0 || rename(home.databasePath, path) == 0 else {
             throw ServerError(.home, "cannot keep \(home.databasePath) as \(path): \(reason(errno))")
         }
         // Where opening failed they are left, and hold what was committed last. The backup must never meet them.
         for suffix in ["-wal", "-shm"] { unsafe rename(home.databasePath + suffix, path + suffix) }
         try syncFolder(of: path)
-        return path
     }
 
-    /// Undoes what ``putAside(_:)`` did to the log, where the backup did not take the database's name.
-    private static func bringLogBack(_ kept: String, _ home: Home) {
+    /// Undoes what ``putAside(_:as:)`` did, however far it came.
+    private static func bringBack(_ kept: String, _ home: Home) {
         for suffix in ["-wal", "-shm"] { unsafe rename(kept + suffix, home.databasePath + suffix) }
         if unsafe link(kept, home.databasePath) == 0 || errno == EEXIST {
             unsafe unlink(kept)

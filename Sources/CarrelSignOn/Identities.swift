@@ -31,7 +31,7 @@ struct Identities: Sendable {
                 at: entry.at,
                 in: transaction
             )
-            guard isNew else { throw ServerError(.conflict, "this identity leads to an account already") }
+            guard isNew else { throw ServerError(.conflict, "this identity is already linked to an account") }
             try AuditStore.append(entry, in: transaction)
         }
     }
@@ -41,7 +41,7 @@ struct Identities: Sendable {
         let entry = actor.entry("identity.unlink", on: account.id, at: clock.now, reason: issuer)
         try await database.write { transaction in
             guard try SignOnStore.unlink(issuer: issuer, subject: subject, of: account.id, in: transaction) else {
-                throw ServerError(.notFound, "this identity does not lead to the account")
+                throw ServerError(.notFound, "this identity is not linked to the account")
             }
             try AuditStore.append(entry, in: transaction)
         }

@@ -8,7 +8,7 @@ package enum PageCursor {
     package static func parse(_ text: String?) throws(ServerError) -> (Instant, String)? {
         guard let text else { return nil }
         guard let at = text.firstIndex(of: "_"), let created = Int64(text[..<at]) else {
-            throw ServerError(.invalid, "after is not the \"next\" of an earlier page")
+            throw ServerError(.invalid, "\"after\" must be the \"next\" of an earlier page")
         }
         return (Instant(milliseconds: created), String(text[text.index(after: at)...]))
     }

@@ -30,7 +30,7 @@ extension StoreError: HTTPProblemConvertible {
                 "the file of this title is damaged on the server: its operator finds out more with 'carrel blobs check'"
             )
         default:
-            HTTPError(.internalServerError, "http.internal", "something failed here; the log says what under this request id")
+            HTTPError(.internalServerError, "http.internal", "internal error: see the server log for this request id")
         }
     }
 

@@ -20,7 +20,7 @@ struct SignInRoutes {
 
     /// A name, a password of 256 characters, escaped.
     private static let formLimit = 16_384
-    private static let notRecognised = "This name and password do not go together."
+    private static let notRecognised = "Wrong name or password."
 
     func add(to router: inout Router) {
         router.on(.get, "sign-in") { request, _ in

@@ -43,7 +43,7 @@ struct AccountList: Command {
     static let parameters: [Parameter<Self>] =
         [
             .option(\.find, "--find", value: "text", help: "Only accounts whose names hold this text."),
-            .option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000)),
+            .option(\.limit, "--limit", help: "Maximum number.", allowed: .range(1...1000)),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -113,7 +113,7 @@ struct AccountSuspend: Command {
     var account = ""
 
     static let name = "suspend"
-    static let abstract = "Close an account for the time being: nothing is granted to it."
+    static let abstract = "Suspend an account: nothing is granted until it is resumed."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -161,7 +161,7 @@ struct AccountDeviceLimit: Command {
     func run(_ console: Console) async throws {
         let number = Int(limit)
         guard limit == "default" || number.map({ $0 >= 0 }) == true else {
-            throw UsageError(.badValue, "'\(limit)' is no number of devices, and not 'default'")
+            throw UsageError(.badValue, "expected a number of devices or 'default', not '\(limit)'")
         }
         let body: JSON = ["deviceLimit": number.map { .integer($0) } ?? .null]
         try await HomeClient(options).change(account, body, options, console)

@@ -17,7 +17,7 @@ struct AccountSignInLink: Command {
     var link = LinkOptions()
 
     static let name = "sign-in-link"
-    static let abstract = "Make a link that signs a reader's browser in."
+    static let abstract = "Create a one-time link that signs a reader's browser in."
     static let discussion =
         "The link shows a page that signs in, once, within an hour: looking at it does not use it up. The account is created when it is new."
     static let examples = [Example("carrel account sign-in-link alice", "Prints a link for alice.")]

@@ -62,7 +62,7 @@ struct AdminRole: Command {
     var role = Role.support
 
     static let name = "role"
-    static let abstract = "Say what an account is: owner, admin, support or reader."
+    static let abstract = "Set an account's role: owner, admin, support or reader."
     static let discussion = """
         An owner may do everything; an admin everything but say who is staff; support sees to readers' accounts and orders. \
         An account that becomes staff loses its password, sessions, links, app passwords and the identities that staff linked: others \

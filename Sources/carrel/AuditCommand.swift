@@ -31,7 +31,7 @@ struct AuditList: Command {
             .option(\.until, "--until", help: "Only before this instant."),
             .option(\.action, "--action", value: "action", help: "Only this action, such as session.start."),
             .option(\.since, "--since", help: "Only from this instant on."),
-            .option(\.limit, "--limit", help: "At most this many.", allowed: .range(1...1000)),
+            .option(\.limit, "--limit", help: "Maximum number.", allowed: .range(1...1000)),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

@@ -1,3 +1,4 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCommandLine
 import CarrelHome
@@ -62,25 +63,37 @@ struct RestoreCommand: Command {
         // Without the master key the next start seals the entry.
         try? await HomeClient(options).seal()
         if options.json {
-            let lost = restored.lost.map { JSON.object(JSONObject($0.map { ($0.action, .integer($0.count)) })) } ?? .null
+            let lost = restored.lost.map { JSON.array($0.map(Self.json)) } ?? .null
             return console.print([
                 "restored": .string(path), "backupTime": .string(restored.backupTime.description),
                 "sessions": .integer(restored.sessions),
-                "links": .integer(restored.links), "kept": restored.kept.map { .string($0) } ?? .null, "recordedSince": lost,
+                "links": .integer(restored.links), "appPasswords": .integer(restored.appPasswords),
+                "kept": restored.kept.map { .string($0) } ?? .null, "recordedSince": lost,
             ])
         }
         console.print("restored \(path), which ends at \(restored.backupTime)")
         console.print(
-            "ended \(restored.sessions) sessions and \(restored.links) links, all tickets and credentials"
+            "ended \(restored.sessions) sessions, \(restored.links) links and \(restored.appPasswords) app passwords, all tickets and credentials"
         )
         guard let kept = restored.kept else { return }
         console.print("kept the replaced database as \(kept)")
         guard let lost = restored.lost else {
             return console.print("it does not open: what it recorded since the backup is unknown")
         }
-        guard !lost.isEmpty else { return console.print("it recorded nothing since the backup") }
+        guard !lost.isEmpty else { return console.print("it recorded nothing since the backup, but for issued credentials") }
         console.print("it recorded since the backup, and the restored database lacks:")
-        for (action, count) in lost { console.print("  \(action): \(count)") }
+        for entry in lost.prefix(Self.shown) { console.print("  \(entry.at) \(entry.action) \(entry.subject)") }
+        if lost.count > Self.shown { console.print("  and \(lost.count - Self.shown) more: --json lists them") }
+    }
+
+    /// Entries that are shown at most.
+    private static let shown = 100
+
+    private static func json(_ entry: Audit.Entry) -> JSON {
+        [
+            "at": .string(entry.at.description), "action": .string(entry.action), "subject": .string(entry.subject),
+            "outcome": .string(entry.outcome.rawValue), "reason": .string(entry.reason),
+        ]
     }
 }
 

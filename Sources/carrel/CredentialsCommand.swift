@@ -15,7 +15,7 @@ struct CredentialsRevoke: Command {
     var all = false
 
     static let name = "revoke"
-    static let abstract = "Void credentials within a second, wherever they are."
+    static let abstract = "Revoke issued edition credentials within a second."
     static let discussion = """
         Who may still read an edition gets new credentials when the app asks. Suspending an account, ending a plan or a purchase, \
         a new password and revoking a device void an account's credentials by themselves.

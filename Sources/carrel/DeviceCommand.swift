@@ -40,7 +40,7 @@ struct DeviceRename: Command {
     var text: String?
 
     static let name = "rename"
-    static let abstract = "Call a device something else than its app does."
+    static let abstract = "Rename a device."
     static let discussion = "Without a name, it is called again what its app says."
     static let parameters: [Parameter<Self>] =
         [
@@ -66,7 +66,7 @@ struct DeviceRevoke: Command {
 
     static let name = "revoke"
     static let abstract = "Sign a device out at once, and free its slot."
-    static let discussion = "Another device can take the slot at once: what support frees is none of the day's changes."
+    static let discussion = "The slot is free immediately and does not count towards the daily limit."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
@@ -88,7 +88,7 @@ struct DeviceReset: Command {
 
     static let name = "reset"
     static let abstract = "Sign every device of an account out at once, and free their slots."
-    static let discussion = "How often devices took turns is forgotten, so that others can take the slots at once."
+    static let discussion = "Also resets the count of device changes."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 

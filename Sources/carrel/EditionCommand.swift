@@ -91,7 +91,7 @@ struct EditionWithdraw: Command {
     var product = ""
 
     static let name = "withdraw"
-    static let abstract = "Take an edition back: feeds tell apps to forget it, and nobody can download it."
+    static let abstract = "Withdraw an edition: stop downloads and tell apps to remove it."
     static let parameters: [Parameter<Self>] =
         [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
 
@@ -133,7 +133,7 @@ struct EditionSet: Command {
             .option(\.price, "--price", help: "Who may read it: everybody, or who is entitled to it."),
             .option(\.issued, "--issued", help: "When the issue came out."),
             .option(\.published, "--published", help: "When it was first published."),
-            .option(\.samples, "--sample", value: "pattern", help: "What is open to everybody, instead of what is."),
+            .option(\.samples, "--sample", value: "pattern", help: "Pattern of free resources; replaces the current patterns."),
             .flag(\.noSamples, "--no-samples", help: "Nothing is open to everybody."),
         ] + Parameter.group(\.options)
 

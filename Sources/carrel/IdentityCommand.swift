@@ -50,7 +50,7 @@ struct IdentityLink: Command {
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.issuer, "issuer", help: "The provider's address, as it calls itself."),
-            .positional(\.subject, "subject", help: "Who it is there."),
+            .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -75,7 +75,7 @@ struct IdentityUnlink: Command {
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.issuer, "issuer", help: "The provider's address, as 'identity list' shows it."),
-            .positional(\.subject, "subject", help: "Who it is there."),
+            .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

@@ -132,7 +132,7 @@ struct IngestCommand: Command {
             throw IngestError(
                 .notAudio,
                 path,
-                "is an edition, not sound",
+                "is an EPUB or PDF, not audio",
                 hint: "--product-id takes it under the id that apps and plans call it"
             )
         }

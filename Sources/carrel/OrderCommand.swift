@@ -82,8 +82,8 @@ struct OrderList: Command {
             .option(\.account, "--account", value: "name", help: "Only this account's."),
             .option(\.title, "--title", value: "id", help: "Only this title's."),
             .option(\.number, "--order-number", value: "number", help: "Only the one with this number."),
-            .option(\.after, "--after", value: "mark", help: "Only those after the mark with which an earlier list ended."),
-            .option(\.limit, "--limit", help: "At most this many, up to 1000."),
+            .option(\.after, "--after", value: "mark", help: "Continue after this cursor, printed by an earlier list."),
+            .option(\.limit, "--limit", help: "Maximum number, up to 1000."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

@@ -147,7 +147,7 @@ struct PlanRevoke: Command {
     var id = ""
 
     static let name = "revoke"
-    static let abstract = "Take a subscription back with all that it gave, as if it had never been."
+    static let abstract = "Revoke a subscription and everything it granted."
     static let discussion = "'carrel explain NAME' lists an account's subscriptions with their ids."
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The subscription's id, as 'plan grant' printed it.")] + Parameter.group(\.options)

@@ -22,7 +22,7 @@ struct ServeCommand: Command {
     var sweepsEverything = false
 
     static let name = "serve"
-    static let abstract = "Serve a home until it is told to stop."
+    static let abstract = "Run the server."
     static let discussion = """
         Listens on 127.0.0.1:8080 unless told otherwise, and on a Unix socket in the home for commands. SIGTERM and SIGINT let \
         requests that have begun end within 30 seconds; a second one does not wait. Each request is logged on standard error as a line of \
@@ -97,7 +97,7 @@ struct ServeCommand: Command {
         let origin = bound.first.flatMap { LinkOrigin.origin(of: $0, allowedHosts: settings.allowedHosts) }
         await offerSetup(service, at: settings.publicURL ?? origin, console)
         await stop.wait()
-        console.note("stopping: requests that have begun may end")
+        console.note("shutting down; waiting up to 30 s for open requests")
         service.drain()
         await server.shutdown(grace: .seconds(30))
         await log?.flush()
@@ -122,7 +122,7 @@ struct ServeCommand: Command {
         while audit.group.waiting > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
         let entries = audit.unwritten
         guard !entries.isEmpty else { return }
-        console.warning("\(entries.count) entries of the audit log are not written yet, and are told here in case they never are")
+        console.warning("\(entries.count) audit entries not yet written; logged here in case they are lost")
         for entry in entries {
             console.note(
                 "audit: \(entry.at) \(entry.actor) \(entry.action) \(entry.subject) \(entry.outcome.rawValue) \(entry.reason) "
@@ -145,7 +145,7 @@ struct ServeCommand: Command {
             }
             let token = try await service.staff.makeSetupLink(by: .operator)
             let base = url.hasSuffix("/") ? String(url.dropLast()) : url
-            console.note("no owner yet: within an hour, become one at \(base)\(StaffRoutes.path(ofLink: token))")
+            console.note("no owner yet; create one within 1 hour at \(base)\(StaffRoutes.path(ofLink: token))")
         } catch {
             console.warning("no setup link could be made: \(error)", hint: "'carrel admin setup-link' makes one")
         }
@@ -155,7 +155,7 @@ struct ServeCommand: Command {
         console.note("home \(home.directory), environment \(home.environment.rawValue)")
         if connections < settings.connections {
             console.note(
-                "at most \(connections) connections at once: more need more open files (ulimit -Hn, or LimitNOFILE of systemd)"
+                "connection limit \(connections); raise the open-file limit (ulimit -Hn, LimitNOFILE=) for more"
             )
         }
         switch settings.access {
@@ -184,7 +184,7 @@ struct ServeCommand: Command {
             console.warning(
                 "credentials of the old SHA-1 scheme are let in (compatibility.sha1-credentials), "
                     + (settings.sha1Until.map { "until \($0)" } ?? "for ever"),
-                hint: "they never end by themselves: leave the setting out as soon as no app uses them"
+                hint: "they never expire: remove the setting once no app uses them"
             )
         }
         if let guest = settings.guestAccount {

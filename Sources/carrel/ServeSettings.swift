@@ -94,7 +94,7 @@ struct ServeSettings: SettingsTable {
             \.publicURL,
             "http.public-url",
             value: "url",
-            help: "Where clients reach the server, for the addresses in playlists; what they called when unset."
+            help: "Public base URL for playlist addresses; default: the request's host."
         ),
         Setting(
             \.connections,
@@ -182,7 +182,7 @@ struct ServeSettings: SettingsTable {
             \.signInNetworkLimit,
             "sign-in.network-limit",
             allowed: .range(1...100_000),
-            help: "Attempts to sign in a minute from one network, right ones given back; more where a school shares an address."
+            help: "Sign-in attempts per minute and network; successful ones do not count. Raise for shared networks."
         ),
         Setting(
             \.auditRetention,
@@ -193,7 +193,7 @@ struct ServeSettings: SettingsTable {
             \.sources,
             "subscription.sources",
             value: "name",
-            help: "Who is asked what subscribers have, in order: accounts, and systems that a file upstream/NAME.conf describes."
+            help: "Entitlement sources in order: accounts, or the name of an upstream/NAME.conf."
         ),
         Setting(
             \.cannedUsers,
@@ -210,7 +210,7 @@ struct ServeSettings: SettingsTable {
             \.deviceLimit,
             "subscription.device-limit",
             allowed: .range(0...1_000_000),
-            help: "Devices at once for each account, where neither it nor its plan says; 0 for any number."
+            help: "Default device limit per account, unless the account or its plan sets one; 0 for no limit."
         ),
         Setting(
             \.categoryValues,
@@ -222,7 +222,11 @@ struct ServeSettings: SettingsTable {
             "editions.refusal",
             help: "How downloads below /editions/ are refused: 403 as apps expect (forbidden), or 401 as readers do (challenge)."
         ),
-        Setting(\.opdsRefusal, "opds.refusal", help: "The same below /opds/v2/editions/."),
+        Setting(
+            \.opdsRefusal,
+            "opds.refusal",
+            help: "How downloads below /opds/v2/editions/ are refused: 403 (forbidden) or 401 (challenge)."
+        ),
         Setting(
             \.pugpigHeaders,
             "editions.pugpig-headers",

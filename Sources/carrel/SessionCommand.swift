@@ -17,7 +17,7 @@ struct SessionList: Command {
     static let abstract = "List the sessions of everybody, the newest first, or all of an account, the oldest first."
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.limit, "--limit", help: "At most this many of everybody's.", allowed: .range(1...1000)),
+            .option(\.limit, "--limit", help: "Maximum number of sessions, when no account is given.", allowed: .range(1...1000)),
             .positional(\.account, "name", help: "The account's name."),
         ] + Parameter.group(\.options)
 

@@ -33,7 +33,7 @@ struct SignOnOptions: Sendable {
             \.signOn.secretFile,
             "oidc.client-secret-file",
             value: "file",
-            help: "The file that holds what the provider knows this server by; none for a public client."
+            help: "File with the client secret; unset for a public client."
         ),
         Setting(\.signOn.scopes, "oidc.scopes", value: "word", help: "What the provider is asked for, beside openid."),
         Setting(
@@ -57,12 +57,12 @@ struct SignOnOptions: Sendable {
         Setting(
             \.signOn.planLife,
             "oidc.plan-life",
-            help: "How long a plan of a group runs after a sign-in; nobody tells the server when somebody leaves a group."
+            help: "How long a group's plan lasts after sign-in; groups are only read then."
         ),
         Setting(
             \.signOn.createsAccounts,
             "oidc.create-accounts",
-            help: "Whether who signs in for the first time gets an account; else only those get in whom the operator linked."
+            help: "Whether a first sign-in creates an account; if false, only linked identities get in."
         ),
         Setting(\.signOn.label, "oidc.label", value: "text", help: "What the button on the sign-in page says."),
         Setting(

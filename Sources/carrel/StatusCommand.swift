@@ -11,7 +11,7 @@ struct StatusCommand: Command {
     var count = 24
 
     static let name = "status"
-    static let abstract = "Say how the server is, and how much happened lately."
+    static let abstract = "Show server health and recent activity."
     static let discussion = "What happened is kept in the memory of the server: without one, there is nothing."
     static let parameters: [Parameter<Self>] =
         [
@@ -72,7 +72,7 @@ struct CannedCheckCommand: Command {
     var user: String?
 
     static let name = "check-canned-users"
-    static let abstract = "Send the five calls for every canned user, and say whether they do what they should."
+    static let abstract = "Run the five calls for every canned user and check the results."
     static let discussion = "Needs a server with --canned-users. Ends with status 65 when a call does something else."
     static let parameters: [Parameter<Self>] =
         [.positional(\.user, "user", help: "Only this user.")] + Parameter.group(\.options)

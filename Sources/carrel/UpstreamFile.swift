@@ -86,12 +86,13 @@ struct UpstreamFile: SettingsTable {
         Setting(
             \.policy,
             "upstream.fail-policy",
-            help: "What is said while it does not answer: nothing, what it last granted, or everything to known tokens."
+            help:
+                "While unreachable, grant nothing (closed), the last answers (last-known-good) or all products to known tokens (open)."
         ),
         Setting(
             \.memory,
             "upstream.fail-memory",
-            help: "How long what it said counts while it does not answer; a week at most, a day with open."
+            help: "Lifetime of cached answers while unreachable; at most 7d, 1d with open."
         ),
         Setting(
             \.cap,

@@ -7,7 +7,7 @@ struct UpstreamShow: Command {
     var reader = ""
 
     static let name = "show"
-    static let abstract = "Write what is remembered of a reader whom systems upstream know, as JSON."
+    static let abstract = "Export the data cached about an upstream reader, as JSON."
     static let discussion = """
         They need have no account here: 'account export' has the same of those who do. That it was written is in the audit log.
         """

@@ -74,7 +74,7 @@ struct `The account page` {
         try await browser.type("wrong horse battery", into: "#password")
         try await browser.click("button[type=submit]")
         try await browser.wait(until: "document.querySelector('[role=alert]') !== null")
-        #expect(try await browser.text("[role=alert]").contains("do not go together"))
+        #expect(try await browser.text("[role=alert]").contains("Wrong name or password"))
         #expect(try await browser.script("return document.getElementById('name').value").string == name)
 
         // An app signs in, hears a little, and another browser is signed in too.

@@ -38,10 +38,8 @@ struct `Purchases in an app store` {
             }
             let subscriptions = test.service.subscriptions
             try await subscriptions.createPlan(Plan(name: "gold", scope: .everything), by: AuditActor("operator"))
-            try await subscriptions.createPlan(
-                Plan(name: "box", scope: .listed, products: ["issue-2"]),
-                by: AuditActor("operator")
-            )
+            let box = Plan(name: "box", scope: .listed, products: ["issue-2"])
+            try await subscriptions.createPlan(box, by: AuditActor("operator"))
             alice = try await test.service.accounts.findOrCreate(named: "alice")
             bob = try await test.service.accounts.findOrCreate(named: "bob")
             try await test.add(product: "issue-1")

@@ -56,13 +56,19 @@ struct `A restored backup` {
         let session: HTTPFields = ["Authorization": "Bearer \(try await test.service.accounts.issueSession(for: alice))"]
         let link = "/sign-in/\(try await test.service.accounts.makeSignInLink(for: alice))"
         _ = try await test.service.staff.makeSetupLink(by: staff)
+        let (key, keyText) = try await test.service.accounts.createServiceKey(name: "shop", role: .service)
+        let shop: HTTPFields = ["Authorization": "Bearer \(keyText)"]
+        _ = try await test.service.appPasswords.create(for: alice, name: "reader", scopes: [.opds], by: staff)
         let segment = try await test.playlist(try await test.order()).segments[0]
+        #expect(try await status("/admin/v1/accounts", test.service, shop) == 200)
         #expect(try await status(segment, test.service) == 200)
         #expect(try await status(link, test.service) == 200)
         #expect(try await status("/v1/shelf", test.service, session) == 200)
         try await test.service.audit.finish()
         try await backUp(test, to: backup)
         test.clock.advance(by: .seconds(60))
+        try await test.service.accounts.revokeServiceKey(key.id)
+        test.clock.advance(by: .seconds(1))
         for isSuspended in [true, false, true] { try await test.service.desk.setSuspended(isSuspended, alice.id, by: staff) }
         await test.service.database.close()
 
@@ -72,18 +78,24 @@ struct `A restored backup` {
         #expect(restored.links == 2)
         #expect(restored.kept == home.replacedDatabasePaths[0])
         #expect(restored.backupTime == Instant(milliseconds: 1_800_000_000_000))
-        #expect(restored.lost?.map(\.action) == ["account.resume", "account.suspend"])
-        #expect(restored.lost?.map(\.count) == [1, 2])
+        let lost = restored.lost?.map(\.action).sorted()
+        #expect(lost == ["account.resume", "account.suspend", "account.suspend", "service-key.revoke"])
+        #expect(restored.lost?.last?.subject == alice.id)
+        #expect(restored.appPasswords == 1)
         let service = try await CarrelService.open(home, clock: test.clock)
         #expect(try await status("/v1/shelf", service, session) == 401)
         #expect(try await status(link, service) == 403)
         #expect(try await status(segment, service) == 403)
+        #expect(try await status("/admin/v1/accounts", service, shop) == 401, "its key was revoked after the backup")
+        #expect(try await count(SQL("SELECT count(*) FROM app_passwords"), service) == 0)
         #expect(await test.opening(pair, "issue-1", at: service) == .invalid)
         #expect(try await count(SQL("SELECT count(*) FROM setup_links"), service) == 0)
         let entry = try await service.database.read {
             try $0.row(SQL("SELECT reason FROM audit WHERE action = 'database.restore'"))?.text(0)
         }
-        #expect(entry == "backup of 2027-01-15T08:00:00.000Z: 2 sessions, 2 links, all tickets and credentials ended")
+        #expect(
+            entry == "backup of 2027-01-15T08:00:00.000Z: 2 sessions, 2 links, 1 app passwords, all tickets and credentials ended"
+        )
         #expect(try await count(SQL("SELECT count(*) FROM accounts WHERE suspended_at IS NOT NULL"), service) == 0)
         await service.database.close()
     }
@@ -135,8 +147,24 @@ struct `A restored backup` {
             try await CarrelService.restore(home, from: backup, clock: test.clock)
         }
         #expect(refused?.code == (difference == .installation ? .installation : .masterKey), "\(refused?.detail ?? "")")
-        let added = try await files(test).split(separator: "\n").filter { !before.contains($0) }
+        let after = try await files(test)
+        let added = after.split(separator: "\n").filter { !before.contains($0) }
         #expect(added.allSatisfy { $0.hasSuffix("carrel.lock") }, "\(added)")
+        #expect(before.split(separator: "\n").allSatisfy { after.contains($0) }, "nothing is gone or changed")
+    }
+
+    @Test func `with a log of its own beside it is refused, because its last changes are there`() async throws {
+        let (test, backup) = try await makeTest()
+        try await backUp(test, to: backup)
+        await test.service.database.close()
+        _ = test.directory.write("backup.db-wal", [1])
+        let before = try await files(test)
+        let home = try Home(at: test.directory.path)
+        let refused = await #expect(throws: ServerError.self) {
+            try await CarrelService.restore(home, from: backup, clock: test.clock)
+        }
+        #expect(refused?.code == .invalid && refused?.detail.contains("write-ahead log") == true, "\(refused?.detail ?? "")")
+        #expect(try await files(test) == before)
     }
 
     @Test func `keeps every database that restores replace, up to nine`() async throws {

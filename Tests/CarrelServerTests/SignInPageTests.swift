@@ -74,7 +74,7 @@ struct `The doors` {
         }
         #expect(answers.count == 1)
         let text = try #require(answers.first)
-        #expect(text.contains("This name and password do not go together."))
+        #expect(text.contains("Wrong name or password."))
     }
 
     @Test func `slow down guessing together with the calls of apps`() async throws {

@@ -40,10 +40,19 @@ struct `A SQLite database` {
         withExtendedLifetime(former) {}
 
         let later = try SQLiteDatabase(path: path, migrations: Shelf.migrations)
+        let told = Locked(0)
+        _ = try await later.watch(
+            RowChangeObserver(triggers: [
+                "CREATE TEMP TRIGGER IF NOT EXISTS heard AFTER INSERT ON book BEGIN SELECT note_change('book'); END"
+            ]) { _ in told.withLock { $0 += 1 } }
+        )
         try await later.write { try Shelf.add("kept", to: $0) }
         #expect(try await later.expunge())
+        let before = told.withLock(\.self)
+        try await later.write { try Shelf.add("later", to: $0) }
+        #expect(told.withLock(\.self) == before + 1, "what watches the database still hears of changes")
         #expect(!content().contains("of a reader") && content().contains("kept"))
-        #expect(try await Shelf.count(later) == 1)
+        #expect(try await Shelf.count(later) == 2)
         let version = try await later.read { try $0.row(SQL("PRAGMA user_version"))?.integer(0) }
         #expect(version == 1, "the next time nothing is written again")
         await later.close()

@@ -98,7 +98,7 @@ package struct AccountAdministration: Sendable {
         try changes.note(isSuspended ? .suspended : .resumed, of: id, by: actor, at: now, in: transaction)
         guard isSuspended, try StaffStore.role(of: id, in: transaction) == .owner else { return }
         guard try StaffStore.ownerCount(in: transaction) > 0 else {
-            throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
+            throw ServerError(.conflict, "this is the last owner: appoint another one first")
         }
     }
 

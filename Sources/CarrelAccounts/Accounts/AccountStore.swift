@@ -1,5 +1,6 @@
 package import CarrelBytes
 import CarrelHome
+import CarrelJSON
 package import CarrelStore
 
 /// The SQL of accounts, sessions and back-office keys.
@@ -9,6 +10,10 @@ package enum AccountStore {
     )
     static let accountByName = SQL("SELECT id, name, suspended_at FROM accounts WHERE name = $1 AND erased_at IS NULL")
     static let accountByID = SQL("SELECT id, name, suspended_at FROM accounts WHERE id = $1 AND erased_at IS NULL")
+    static let namesByID = SQL(
+        sqlite: "SELECT id, name FROM accounts WHERE id IN (SELECT value FROM json_each($1))",
+        postgresql: "SELECT id, name FROM accounts WHERE id IN (SELECT json_array_elements_text(CAST(CAST($1 AS TEXT) AS JSON)))"
+    )
     static let nameByID = SQL("SELECT name FROM accounts WHERE id = $1")
     static let details = SQL(
         """
@@ -55,7 +60,7 @@ package enum AccountStore {
 
     package static let statements =
         [
-            insertAccount, accountByName, accountByID, nameByID, details, listAccounts, secretsByName, updatePassword,
+            insertAccount, accountByName, accountByID, nameByID, namesByID, details, listAccounts, secretsByName, updatePassword,
             updateSuspension,
             updateDeviceLimit, insertLink, accountOfLink, deleteSession,
             insertServiceKey, serviceKeyByHash, allServiceKeys, revokeServiceKey, serviceKeyByID,
@@ -81,6 +86,14 @@ package enum AccountStore {
     /// What an account is called, or is called since it was forgotten.
     package static func name(ofID id: String, in transaction: any Transaction) throws -> String? {
         try transaction.row(nameByID, [.text(id)])?.text(0)
+    }
+
+    /// The names of those ids that are accounts, or were.
+    package static func names(ofIDs ids: Set<String>, in transaction: any Transaction) throws -> [String: String] {
+        let list = JSON.array(ids.map { .string($0) }).write()
+        return try transaction.rows(namesByID, [.text(String(decoding: list, as: UTF8.self))]).reduce(into: [:]) {
+            $0[try $1.text(0)] = try $1.text(1)
+        }
     }
 
     /// What staff see of an account; nil also for somebody who was forgotten.
@@ -186,12 +199,12 @@ package enum AccountStore {
         try transaction.row(serviceKeyByHash, [.blob(hash)]).map(serviceKey)
     }
 
-    static func serviceKeys(in transaction: any Transaction) throws -> [Accounts.ServiceKey] {
+    package static func serviceKeys(in transaction: any Transaction) throws -> [Accounts.ServiceKey] {
         try transaction.rows(allServiceKeys, []).map(serviceKey)
     }
 
     /// Whether there is such a key.
-    static func revokeServiceKey(_ id: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
+    package static func revokeServiceKey(_ id: String, at now: Instant, in transaction: any Transaction) throws -> Bool {
         if try transaction.run(revokeServiceKey, [.text(id), .integer(now.milliseconds)]) > 0 { return true }
         return try transaction.row(serviceKeyByID, [.text(id)]) != nil
     }

@@ -25,9 +25,10 @@ package enum AppPasswordStore {
     )
     static let markSeen = SQL("UPDATE app_passwords SET seen_at = $2 WHERE id = $1")
     static let delete = SQL("DELETE FROM app_passwords WHERE id = $1 AND account_id = $2")
+    static let deleteAll = SQL("DELETE FROM app_passwords")
     static let deleteOfAccount = SQL("DELETE FROM app_passwords WHERE account_id = $1")
 
-    package static let statements = [insert, byAccount, byHash, markSeen, delete, deleteOfAccount]
+    package static let statements = [insert, byAccount, byHash, markSeen, delete, deleteAll, deleteOfAccount]
 
     static func insert(_ password: AppPassword, hash: [UInt8], in transaction: any Transaction) throws {
         let values: [SQLValue] = [
@@ -58,6 +59,9 @@ package enum AppPasswordStore {
     static func delete(_ id: String, of account: String, in transaction: any Transaction) throws -> Bool {
         try transaction.run(delete, [.text(id), .text(account)]) == 1
     }
+
+    /// Deletes all app passwords of all accounts, and returns how many there were.
+    package static func deleteAll(in transaction: any Transaction) throws -> Int { try transaction.run(deleteAll, []) }
 
     static func deleteAll(ofAccount account: String, in transaction: any Transaction) throws {
         _ = try transaction.run(deleteOfAccount, [.text(account)])

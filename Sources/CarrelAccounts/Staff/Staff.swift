@@ -196,7 +196,7 @@ package struct Staff: Sendable {
             guard let before = try StaffStore.role(of: account.id, in: transaction) else { throw AccountAdministration.unknown }
             try StaffStore.setRole(role, of: account.id, in: transaction)
             if before == .owner, try StaffStore.ownerCount(in: transaction) == 0 {
-                throw ServerError(.conflict, "an owner has to be left: make somebody else one first")
+                throw ServerError(.conflict, "this is the last owner: appoint another one first")
             }
             if !role.isStaff { try StaffStore.deleteSessions(of: account.id, in: transaction) }
             try AuditStore.append(entry, in: transaction)

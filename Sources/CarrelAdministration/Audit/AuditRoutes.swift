@@ -121,9 +121,7 @@ struct AuditRoutes {
     /// Entries with the names of the accounts that they speak of.
     private func named(_ entries: [Audit.Entry]) async throws -> [JSON] {
         let ids = Set(entries.flatMap { [$0.actor, $0.subject] })
-        let names = try await database.read { transaction in
-            try ids.reduce(into: [String: String]()) { $0[$1] = try AccountStore.name(ofID: $1, in: transaction) }
-        }
+        let names = try await database.read { try AccountStore.names(ofIDs: ids, in: $0) }
         return entries.map { entry in
             [
                 "at": .string(entry.at.description), "actor": .string(entry.actor), "actorName": .init(names[entry.actor]),

@@ -81,7 +81,7 @@ package struct EditionIngestRequest: Sendable {
         let resources = try lines.dropFirst().map { try Self.resource(try Self.object($0)) }
         let hash = sourceHash
         made = try object.part("made").map { try Self.made($0, resources, of: hash) }
-        guard made != nil || resources.isEmpty else { throw ServerError(.invalid, "there are resources of nothing") }
+        guard made != nil || resources.isEmpty else { throw ServerError(.invalid, "resources need \"made\"") }
     }
 
     private static func object(_ line: ArraySlice<UInt8>) throws(ServerError) -> JSONObject {

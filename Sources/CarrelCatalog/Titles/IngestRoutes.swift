@@ -110,7 +110,7 @@ struct IngestRoutes {
             for (blob, byteCount) in wanted {
                 guard let blob else { continue }
                 guard let found = try? blobs.open(blob), byteCount == nil || found.byteCount == byteCount else {
-                    throw ServerError(.invalid, "the home has no such blob: is it another home?")
+                    throw ServerError(.invalid, "blob not found: use the server's own home")
                 }
             }
         }

@@ -10,7 +10,7 @@ public struct OutputOptions: ParameterGroup, Sendable, Equatable {
     public static var parameters: [Parameter<OutputOptions>] {
         [
             .flag(\.json, "--json", help: "Print results as JSON."),
-            .flag(\.quiet, "--quiet", "-q", help: "Say nothing but results and errors."),
+            .flag(\.quiet, "--quiet", "-q", help: "Print only results and errors."),
         ]
     }
 }

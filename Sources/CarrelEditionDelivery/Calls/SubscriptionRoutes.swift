@@ -133,7 +133,7 @@ struct SubscriptionRoutes {
                     throw HTTPError(
                         .badRequest,
                         "subscription.secretInQuery",
-                        "tokens and passwords are taken from a form only, by POST: what is in a query is kept in logs"
+                        "send tokens and passwords in a POST form: queries are logged"
                     )
                 }
             }

@@ -47,7 +47,7 @@ package struct EditionDownloads: Sendable {
         throw HTTPError(
             .serviceUnavailable,
             "edition.changing",
-            "this edition is just being changed",
+            "the edition is being updated: retry in 1 s",
             headers: ["Retry-After": "1"]
         )
     }

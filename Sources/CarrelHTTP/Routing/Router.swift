@@ -196,7 +196,7 @@ public struct Router: Sendable {
             let problem = HTTPError(
                 .internalServerError,
                 "http.internal",
-                "something failed here; the log says what under this request id"
+                "internal error: see the server log for this request id"
             )
             return response(problem, to: request)
         }

@@ -22,7 +22,7 @@ struct HostPolicy: Sendable {
     /// - Returns: whether the host may be named on every connection.
     /// - Throws: 400 or 421.
     func check(_ authority: String, local: @autoclosure () -> IPAddress?) throws(HTTPError) -> Bool {
-        guard Self.isWellFormed(authority) else { throw HTTPError(.badRequest, "http.host", "the host is not a host") }
+        guard Self.isWellFormed(authority) else { throw HTTPError(.badRequest, "http.host", "malformed Host header") }
         if allowsAll { return true }
         let host = Self.host(of: authority).lowercased()
         if names.contains(host) { return true }

@@ -88,7 +88,7 @@ public final class LCPLicense: Sendable {
         }
         let status = try await service.server.status(at: link)
         guard status.id == verified.document.id else {
-            throw LCPError(.malformedStatus, "the license server answered for another license")
+            throw LCPError(.malformedStatus, "the license server did not return the updated license")
         }
         await take(status, verified.document)
         return status
@@ -104,7 +104,7 @@ public final class LCPLicense: Sendable {
     private func follow(_ status: StatusDocument, mustBeFresh: Bool) async throws(LCPError) {
         let before = document
         guard status.id == before.id else {
-            throw LCPError(.malformedStatus, "the license server answered for another license")
+            throw LCPError(.malformedStatus, "the license server did not return the updated license")
         }
         await take(status, before)
         guard let updated = status.licenseUpdated, updated > before.lastChange,

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 extension SQLiteConnection {
     /// How long ``truncateLog()`` waits for readers, in milliseconds: nothing is written meanwhile.
@@ -20,20 +21,33 @@ extension SQLiteConnection {
     static let markOverwritten: StaticString = "PRAGMA user_version = 1"
     private static let overwritten = SQL("PRAGMA user_version")
 
+    /// Databases up to this size are written again while the server runs: nothing else is written meanwhile.
+    private static let largestRewritten: Int64 = 512 << 20
+
     /// Writes a database again, once, whose deleted rows an earlier version did not overwrite: they stay in its free pages otherwise.
     ///
-    /// - Returns: false where another process uses the database: try again later. Where there is no room, the next start tries again.
-    func overwriteFormerlyDeleted() throws -> Bool {
+    /// It works on a connection of its own: a change of `temp_store` drops the triggers by which the writer's connection notes changes.
+    /// A large database, or one without three times its size of free space beside it, is left to the operator (docs/privacy.md).
+    ///
+    /// - Parameter path: the database's file.
+    /// - Returns: false where it is not done yet: try again later.
+    /// - Throws: what SQLite says, but for a database in use.
+    func overwriteFormerlyDeleted(at path: String) throws -> Bool {
         guard try row(Self.overwritten, [])?.integer(0) == 0 else { return true }
+        var (file, place) = (stat(), statvfs())
+        guard unsafe stat(path, &file) == 0, unsafe statvfs(path, &place) == 0 else { return false }
+        let free = Int64(clamping: place.f_bavail) * Int64(clamping: place.f_frsize)
+        guard file.st_size <= Self.largestRewritten, free / 3 >= file.st_size else { return true }
+        let other = try SQLiteConnection(path: path, mode: .write, patience: Self.truncatePatience)
         // The copy is as large as the database: not in memory.
-        try execute("PRAGMA temp_store = FILE")
-        defer { try? execute("PRAGMA temp_store = MEMORY") }
+        try other.execute("PRAGMA temp_store = FILE")
         do throws(StoreError) {
-            try execute("VACUUM")
-            try execute(Self.markOverwritten)
+            try other.execute("VACUUM")
+            try other.execute(Self.markOverwritten)
             return true
         } catch {
-            return error.code != .busy
+            guard error.code == .busy else { throw error }
+            return false
         }
     }
 

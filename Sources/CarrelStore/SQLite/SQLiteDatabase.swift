@@ -83,8 +83,8 @@ public final class SQLiteDatabase: Database {
     }
 
     public func expunge() async throws -> Bool {
-        try await writer.betweenGroups { connection in
-            let isOverwritten = try connection.overwriteFormerlyDeleted()
+        try await writer.betweenGroups { [path] connection in
+            let isOverwritten = try connection.overwriteFormerlyDeleted(at: path)
             return connection.truncateLog() && isOverwritten
         }
     }

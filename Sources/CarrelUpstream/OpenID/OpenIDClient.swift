@@ -84,7 +84,7 @@ public final class OpenIDClient: Sendable {
     public func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {
-            throw UpstreamError(.untrusted, "another issuer than ours answered")
+            throw UpstreamError(.untrusted, "the response names a different issuer")
         }
         let text = try await token(for: code, attempt, at: provider)
         let token = try Self.believed { () throws(JOSEError) in try JWS.Unverified(text) }

@@ -24,7 +24,7 @@ struct OpenIDProvider: Sendable {
                 .object
         else { throw UpstreamError(.answer, "the provider's description is no JSON object") }
         guard object["issuer"]?.string == issuer else {
-            throw UpstreamError(.untrusted, "the provider describes itself as another issuer")
+            throw UpstreamError(.untrusted, "the provider's metadata name a different issuer")
         }
         func address(_ name: String) throws(UpstreamError) -> String {
             guard let text = object[name]?.string else { throw UpstreamError(.answer, "the provider does not tell its \(name)") }

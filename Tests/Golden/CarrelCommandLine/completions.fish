@@ -35,7 +35,7 @@ complete -c shelf -n '__shelf_at begin add' -l check -d 'Read every file before 
 complete -c shelf -n '__shelf_at begin add' -l no-check -d 'Read every file before any is added.'
 complete -c shelf -n '__shelf_at begin add' -l dry-run -s n -d 'Only say what would be done.'
 complete -c shelf -n '__shelf_at begin add' -l json -d 'Print results as JSON.'
-complete -c shelf -n '__shelf_at begin add' -l quiet -s q -d 'Say nothing but results and errors.'
+complete -c shelf -n '__shelf_at begin add' -l quiet -s q -d 'Print only results and errors.'
 complete -c shelf -n '__shelf_at begin add' -F -d 'The files to add.'
 complete -c shelf -n '__shelf_at begin add' -s h -l help -d 'Show this help.'
 

@@ -46,8 +46,8 @@ _shelf_add() {
         '(--dry-run -n)''--dry-run[Only say what would be done.]' \
         '(--dry-run -n)''-n[Only say what would be done.]' \
         '(--json)''--json[Print results as JSON.]' \
-        '(--quiet -q)''--quiet[Say nothing but results and errors.]' \
-        '(--quiet -q)''-q[Say nothing but results and errors.]' \
+        '(--quiet -q)''--quiet[Print only results and errors.]' \
+        '(--quiet -q)''-q[Print only results and errors.]' \
         '(-h --help)'{-h,--help}'[Show this help.]' \
         '*:path:_files'
 }

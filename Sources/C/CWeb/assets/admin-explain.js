@@ -39,7 +39,7 @@ function verdict(found) {
     nodes.push(make('p', {}, mark(source.verdict, tones[source.verdict] ?? 'bad'), source.rule ? ` by ${source.rule}` : '',
       source.name === found.source ? make('span', { class: 'quiet', text: '  This source answers for them.' }) : ''));
     if (source.lastGrant) nodes.push(make('p', { class: 'quiet' }, 'Credentials were last handed out ', time(source.lastGrant.at), `, by ${source.lastGrant.rule}.`));
-    nodes.push(table(`What ${source.name} says`, ['Rule', 'Says', 'Because'], source.findings.map((/** @type {any} */ finding) => [finding.rule, finding.effect, finding.reason]), 'No rule speaks of it.'));
+    nodes.push(table(`What ${source.name} says`, ['Rule', 'Says', 'Because'], source.findings.map((/** @type {any} */ finding) => [finding.rule, finding.effect, finding.reason]), 'No matching rule.'));
   }
   return nodes;
 }

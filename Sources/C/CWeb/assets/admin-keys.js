@@ -24,10 +24,10 @@ export async function keysView(me) {
         },
       }))),
     section('Tickets',
-      make('p', { text: 'Tickets are the short-lived parts of segment and key addresses. Rotating their secret disturbs nobody; at once, every player has to fetch its playlist again.' }),
+      make('p', { text: 'Tickets are the short-lived parts of segment and key addresses. Rotate: listeners notice nothing. Rotate now: every player must reload its playlist.' }),
       rotation('ticket')),
     section('Edition credentials',
-      make('p', { text: 'Apps download editions with credentials, which a secret of ours makes. Rotating it disturbs nobody; at once, every app has to ask for new ones.' }),
+      make('p', { text: 'Apps download editions with credentials, which a secret of ours makes. Rotate: readers notice nothing. Rotate now: every app must request new credentials.' }),
       rotation('credential'),
       revocation()),
     ...(me.may('service-keys.manage') ? [

@@ -13,7 +13,7 @@ export function ordersView(me) {
     make('code', { text: order.id }), order.account, make('code', { text: order.title }), order.kind,
     mark(order.state, ['ready', 'active'].includes(order.state) ? 'good' : 'calm'), time(order.createdAt), time(order.end),
     me.may('orders.change') ? changes(order, reload) : null,
-  ]), 'No order is like that.'));
+  ]), 'No matching orders.'));
   return [
     heading('Orders'),
     section('Find', form({

@@ -29,7 +29,7 @@ export function personalSections(account, path) {
       make('p', { class: 'actions' }, make('a', { class: 'button button-quiet', id: 'export', href: `/admin/v1/${path}/export`, download: 'carrel-export.json', text: 'Export the data' }))),
     make('section', { class: 'card danger' }, make('h2', { text: 'Erase' }),
       make('p', { text: `Forgets ${account.name} at once and for good: devices, passwords, bookmarks and every stretch listened to are deleted, what runs ends, the name goes.` }),
-      make('p', { class: 'quiet', text: 'Orders, plans and purchases stay for the accounts, and the audit log for its seals; they say no more than that there was somebody.' }),
+      make('p', { class: 'quiet', text: 'Orders, plans, purchases and the audit log are kept, without personal data.' }),
       make('p', { class: 'actions' }, make('button', {
         type: 'button', class: 'button button-danger', id: 'erase', text: 'Erase this person',
         onclick: async () => {
