@@ -124,7 +124,7 @@ for _ in 0..<rounds {
     let mine = try await seconds {
         for time in 0..<times {
             let key = Int64(time) * 7919 % titleCount
-            found += try database.readNow { try $0.row(Log.select, [.integer(key)]) == nil ? 0 : 1 }
+            found += try await database.readBriefly { try $0.row(Log.select, [.integer(key)]) == nil ? 0 : 1 }
         }
     }
     let theirs = await seconds {

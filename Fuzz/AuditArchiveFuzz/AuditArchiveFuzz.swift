@@ -1,7 +1,7 @@
+import CarrelAudit
 import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
-import CarrelServer
 
 /// Of a key that sealed nothing.
 private let chain = AuditChain(

@@ -1,6 +1,6 @@
 import CarrelBytes
 import CarrelJSON
-import CarrelServer
+import CarrelListening
 
 /// A report of positions is read element by element, whatever it holds; what passes keeps its promises.
 @c(LLVMFuzzerTestOneInput)

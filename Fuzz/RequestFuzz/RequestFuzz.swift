@@ -1,7 +1,8 @@
 import CarrelBytes
+import CarrelEditionDelivery
 import CarrelHTTP
 @testable import CarrelHTTPServer
-@testable import CarrelServer
+import CarrelWebAPI
 
 private let tag = EntityTag("abc")
 private let hosts = HostPolicy(allowed: ["books.example"], bound: [])

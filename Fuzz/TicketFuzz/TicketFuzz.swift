@@ -1,6 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
-import CarrelServer
+import CarrelHome
+import CarrelStreaming
 
 private let order = "106d9ba0-125c-4b44-a410-2889d53f42bd"
 private let now = Instant(milliseconds: 1_800_000_000_000)
