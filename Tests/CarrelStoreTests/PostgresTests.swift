@@ -161,6 +161,12 @@ struct `A PostgreSQL database` {
         let database = try PostgresDatabase(address, migrations: Shelf.migrations, connections: limit)
         let other = try PostgresDatabase(try await server.newDatabase(), migrations: Shelf.migrations, connections: 3)
         let name = try await database.read { try $0.row(Self.ownName)?.text(0) ?? "" }
+        /// Connections that are there twice in a row: the server counts one that was closed for a moment more.
+        @Sendable func count() async throws -> Int64 {
+            let first = try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 }
+            try await Task.sleep(for: .milliseconds(100))
+            return min(first, try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 })
+        }
         let isOver = Locked(false)
         var most: Int64 = 0
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -171,7 +177,7 @@ struct `A PostgreSQL database` {
             group.addTask { while !isOver.withLock(\.self) { try await database.probe() } }
             let start = ContinuousClock.now
             while most < Int64(limit) || .now - start < .milliseconds(300), .now - start < .seconds(10) {
-                most = max(most, try await other.read { try $0.row(Self.sessions, [.text(name)])?.integer(0) ?? 0 })
+                most = max(most, try await count())
             }
             isOver.withLock { $0 = true }
             try await group.waitForAll()
