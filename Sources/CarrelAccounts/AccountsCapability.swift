@@ -22,11 +22,11 @@ package struct AccountsCapability: Capability {
     private let activity: Activity
     private let settings: Settings
 
-    /// What the operator decides about accounts.
+    /// The operator's settings of accounts.
     package struct Settings: Sendable {
         /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
-        /// What hashing a password costs.
+        /// The cost of hashing a password.
         package var passwordCost = Argon2id.Parameters.standard
         /// The account that visitors without a session read as; nil means that they have to sign in.
         package var guestAccount: String?
@@ -34,21 +34,21 @@ package struct AccountsCapability: Capability {
         package var trustsLoopback = true
         /// Whether the canned users exist, which the administrators' page has a console for.
         package var hasCannedUsers = false
-        /// What the button says that leads to the OpenID provider; nil where there is none.
+        /// The label of the button for the OpenID provider; nil without one.
         package var signOnLabel: String?
 
         package init() {}
     }
 
-    package init(_ estate: Estate, _ settings: Settings, audit: AuditFold) throws {
-        let (database, clock) = (estate.database, estate.clock)
+    package init(_ context: ServiceContext, _ settings: Settings, audit: AuditFold) throws {
+        let (database, clock) = (context.database, context.clock)
         self.settings = settings
-        activity = estate.activity
+        activity = context.activity
         let sessions = Sessions(
             database: database,
             clock: clock,
             lifecycle: lifecycle,
-            renewalSecret: try estate.secret(.renewal)
+            renewalSecret: try context.secret(.renewal)
         )
         accounts = Accounts(database: database, clock: clock, sessions: sessions)
         let passwords = PasswordHashing(settings.passwordCost)
@@ -59,7 +59,7 @@ package struct AccountsCapability: Capability {
             database: database,
             clock: clock,
             audit: audit,
-            secret: try estate.secret(.throttle),
+            secret: try context.secret(.throttle),
             networkLimit: settings.signInNetworkLimit
         )
         check = PasswordCheck(database: database, clock: clock, passwords: passwords, throttle: throttle)
@@ -81,8 +81,8 @@ package struct AccountsCapability: Capability {
         "devices": .deleted(exportedAs: "devices"),
         "sessions": .deleted(exportedAs: "sessions"),
         "app_passwords": .deleted(exportedAs: "appPasswords"),
-        "throttle": .nothing("keyed hashes of names, networks and devices, which nobody can turn back; gone after 90 days"),
-        "sign_in_networks": .nothing("keyed hashes of names, networks, devices, which nobody can turn back; gone after 90 days"),
+        "throttle": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; gone after 90 days"),
+        "sign_in_networks": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; gone after 90 days"),
         "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
         "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),
@@ -112,7 +112,7 @@ package struct AccountsCapability: Capability {
     /// Counters of each kind that are kept at most, however many clients guess.
     private static let counterLimit = 100_000
 
-    /// What removes sessions, links and counters past their time.
+    /// The cleanups of sessions, links and counters past their time.
     ///
     /// - Parameter counterLimit: counters of each kind that are kept.
     /// - Returns: one for each kind of row.

@@ -15,7 +15,7 @@ package struct AdministrationCapability: Capability {
     package let export: PersonalExport
     package let register: PersonalRegister
     package let housekeeping: Housekeeping
-    private let estate: Estate
+    private let context: ServiceContext
     private let others: [any Capability]
     private let accounts: AccountsCapability
     private let audit: Audit
@@ -24,15 +24,15 @@ package struct AdministrationCapability: Capability {
     private let isDraining: @Sendable () -> Bool
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - others: all other capabilities.
     ///   - accounts: who calls.
     ///   - audit: the audit log.
-    ///   - explanations: why somebody may read or listen to something.
+    ///   - explanations: the sources of explanations.
     ///   - version: which version of the program runs.
     ///   - isDraining: whether the server is about to stop.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         beside others: [any Capability],
         _ accounts: AccountsCapability,
         _ audit: Audit,
@@ -40,21 +40,21 @@ package struct AdministrationCapability: Capability {
         version: String,
         isDraining: @escaping @Sendable () -> Bool
     ) {
-        self.estate = estate
+        self.context = context
         self.others = others
         self.accounts = accounts
         self.audit = audit
         self.version = version
         self.isDraining = isDraining
-        let (database, clock) = (estate.database, estate.clock)
-        nodes = Nodes(home: estate.home, database: database, clock: clock, master: estate.master)
+        let (database, clock) = (context.database, context.clock)
+        nodes = Nodes(home: context.home, database: database, clock: clock, master: context.master)
         register = PersonalRegister(others, Self.tables)
-        erasure = Erasure(database: database, clock: clock, lifecycle: accounts.lifecycle, expunging: estate.expunging)
+        erasure = Erasure(database: database, clock: clock, lifecycle: accounts.lifecycle, expunging: context.expunging)
         export = PersonalExport(database: database, clock: clock, register: register, audit: audit.group)
         housekeeping = Housekeeping(
             database: database,
             clock: clock,
-            expunging: estate.expunging,
+            expunging: context.expunging,
             cleanups: others.flatMap(\.cleanups)
         )
         self.explanations = ExplanationRoutes(explanations, audit: audit.group, callers: accounts.callers)
@@ -71,15 +71,15 @@ package struct AdministrationCapability: Capability {
         NodeStore.statements + SecretStore.statements + MasterKeyStore.statements + InstallationStore.statements
 
     package func addRoutes(to router: inout Router) {
-        let (callers, database) = (accounts.callers, estate.database)
+        let (callers, database) = (accounts.callers, context.database)
         MasterKeyRoutes(
             database: database,
-            master: estate.master,
+            master: context.master,
             nodes: nodes,
             rotation: KeyRotation(
-                home: estate.home,
+                home: context.home,
                 database: database,
-                clock: estate.clock,
+                clock: context.clock,
                 columns: others.flatMap(\.wrappedKeys)
             ),
             callers: callers
@@ -89,14 +89,14 @@ package struct AdministrationCapability: Capability {
         explanations.add(to: &router)
         AuditRoutes(database: database, audit: audit, accounts: accounts.accounts, callers: callers).add(to: &router)
         HealthRoutes(
-            estate: estate,
+            context: context,
             version: version,
-            startedAt: estate.clock.now,
+            startedAt: context.clock.now,
             parts: others,
             isDraining: isDraining,
             callers: callers
         ).add(to: &router)
-        OperationRoutes(database: database, metrics: estate.metrics, isDraining: isDraining, callers: callers).add(to: &router)
+        OperationRoutes(database: database, metrics: context.metrics, isDraining: isDraining, callers: callers).add(to: &router)
     }
 
     package func addMetrics(to registry: MetricsRegistry) { QueueMeter.add(to: registry) }

@@ -1,13 +1,13 @@
 package import CarrelBytes
 
-/// Who does something, and in which request: what the audit log says of it.
+/// The actor of an audit entry, and the request it acts in.
 package struct AuditActor: Sendable {
     package let id: String
     package let requestID: String
 
     /// The server itself.
     package static let server = "server"
-    /// Somebody who has not signed in.
+    /// A client that is not signed in.
     package static let nobody = "nobody"
     /// Whoever may use the home itself.
     package static let `operator` = AuditActor("operator")
@@ -16,6 +16,9 @@ package struct AuditActor: Sendable {
         self.id = id
         self.requestID = requestID
     }
+
+    /// A client that is not signed in.
+    package static func unauthenticated(_ requestID: String) -> AuditActor { AuditActor(nobody, requestID: requestID) }
 
     package func entry(
         _ action: String,

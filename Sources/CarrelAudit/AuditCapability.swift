@@ -1,5 +1,5 @@
 package import CarrelBytes
-package import CarrelHTTP
+import CarrelHTTP
 package import CarrelHome
 package import CarrelJSON
 package import CarrelStore
@@ -13,22 +13,22 @@ package struct AuditCapability: Capability {
     private let retention: Duration?
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - retention: how long entries stay that an archive has; nil for ever.
     ///   - isProduct: whether an id is a product's, which entries are looked up by.
     /// - Throws: ``ServerError`` `masterKey` where the key of the chain is missing.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         retention: Duration?,
         isProduct: @escaping @Sendable (String, any Transaction) throws -> Bool
     ) throws {
-        database = estate.database
+        database = context.database
         self.retention = retention
         audit = Audit(
-            database: estate.database,
-            clock: estate.clock,
-            key: try estate.secret(.audit),
-            head: AuditHead(path: estate.home.auditHeadPath),
+            database: context.database,
+            clock: context.clock,
+            key: try context.secret(.audit),
+            head: AuditHead(path: context.home.auditHeadPath),
             isProduct: isProduct
         )
     }
@@ -45,8 +45,6 @@ package struct AuditCapability: Capability {
         "audit_marks": .nothing("numbers and seals of places in the audit log"),
     ]
     package static let statements = AuditStore.statements
-
-    package func addRoutes(to router: inout Router) {}
 
     package var jobs: [BackgroundJob] {
         let audit = audit

@@ -3,7 +3,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What the audit log holds about a person.
+/// Personal data of the audit log: their export.
 extension AuditStore {
     static let exported = SQL(
         """

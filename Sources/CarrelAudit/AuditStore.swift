@@ -191,7 +191,7 @@ package enum AuditStore {
         return try transaction.rows(statement, values + more).map(entry)
     }
 
-    /// When credentials for a product were last issued to somebody, and by which rule.
+    /// The last issue of credentials for a product to an account.
     ///
     /// - Parameters:
     ///   - product: the product's id.

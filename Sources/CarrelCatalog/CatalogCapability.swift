@@ -5,7 +5,7 @@ package import CarrelStore
 import CarrelThreads
 package import CarrelWebAPI
 
-/// What there is to listen to and to read: titles, editions, their media.
+/// The catalog: titles, editions and their media.
 package struct CatalogCapability: Capability {
     package let titles: Titles
     package let editions: Editions
@@ -14,24 +14,24 @@ package struct CatalogCapability: Capability {
     package let coldBlobs: BlobIOPool
     package let openEditions: OpenEditionCache
     package let products: ProductCatalogCache
-    private let estate: Estate
+    private let context: ServiceContext
     private let callers: RequestAuthenticator
     private let sweepsEverything: Bool
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - blobs: the media.
     ///   - sweepsEverything: whether the first sweep may move more than a tenth of the media.
     ///   - callers: tells who calls.
-    package init(_ estate: Estate, blobs: any BlobStore, sweepsEverything: Bool, callers: RequestAuthenticator) {
-        let (database, clock) = (estate.database, estate.clock)
-        self.estate = estate
+    package init(_ context: ServiceContext, blobs: any BlobStore, sweepsEverything: Bool, callers: RequestAuthenticator) {
+        let (database, clock) = (context.database, context.clock)
+        self.context = context
         self.callers = callers
         self.sweepsEverything = sweepsEverything
         coldBlobs = BlobIOPool(blobs)
         titles = Titles(database: database, blobs: blobs, coldBlobs: coldBlobs, clock: clock)
-        let work = IngestPipeline(home: estate.home, blobs: blobs)
-        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: work.disk, home: estate.home)
+        let work = IngestPipeline(home: context.home, blobs: blobs)
+        blobSweep = BlobSweep(database: database, blobs: blobs, clock: clock, thread: work.disk, home: context.home)
         products = ProductCatalogCache(clock: clock) { known in
             try await database.read { try EditionStore.products(unless: known, in: $0) }
         }
@@ -48,13 +48,13 @@ package struct CatalogCapability: Capability {
     package func addRoutes(to router: inout Router) {
         SampleRoutes(titles: titles).add(to: &router)
         TitleRoutes(titles: titles, ingesting: ingesting, callers: callers).add(to: &router)
-        BlobRoutes(database: estate.database, callers: callers).add(to: &router)
+        BlobRoutes(database: context.database, callers: callers).add(to: &router)
         IngestRoutes(titles: titles, editions: editions, callers: callers).add(to: &router)
         EditionRoutes(editions: editions, ingesting: ingesting, callers: callers).add(to: &router)
     }
 
     /// Indexes for searches what other versions of the program wrote.
-    @Sendable package func completeIndex() async throws { try await EditionIndex.complete(estate.database) }
+    @Sendable package func completeIndex() async throws { try await EditionIndex.complete(context.database) }
 
     package var jobs: [BackgroundJob] {
         let (sweep, everything, index) = (blobSweep, Locked(sweepsEverything), completeIndex)

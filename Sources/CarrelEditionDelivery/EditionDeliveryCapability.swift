@@ -14,13 +14,13 @@ package struct EditionDeliveryCapability: Capability {
     package let document: AuthenticationDocument
     package let gate: EditionAuthorizer
     private let settings: Settings
-    private let estate: Estate
+    private let context: ServiceContext
     private let accounts: AccountsCapability
     private let catalog: CatalogCapability
     private let sources: EntitlementSourcesCapability
     private let service: SubscriptionService
 
-    /// What the operator decides about the calls and the downloads.
+    /// The operator's settings of the calls and the downloads.
     package struct Settings: Sendable {
         package var editions = EditionSettings()
         /// Where clients reach the server, where they do not reach it by the address that they name.
@@ -44,7 +44,7 @@ package struct EditionDeliveryCapability: Capability {
     }
 
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ settings: Settings,
         _ accounts: AccountsCapability,
         _ catalog: CatalogCapability,
@@ -52,36 +52,36 @@ package struct EditionDeliveryCapability: Capability {
         audit: Audit
     ) async throws {
         self.settings = settings
-        self.estate = estate
+        self.context = context
         self.accounts = accounts
         self.catalog = catalog
         self.sources = sources
         credentials = try await CredentialKeyring(
-            database: estate.database,
-            master: estate.master,
-            clock: estate.clock,
+            database: context.database,
+            master: context.master,
+            clock: context.clock,
             sha1: settings.sha1,
-            metrics: estate.metrics
+            metrics: context.metrics
         )
-        feedPasswords = FeedPasswords(secret: try estate.secret(.feed))
+        feedPasswords = FeedPasswords(secret: try context.secret(.feed))
         service = SubscriptionService(
             sources: sources.sources,
             credentials: credentials,
             feedPasswords: feedPasswords,
             audit: audit.fold,
-            activity: estate.activity,
+            activity: context.activity,
             credentialLife: settings.credentialLife
         )
         readers = ReaderEntitlement(
-            database: estate.database,
-            clock: estate.clock,
+            database: context.database,
+            clock: context.clock,
             products: catalog.products,
             sources: sources.sources,
             feedPasswords: feedPasswords,
-            signIn: BasicAuthenticator(database: estate.database, clock: estate.clock, check: accounts.check),
+            signIn: BasicAuthenticator(database: context.database, clock: context.clock, check: accounts.check),
             callers: accounts.callers
         )
-        gate = EditionAuthorizer(credentials: credentials, readers: readers, metrics: estate.metrics)
+        gate = EditionAuthorizer(credentials: credentials, readers: readers, metrics: context.metrics)
         document = AuthenticationDocument(title: settings.editions.catalogTitle, publicURL: settings.publicURL)
     }
 
@@ -92,7 +92,7 @@ package struct EditionDeliveryCapability: Capability {
             alsoValue: settings.alsoValue,
             refusesQuerySecrets: settings.refusesQuerySecrets,
             saysWhatWasAsked: settings.saysWhatWasAsked,
-            metrics: estate.metrics
+            metrics: context.metrics
         )
         calls.add(to: &router)
         var callsAlone = Router()
@@ -102,7 +102,7 @@ package struct EditionDeliveryCapability: Capability {
             callers: accounts.callers
         ).add(to: &router)
         CredentialRoutes(credentials: credentials, accounts: accounts.accounts, callers: accounts.callers).add(to: &router)
-        let downloads = EditionDownloads(open: catalog.openEditions, titles: catalog.titles, clock: estate.clock)
+        let downloads = EditionDownloads(open: catalog.openEditions, titles: catalog.titles, clock: context.clock)
         let routes = DownloadRoutes(downloads: downloads, gate: gate, settings: settings.editions, document: document)
         routes.add(to: &router)
         EdgeRoutes(downloads: downloads, gate: gate, routes: routes).add(to: &router)

@@ -18,14 +18,14 @@ package struct EntitlementSourcesCapability: Capability {
     private let readers: UpstreamReaders
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - accounts: whose purchases they are.
     ///   - products: the catalog's products.
     ///   - settings: of app stores.
     ///   - order: all sources in the order in which they are asked, given that of app stores where one is configured.
     /// - Throws: what `order` throws; ``ServerError`` `masterKey` where a secret is missing.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ accounts: AccountsCapability,
         products: ProductCatalogCache,
         receipts settings: ReceiptSettings,
@@ -33,19 +33,19 @@ package struct EntitlementSourcesCapability: Capability {
     ) throws {
         self.accounts = accounts
         receipts = Receipts(
-            database: estate.database,
-            clock: estate.clock,
+            database: context.database,
+            clock: context.clock,
             settings: settings,
             lifecycle: accounts.lifecycle
         )
         receiptSource = ReceiptSource(receipts: receipts, products: products)
         sources = EntitlementSources(inOrder: try order(settings.verifier == nil ? nil : receiptSource))
-        let subjects = UpstreamSubjects(secret: try estate.secret(.upstream))
+        let subjects = UpstreamSubjects(secret: try context.secret(.upstream))
         readers = UpstreamReaders(
-            database: estate.database,
-            clock: estate.clock,
+            database: context.database,
+            clock: context.clock,
             subjects: subjects,
-            expunging: estate.expunging
+            expunging: context.expunging
         )
         accounts.lifecycle.join(StorePurchasesErasure())
         accounts.lifecycle.join(subjects)

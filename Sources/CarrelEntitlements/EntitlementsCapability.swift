@@ -6,30 +6,30 @@ package import CarrelHome
 package import CarrelStore
 package import CarrelWebAPI
 
-/// What accounts hold here: plans, subscriptions and purchases.
+/// The holdings of accounts: plans, subscriptions and purchases.
 package struct EntitlementsCapability: Capability {
     package let subscriptions: Subscriptions
     package let known: EntitlementCache
     private let accounts: AccountsCapability
-    private let estate: Estate
+    private let context: ServiceContext
     private let audit: AuditFold
 
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ accounts: AccountsCapability,
         products: ProductCatalogCache,
         audit: AuditFold
     ) async throws {
         self.audit = audit
-        self.estate = estate
+        self.context = context
         self.accounts = accounts
         subscriptions = Subscriptions(
-            database: estate.database,
-            clock: estate.clock,
+            database: context.database,
+            clock: context.clock,
             lifecycle: accounts.lifecycle,
             products: products
         )
-        known = EntitlementCache(database: estate.database, clock: estate.clock)
+        known = EntitlementCache(database: context.database, clock: context.clock)
         try await known.begin()
         accounts.lifecycle.join(HoldingsErasure())
     }
@@ -42,8 +42,8 @@ package struct EntitlementsCapability: Capability {
     /// - Returns: the source.
     package func source(devices: DevicePolicy, givesFeedPasswords: Bool) -> any EntitlementSource {
         LocalAccountSource(
-            database: estate.database,
-            clock: estate.clock,
+            database: context.database,
+            clock: context.clock,
             sessions: accounts.accounts.sessions,
             check: accounts.check,
             products: subscriptions.products,

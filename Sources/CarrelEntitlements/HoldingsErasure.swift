@@ -3,7 +3,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelStore
 
-/// What an erased person held ends.
+/// Ends the holdings of an erased person.
 struct HoldingsErasure: AccountParticipant {
     package func take(
         _ change: AccountChange,

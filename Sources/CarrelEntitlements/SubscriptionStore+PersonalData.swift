@@ -3,7 +3,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What subscriptions and purchases hold about a person.
+/// Personal data of subscriptions and purchases: their export and their end.
 extension SubscriptionStore {
     static let exportedSubscriptions = SQL(
         """

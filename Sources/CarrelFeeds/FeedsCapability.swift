@@ -8,7 +8,7 @@ import CarrelWebAPI
 package struct FeedsCapability: Capability {
     package let shelf: EditionShelf
     private let searches: CatalogSearches
-    private let estate: Estate
+    private let context: ServiceContext
     private let delivery: EditionDeliveryCapability
     private let callers: RequestAuthenticator
     private let catalogID: String
@@ -16,33 +16,33 @@ package struct FeedsCapability: Capability {
     private let needSignIn: Bool
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - delivery: what the feeds lead to.
     ///   - callers: tells who calls.
     ///   - parameters: what apps call the parameters of the five calls.
     ///   - needSignIn: whether feeds are for readers alone.
     /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ delivery: EditionDeliveryCapability,
         _ callers: RequestAuthenticator,
         parameters: ParameterNames,
         needSignIn: Bool
     ) throws {
-        self.estate = estate
+        self.context = context
         self.delivery = delivery
         self.callers = callers
         self.parameters = parameters
         self.needSignIn = needSignIn
-        catalogID = CatalogID.text(try estate.secret(.audit))
-        searches = CatalogSearches(database: estate.database)
-        shelf = EditionShelf(database: estate.database, searches: searches, readers: delivery.readers)
+        catalogID = CatalogID.text(try context.secret(.audit))
+        searches = CatalogSearches(database: context.database)
+        shelf = EditionShelf(database: context.database, searches: searches, readers: delivery.readers)
     }
 
     package func addRoutes(to router: inout Router) {
         let gate = FeedAuthorizer(readers: delivery.readers, document: delivery.document, needsSignIn: needSignIn)
         FeedRoutes(
-            database: estate.database,
+            database: context.database,
             searches: searches,
             document: delivery.document,
             catalogID: catalogID,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Which of the two estates a home keeps: each has its own database, keys and media, and ids of one mean nothing in the other.
+/// The environment that a home serves: each has its own database, keys and media, and ids of one mean nothing in the other.
 package enum ServiceEnvironment: String, Sendable, CaseIterable {
     case live
     case qa

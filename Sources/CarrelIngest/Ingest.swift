@@ -55,7 +55,7 @@ package struct Ingest {
         let folder = try scratch.makeFolder()
         defer { scratch.remove(folder) }
         let leftOut = try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(into: folder, progress)
-        let warnings = try OmittedParts(leftOut, of: path).warnings { SourceParts.isSound($0.parts) }
+        let warnings = try OmittedParts(leftOut, of: path).warnings { $0.first { SourceParts.isSound($0.parts) } }
         return try take(SourceParts(folder: folder, name: path), path, sourceHash, warnings)
     }
 

@@ -1,6 +1,6 @@
 import CarrelArchive
 
-/// What was left out of an archive because its name leads elsewhere: refused where it belongs to the publication, and else a warning.
+/// Entries left out of an archive because their names lead elsewhere: an error where one belongs to the publication, otherwise a warning.
 struct OmittedParts {
     private let entries: [OmittedArchiveEntry]
     private let source: String
@@ -10,19 +10,17 @@ struct OmittedParts {
         self.source = source
     }
 
-    /// Entries that are left out at most: each is looked for in every text of the publication.
-    private static let limit = 20
+    /// Entries that are left out at most: more are no mistake of a tool.
+    private static let limit = 100
 
-    /// - Parameter isPart: whether an entry belongs to the publication.
-    /// - Returns: a warning for each that does not.
-    /// - Throws: `ingest.archive` for the first that does, and for more entries than a tool writes by mistake.
-    func warnings(_ isPart: (OmittedArchiveEntry) throws -> Bool) throws -> [String] {
+    /// - Parameter firstPart: finds the first entry that belongs to the publication.
+    /// - Returns: a warning for each entry, where none does.
+    /// - Throws: `ingest.archive` for the first that does, and for too many entries.
+    func warnings(_ firstPart: ([OmittedArchiveEntry]) throws -> OmittedArchiveEntry?) throws -> [String] {
         if entries.count > Self.limit, let first = entries.first {
             throw IngestError(.archive, source, "\(first.message), and so do \(entries.count - 1) others")
         }
-        return try entries.map { entry in
-            if try isPart(entry) { throw IngestError(.archive, source, entry.message) }
-            return "\(source): \(entry.message); it is left out"
-        }
+        if let part = try firstPart(entries) { throw IngestError(.archive, source, part.message) }
+        return entries.map { "\(source): \($0.message); it is left out" }
     }
 }

@@ -174,7 +174,7 @@ package struct Listening: Sendable {
     }
 }
 
-/// What an erased person listened to is deleted, and their bookmarks.
+/// Deletes the listening history and the bookmarks of an erased person.
 extension Listening: AccountParticipant {
     package func take(
         _ change: AccountChange,

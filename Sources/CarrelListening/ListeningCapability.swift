@@ -6,7 +6,7 @@ package import CarrelStore
 package import CarrelStreaming
 package import CarrelWebAPI
 
-/// What was listened to: positions, history, bookmarks.
+/// Listening: positions, history and bookmarks.
 package struct ListeningCapability: Capability {
     package let listening: Listening
     package let bookmarks: Bookmarks
@@ -16,17 +16,17 @@ package struct ListeningCapability: Capability {
     private let activity: Activity
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - accounts: who listens.
     ///   - streaming: what is listened to.
     ///   - lateDays: for how many days after an order's end reports of what was heard before it are taken.
-    package init(_ estate: Estate, _ accounts: AccountsCapability, _ streaming: Streaming, lateDays: Int) {
+    package init(_ context: ServiceContext, _ accounts: AccountsCapability, _ streaming: Streaming, lateDays: Int) {
         self.accounts = accounts
         self.streaming = streaming
-        activity = estate.activity
-        listening = Listening(database: estate.database, clock: estate.clock, lateDays: lateDays)
-        bookmarks = Bookmarks(database: estate.database, clock: estate.clock)
-        history = ListeningHistory(database: estate.database, clock: estate.clock)
+        activity = context.activity
+        listening = Listening(database: context.database, clock: context.clock, lateDays: lateDays)
+        bookmarks = Bookmarks(database: context.database, clock: context.clock)
+        history = ListeningHistory(database: context.database, clock: context.clock)
         accounts.lifecycle.join(listening)
     }
 

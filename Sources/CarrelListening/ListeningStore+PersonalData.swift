@@ -3,7 +3,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What listening and bookmarks hold about a person.
+/// Personal data of listening and bookmarks: their export and their end.
 extension ListeningStore {
     static let exportedIntervals = SQL(
         """

@@ -3,7 +3,7 @@ import CarrelJSON
 package import CarrelStore
 package import CarrelWebAPI
 
-/// What orders hold about a person.
+/// Personal data of orders: their export and their end.
 extension OrderStore {
     static let exported = SQL(
         """

@@ -249,7 +249,7 @@ package final class Orders: Sendable {
     package static let unknown = ServerError(.notFound, "there is no such order")
 }
 
-/// The orders of a suspended account stop, those of an erased one end.
+/// Stops the orders of a suspended account, and ends those of an erased one.
 extension Orders: AccountParticipant {
     package func take(
         _ change: AccountChange,

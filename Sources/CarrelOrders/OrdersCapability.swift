@@ -12,11 +12,11 @@ package struct OrdersCapability: Capability {
     private let callers: RequestAuthenticator
     private let clock: any WallClock
 
-    package init(_ estate: Estate, _ accounts: AccountsCapability) {
-        orders = Orders(database: estate.database, clock: estate.clock, master: estate.master)
+    package init(_ context: ServiceContext, _ accounts: AccountsCapability) {
+        orders = Orders(database: context.database, clock: context.clock, master: context.master)
         self.accounts = accounts.accounts
         callers = accounts.callers
-        clock = estate.clock
+        clock = context.clock
         accounts.lifecycle.join(orders)
     }
 

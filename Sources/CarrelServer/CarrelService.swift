@@ -26,7 +26,7 @@ import CarrelWebsite
 /// The server runs it behind sockets; a command on a home where no server runs calls the router directly, so that both do the
 /// same thing in the same way.
 package final class CarrelService: Sendable {
-    private let estate: Estate
+    private let context: ServiceContext
     package let blobs: any BlobStore
     /// All that the service does, lowest first.
     package let capabilities: [any Capability]
@@ -51,7 +51,7 @@ package final class CarrelService: Sendable {
         package var receipts = ReceiptSettings()
         /// How many attempts a minute to sign in come from one network before it is slowed down; at least 1.
         package var signInNetworkLimit = SignInThrottle.usualNetworkLimit
-        /// What hashing a password costs.
+        /// The cost of hashing a password.
         package var passwordCost = Argon2id.Parameters.standard
         /// The other origins whose pages may stream, report, sign in and read feeds and editions.
         package var otherOrigins = OtherOrigins()
@@ -91,47 +91,47 @@ package final class CarrelService: Sendable {
         metrics: MetricsRegistry = MetricsRegistry(),
         leavingOut isLeftOut: (any Capability) -> Bool = { _ in false }
     ) async throws {
-        let estate = try await Estate(home: home, database: database, clock: clock, metrics: metrics)
+        let context = try await ServiceContext(home: home, database: database, clock: clock, metrics: metrics)
         let draining = Locked(false)
         let signOnLabel = settings.signOn.provider == nil ? nil : settings.signOn.label
-        let audit = try AuditCapability(estate, retention: settings.auditRetention) {
+        let audit = try AuditCapability(context, retention: settings.auditRetention) {
             try EditionStore.isProduct($0, in: $1)
         }
         let accounts = try AccountsCapability(
-            estate,
+            context,
             settings.accounts(signOnLabel: signOnLabel),
             audit: audit.audit.fold
         )
         let catalog = CatalogCapability(
-            estate,
+            context,
             blobs: blobs,
             sweepsEverything: settings.sweepsEverything,
             callers: accounts.callers
         )
-        let orders = OrdersCapability(estate, accounts)
+        let orders = OrdersCapability(context, accounts)
         let entitlements = try await EntitlementsCapability(
-            estate,
+            context,
             accounts,
             products: catalog.products,
             audit: audit.audit.fold
         )
         let sources = try EntitlementSourcesCapability(
-            estate,
+            context,
             accounts,
             products: catalog.products,
             receipts: settings.receipts
-        ) { try settings.subscription.sources(estate, accounts, entitlements, audit: audit.audit.fold, receipts: $0) }
+        ) { try settings.subscription.sources(context, accounts, entitlements, audit: audit.audit.fold, receipts: $0) }
         let signOn = try SignOnCapability(
-            estate,
+            context,
             accounts,
             settings.signOn,
             audit: audit.audit.fold,
             onFailure: settings.onFailure
         )
-        let streaming = try await StreamingCapability(estate, settings.stream, catalog, orders.orders, accounts.callers)
-        let listening = ListeningCapability(estate, accounts, streaming.streaming, lateDays: settings.lateDays)
+        let streaming = try await StreamingCapability(context, settings.stream, catalog, orders.orders, accounts.callers)
+        let listening = ListeningCapability(context, accounts, streaming.streaming, lateDays: settings.lateDays)
         let delivery = try await EditionDeliveryCapability(
-            estate,
+            context,
             settings.delivery,
             accounts,
             catalog,
@@ -139,7 +139,7 @@ package final class CarrelService: Sendable {
             audit: audit.audit
         )
         let feeds = try FeedsCapability(
-            estate,
+            context,
             delivery,
             accounts.callers,
             parameters: settings.subscription.names,
@@ -149,12 +149,12 @@ package final class CarrelService: Sendable {
             audit, accounts, catalog, orders, entitlements, sources, signOn, streaming, listening, delivery, feeds,
         ].filter { !isLeftOut($0) }
         let administration = AdministrationCapability(
-            estate,
+            context,
             beside: others,
             accounts,
             audit.audit,
             explanations: Explanations(
-                estate,
+                context,
                 sources: sources.sources,
                 products: catalog.products,
                 access: settings.stream.access,
@@ -164,7 +164,7 @@ package final class CarrelService: Sendable {
             isDraining: { draining.withLock(\.self) }
         )
         let website = WebsiteCapability(
-            estate,
+            context,
             accounts,
             catalog,
             orders.orders,
@@ -186,7 +186,7 @@ package final class CarrelService: Sendable {
         }
         if let database = database as? SQLiteDatabase { StoreMeter.add(database, to: metrics) }
         self.router = router
-        self.estate = estate
+        self.context = context
         self.blobs = blobs
         self.draining = draining
         accountsCapability = accounts
@@ -215,9 +215,9 @@ package final class CarrelService: Sendable {
 
 // What commands and tests use of the capabilities.
 extension CarrelService {
-    package var home: Home { estate.home }
-    package var database: any Database { estate.database }
-    package var metrics: MetricsRegistry { estate.metrics }
+    package var home: Home { context.home }
+    package var database: any Database { context.database }
+    package var metrics: MetricsRegistry { context.metrics }
     package var accounts: Accounts { accountsCapability.accounts }
     package var desk: AccountAdministration { accountsCapability.desk }
     package var devices: Devices { accountsCapability.devices }

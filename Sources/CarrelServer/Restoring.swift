@@ -19,7 +19,7 @@ extension CarrelService {
         package let kept: String?
         /// The number of app passwords that ended.
         package let appPasswords: Int
-        /// What the replaced database recorded after the backup, but for issued credentials; nil where there was none, or none that opens.
+        /// Audit entries of the replaced database after the backup, without issued credentials; nil without a database that opens.
         package let lost: [Audit.Entry]?
     }
 
@@ -208,7 +208,7 @@ extension CarrelService {
             }
         }
         let reason =
-            "backup of \(time): \(ended.sessions) sessions, \(links) links, \(appPasswords) app passwords, all tickets and credentials ended"
+            "backup of \(time), ended: sessions \(ended.sessions), links \(links), app passwords \(appPasswords), all tickets and credentials"
         try AuditStore.append(AuditActor.operator.entry("database.restore", on: "", at: now, reason: reason), in: transaction)
         return (ended.sessions, links, appPasswords)
     }

@@ -8,7 +8,7 @@ import CarrelUpstream
 extension SubscriptionSettings {
     /// The sources, in the order in which they are asked; the canned users are the last.
     func sources(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ accounts: AccountsCapability,
         _ entitlements: EntitlementsCapability,
         audit: AuditFold,
@@ -22,19 +22,19 @@ extension SubscriptionSettings {
                 made.append(
                     try UpstreamSource(
                         upstream,
-                        database: estate.database,
-                        clock: estate.clock,
+                        database: context.database,
+                        clock: context.clock,
                         products: entitlements.subscriptions.products,
                         throttle: accounts.check.throttle,
                         audit: audit,
-                        secret: try estate.secret(.upstream),
-                        metrics: estate.metrics
+                        secret: try context.secret(.upstream),
+                        metrics: context.metrics
                     )
                 )
             }
         }
         if let receipts { made.append(receipts) }
-        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: estate.clock, sleep: sleep)) }
+        if hasCannedUsers { made.append(CannedUsers(issues: cannedIssues, clock: context.clock, sleep: sleep)) }
         return made
     }
 }

@@ -18,14 +18,14 @@ package struct SignOnCapability: Capability {
     private let onFailure: (@Sendable (any Error, HTTPRequest) -> Void)?
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - accounts: who signs in.
     ///   - settings: the provider, where there is one.
     ///   - audit: records refusals.
     ///   - onFailure: told why a sign-in failed, which the client is not.
     /// - Throws: ``ServerError`` `masterKey` where a secret is missing.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ accounts: AccountsCapability,
         _ settings: SignOnSettings,
         audit: AuditFold,
@@ -33,21 +33,21 @@ package struct SignOnCapability: Capability {
     ) throws {
         self.accounts = accounts
         self.onFailure = onFailure
-        activity = estate.activity
-        identities = Identities(database: estate.database, clock: estate.clock)
+        activity = context.activity
+        identities = Identities(database: context.database, clock: context.clock)
         if let provider = settings.provider {
             let client = HTTPClient(
                 configuration: HTTPClientConfiguration(certificateAuthorities: settings.certificateAuthorities)
             )
             signOn = SignOn(
-                client: OpenIDClient(provider, client: client, clock: estate.clock),
+                client: OpenIDClient(provider, client: client, clock: context.clock),
                 settings: settings,
-                database: estate.database,
+                database: context.database,
                 lifecycle: accounts.lifecycle,
-                clock: estate.clock,
+                clock: context.clock,
                 sessions: accounts.accounts.sessions,
                 audit: audit,
-                key: HMACSHA256(key: try estate.secret(.signOn))
+                key: HMACSHA256(key: try context.secret(.signOn))
             )
         } else {
             signOn = nil

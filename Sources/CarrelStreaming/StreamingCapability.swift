@@ -19,7 +19,7 @@ package struct StreamingCapability: Capability {
     private let clock: any WallClock
 
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ settings: StreamSettings,
         _ catalog: CatalogCapability,
         _ orders: Orders,
@@ -27,17 +27,17 @@ package struct StreamingCapability: Capability {
     ) async throws {
         self.catalog = catalog
         self.callers = callers
-        activity = estate.activity
-        clock = estate.clock
-        tickets = try await TicketKeyring(database: estate.database, master: estate.master, clock: estate.clock)
-        grants = PlaybackGrantCache(orders: orders, database: estate.database, blobs: catalog.coldBlobs)
+        activity = context.activity
+        clock = context.clock
+        tickets = try await TicketKeyring(database: context.database, master: context.master, clock: context.clock)
+        grants = PlaybackGrantCache(orders: orders, database: context.database, blobs: catalog.coldBlobs)
         streaming = Streaming(
             settings: settings,
             orders: orders,
             grants: grants,
             tickets: tickets,
             blobs: catalog.coldBlobs,
-            clock: estate.clock
+            clock: context.clock
         )
     }
 

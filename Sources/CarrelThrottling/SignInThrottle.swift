@@ -336,7 +336,7 @@ package struct SignInThrottle: Sendable {
             return true
         }
         guard isDue else { return }
-        let actor = AuditActor(AuditActor.nobody, requestID: attempt.requestID)
+        let actor = AuditActor.unauthenticated(attempt.requestID)
         try await audit.recordRefused(attempt.action, of: attempt.subject, by: actor, at: now, reason: "throttled")
     }
 

@@ -17,9 +17,9 @@ package protocol Capability: Sendable {
     func addMetrics(to registry: MetricsRegistry)
     /// Work beside the requests.
     var jobs: [BackgroundJob] { get }
-    /// What removes rows past their time.
+    /// Removal of rows past their time.
     var cleanups: [Cleanup] { get }
-    /// What an export tells of the tables.
+    /// Lists of the export, from the tables.
     var personalData: [PersonalData.Member] { get }
     /// Keys that are kept wrapped under the master key.
     var wrappedKeys: [WrappedKeys] { get }
@@ -30,6 +30,7 @@ package protocol Capability: Sendable {
 extension Capability {
     package static var tables: [String: PersonalData.Treatment] { [:] }
     package static var statements: [SQL] { [] }
+    package func addRoutes(to router: inout Router) {}
     package func addMetrics(to registry: MetricsRegistry) {}
     package var jobs: [BackgroundJob] { [] }
     package var cleanups: [Cleanup] { [] }
@@ -42,10 +43,10 @@ extension Capability {
 package struct BackgroundJob: Sendable {
     /// The time between two turns.
     package let interval: Duration
-    /// What a failure means for the operator, as the start of a message.
+    /// The consequence of a failure, as the start of a message.
     package let trouble: String
     package let work: @Sendable () async throws -> Void
-    /// What is done once when the server stops, after the last request.
+    /// Work for when the server stops, after the last request.
     package let end: (@Sendable () async throws -> Void)?
 
     package init(

@@ -2,9 +2,9 @@ package import CarrelBytes
 package import CarrelJSON
 package import CarrelStore
 
-/// What a capability knows about people: how each of its tables is treated, and what of them an export holds.
+/// Personal data of a capability: the treatment of each of its tables, and the lists of the export.
 package enum PersonalData {
-    /// What a table holds about the person that an account stands for, and what becomes of it when the person is erased.
+    /// The personal data in a table, and its fate when the person is erased.
     package enum Treatment: Sendable, Equatable {
         /// In the export under this name, and deleted when the person is erased.
         case deleted(exportedAs: String)
@@ -42,7 +42,7 @@ package enum PersonalData {
 
     /// A list of the export that may be long. It is read once for each key, page by page.
     package struct Member: Sendable {
-        /// What the member is read for.
+        /// The keys that a member is read for.
         package enum Keys: Sendable {
             /// For the person alone; the key is the account's id.
             case person

@@ -15,7 +15,7 @@ struct SignInRoutes {
     let check: PasswordCheck
     let callers: RequestAuthenticator
     let activity: Activity
-    /// What the button says that leads to the OpenID provider; nil where there is none.
+    /// The label of the button for the OpenID provider; nil without one.
     let signOnLabel: String?
 
     /// A name, a password of 256 characters, escaped.

@@ -12,7 +12,7 @@ import CarrelWebAPI
 
 /// The pages for people, and what they ask.
 package struct WebsiteCapability: Capability {
-    private let estate: Estate
+    private let context: ServiceContext
     private let accounts: AccountsCapability
     private let catalog: CatalogCapability
     private let orders: Orders
@@ -24,7 +24,7 @@ package struct WebsiteCapability: Capability {
     private let signOnLabel: String?
 
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         _ accounts: AccountsCapability,
         _ catalog: CatalogCapability,
         _ orders: Orders,
@@ -35,7 +35,7 @@ package struct WebsiteCapability: Capability {
         _ administration: AdministrationCapability,
         signOnLabel: String?
     ) {
-        self.estate = estate
+        self.context = context
         self.accounts = accounts
         self.catalog = catalog
         self.orders = orders
@@ -56,20 +56,20 @@ package struct WebsiteCapability: Capability {
             desk: accounts.desk,
             check: accounts.check,
             callers: callers,
-            activity: estate.activity,
+            activity: context.activity,
             signOnLabel: signOnLabel
         )
         PageRoutes(callers: callers, signIn: signIn).add(to: &router)
         signIn.add(to: &router)
         ShelfRoutes(
-            database: estate.database,
+            database: context.database,
             orders: orders,
             titles: catalog.titles,
             listening: listening.listening,
             bookmarks: listening.bookmarks,
             grants: grants,
             callers: callers,
-            clock: estate.clock
+            clock: context.clock
         ).add(to: &router)
         EditionShelfRoutes(shelf: shelf, callers: callers).add(to: &router)
         OwnerRoutes(

@@ -27,7 +27,3 @@ struct Carrel: Command {
         await Program(Carrel.self, version: Version.text).main()
     }
 }
-
-enum Version {
-    static let text = "0.1.0"
-}

@@ -35,7 +35,7 @@ struct `The command` {
         ])["id"]?.string
         let restored = try await carrel("restore", backup, "--home", home)
         #expect(restored.status.isSuccess)
-        #expect(restored.text.contains("\nended 0 sessions, 0 links and 0 app passwords, all tickets and credentials\n"))
+        #expect(restored.text.contains("\nended: sessions 0, links 0, app passwords 0, all tickets and credentials\n"))
         #expect(restored.text.contains("\nkept the replaced database as \(home)/carrel.db.before-restore\n"))
         let lacking = restored.text.split(separator: "lacks:\n").last?.split(separator: "\n") ?? []
         #expect(lacking.count == 1 && lacking[0].contains("Z order.create "), "\(restored.text)")

@@ -94,7 +94,8 @@ struct `A restored backup` {
             try $0.row(SQL("SELECT reason FROM audit WHERE action = 'database.restore'"))?.text(0)
         }
         #expect(
-            entry == "backup of 2027-01-15T08:00:00.000Z: 2 sessions, 2 links, 1 app passwords, all tickets and credentials ended"
+            entry
+                == "backup of 2027-01-15T08:00:00.000Z, ended: sessions 2, links 2, app passwords 1, all tickets and credentials"
         )
         #expect(try await count(SQL("SELECT count(*) FROM accounts WHERE suspended_at IS NOT NULL"), service) == 0)
         await service.database.close()

@@ -56,10 +56,10 @@ package struct AccountAdministration: Sendable {
     ///   - id: the account.
     ///   - change: what to change.
     ///   - actor: who does it.
-    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account was
-    ///   promoted, suspended or given a password while this one was hashed, `notFound`.
+    /// - Throws: ``ServerError`` `invalid` for a password that cannot be one, `conflict` where no owner would be left or the account's
+    ///   credentials were revoked (promotion, suspension, another password) while this one was hashed, `notFound`.
     package func change(_ id: String, _ change: Change, by actor: AuditActor) async throws {
-        let serial = try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
+        let serial = change.password == nil ? nil : try await database.read { try RevocationStore.serial(ofAccount: id, in: $0) }
         let (hash, now) = (try await hash(change.password), clock.now)
         let suspension = change.isSuspended == true ? "account.suspend" : "account.resume"
         let (password, suspended, limited) = (

@@ -3,7 +3,7 @@ package import CarrelJSON
 package import CarrelStore
 import CarrelWebAPI
 
-/// What accounts and sessions hold about a person.
+/// Personal data of accounts and sessions: their export and their end.
 extension AccountStore {
     static let exported = SQL(
         """

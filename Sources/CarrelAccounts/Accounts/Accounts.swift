@@ -165,7 +165,7 @@ package struct Accounts: Sendable {
     /// The live session of a token whose account is open. One that was reused ends, with all that came of it.
     package func session(of text: String, requestID: String = "") async throws -> Session? {
         guard let token = Sessions.token(text), let (session, state) = try await sessions.find(token) else { return nil }
-        if state == .reused { try await sessions.endReused(token, by: AuditActor(AuditActor.nobody, requestID: requestID)) }
+        if state == .reused { try await sessions.endReused(token, by: .unauthenticated(requestID)) }
         guard state == .live || state == .stale, !session.account.isSuspended else { return nil }
         try await sessions.touch(seenAt: session.seenAt, token.hash)
         return session

@@ -76,7 +76,7 @@ package struct PasswordCheck: Sendable {
         let verdict = try await passwords.verify(attempt.password, against: record?.password, in: place)
         guard let record, verdict.isRight else {
             // What was typed for a name is nobody's business: it may be a password.
-            let actor = AuditActor(AuditActor.nobody, requestID: attempt.requestID)
+            let actor = AuditActor.unauthenticated(attempt.requestID)
             let subject = record?.account.id ?? ""
             let entry = actor.entry(attempt.action, on: subject, at: clock.now, outcome: .refused, reason: "password")
             try await database.write { try AuditStore.append(entry, in: $0) }

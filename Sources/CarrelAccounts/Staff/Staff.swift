@@ -54,7 +54,7 @@ package struct Staff: Sendable {
         let role = try await role(of: account.id)
         guard role.isStaff, !account.isSuspended else {
             let (actor, reason) = (
-                AuditActor(AuditActor.nobody, requestID: requestID), account.isSuspended ? "suspended" : "role"
+                AuditActor.unauthenticated(requestID), account.isSuspended ? "suspended" : "role"
             )
             try await audit.recordRefused("staff.sign-in", of: account.id, by: actor, at: clock.now, reason: reason)
             throw Self.notRecognised

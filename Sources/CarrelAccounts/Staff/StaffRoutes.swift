@@ -13,7 +13,7 @@ package struct StaffRoutes {
     let activity: Activity
     /// Whether the canned users exist, which the page has a console for.
     let hasCannedUsers: Bool
-    /// What the button says that leads to the OpenID provider; nil where there is none.
+    /// The label of the button for the OpenID provider; nil without one.
     let signOnLabel: String?
 
     func add(to router: inout Router) {

@@ -11,20 +11,20 @@ package import CarrelOrders
 import CarrelSubscription
 import CarrelWebAPI
 
-/// What explains why somebody may read or listen to something.
+/// The sources of explanations why an account may read or listen to a title.
 package struct Explanations: Sendable {
     let sources: EntitlementSources
     let products: ProductCatalogCache
     let orders: OrderExplanations
 
     /// - Parameters:
-    ///   - estate: what it stands on.
+    ///   - context: the capability's foundation.
     ///   - sources: the sources of entitlement.
     ///   - products: the catalog's products.
     ///   - access: what opens a stream.
     ///   - leases: who listens now.
     package init(
-        _ estate: Estate,
+        _ context: ServiceContext,
         sources: EntitlementSources,
         products: ProductCatalogCache,
         access: AccessMode,
@@ -32,7 +32,7 @@ package struct Explanations: Sendable {
     ) {
         self.sources = sources
         self.products = products
-        orders = OrderExplanations(database: estate.database, clock: estate.clock, access: access, leases: leases)
+        orders = OrderExplanations(database: context.database, clock: context.clock, access: access, leases: leases)
     }
 }
 

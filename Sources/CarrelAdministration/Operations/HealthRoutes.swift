@@ -12,7 +12,7 @@ import Glibc
 
 /// `/admin/v1/health` and `/admin/v1/statistics`: how the server is, and what it did lately.
 struct HealthRoutes {
-    let estate: Estate
+    let context: ServiceContext
     let version: String
     let startedAt: Instant
     /// The capabilities that say how they are.
@@ -21,7 +21,7 @@ struct HealthRoutes {
     let callers: RequestAuthenticator
 
     func add(to router: inout Router) {
-        let bound = DatabaseHealth(database: estate.database)
+        let bound = DatabaseHealth(database: context.database)
         router.on(.get, "admin/v1/health") { request, _ in
             let began = ContinuousClock.now
             try await bound.bounded { try await callers.require(request, .readHealth) }
@@ -34,14 +34,14 @@ struct HealthRoutes {
             }
             let count = try request.query.integer("count", in: 1...step.kept) ?? 60
             return .json([
-                "by": .string(step.rawValue), "slots": .array(estate.activity.last(count, by: step).map(Self.json)),
+                "by": .string(step.rawValue), "slots": .array(context.activity.last(count, by: step).map(Self.json)),
             ])
         }
     }
 
     private func health(within limit: Duration) async -> JSONObject {
-        let (began, now) = (ContinuousClock.now, estate.clock.now)
-        async let looked = DatabaseHealth(database: estate.database).look(within: limit)
+        let (began, now) = (ContinuousClock.now, context.clock.now)
+        async let looked = DatabaseHealth(database: context.database).look(within: limit)
         let told = await withTaskGroup(of: (Int, JSONObject).self) { group in
             for (place, part) in parts.enumerated() { group.addTask { (place, await part.health(at: now, within: limit)) } }
             return await group.reduce(into: [(Int, JSONObject)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
@@ -53,11 +53,11 @@ struct HealthRoutes {
             "ready": .bool(state == .available && !isDraining()),
             "draining": .bool(isDraining()),
             "version": .string(version),
-            "environment": .string(estate.home.environment.rawValue),
+            "environment": .string(context.home.environment.rawValue),
             "startedAt": .string(startedAt.description),
             "now": .string(now.description),
             "database": [
-                "engine": .string("\(estate.database.engine)"), "answers": .bool(state != .away),
+                "engine": .string("\(context.database.engine)"), "answers": .bool(state != .away),
                 "state": .string(state.rawValue),
                 "milliseconds": .real((milliseconds * 100).rounded() / 100),
                 "schema": .integer(Schema.migrations.count),
@@ -71,7 +71,7 @@ struct HealthRoutes {
             for (name, value) in more { known[name] = value }
             answer[name] = .object(known)
         }
-        if let disk = Self.disk(estate.home.directory) {
+        if let disk = Self.disk(context.home.directory) {
             answer["disk"] = ["freeBytes": .integer(disk.free), "totalBytes": .integer(disk.total)]
         }
         return answer

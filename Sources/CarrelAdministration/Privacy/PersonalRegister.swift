@@ -2,7 +2,7 @@ package import CarrelJSON
 import CarrelStore
 package import CarrelWebAPI
 
-/// What all capabilities know about people.
+/// The personal data of all capabilities.
 package struct PersonalRegister: Sendable {
     /// Every table of the schema.
     package let tables: [String: PersonalData.Treatment]
@@ -26,7 +26,7 @@ package struct PersonalRegister: Sendable {
         members = capabilities.flatMap(\.personalData).sorted { place($0) < place($1) }
     }
 
-    /// What stays of a person who is erased, and why.
+    /// Tables that keep rows after an erasure, with the reason.
     package var kept: JSON {
         .array(
             tables.sorted { $0.key < $1.key }.compactMap { _, treatment in

@@ -42,7 +42,7 @@ struct ReceiptValidator {
         guard let holdings = try await source.holdings(checked) else { return refusal(.notAuthenticated) }
         let asked = Self.parameters.lazy.compactMap { request.query[$0] }.first { !$0.isEmpty }
         let productID = asked ?? holdings.lazy.flatMap(\.purchases).first?.productID ?? ""
-        let caller = AuditActor(AuditActor.nobody, requestID: request.id)
+        let caller = AuditActor.unauthenticated(request.id)
         let answer = try await service.credentials(for: productID, caller: caller) { _ in
             // As of now: the store may just have told us of a refund.
             guard let holdings = try await source.holdings(checked) else { return .notRecognised }

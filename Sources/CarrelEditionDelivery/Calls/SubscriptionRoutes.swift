@@ -231,5 +231,5 @@ struct SubscriptionRoutes {
 
     private static let contentType = "text/xml; charset=utf-8"
 
-    private static func caller(_ request: HTTPRequest) -> AuditActor { AuditActor(AuditActor.nobody, requestID: request.id) }
+    private static func caller(_ request: HTTPRequest) -> AuditActor { .unauthenticated(request.id) }
 }

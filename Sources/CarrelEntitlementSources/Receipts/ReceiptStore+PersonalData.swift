@@ -3,7 +3,7 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What purchases in app stores hold about a person.
+/// Personal data of app-store purchases: their export and their end.
 extension ReceiptStore {
     static let exportedPurchases = SQL(
         """

@@ -3,7 +3,7 @@ import CarrelAudit
 import CarrelBytes
 import CarrelStore
 
-/// What app stores said of an erased person is deleted.
+/// Deletes the app-store purchases of an erased person.
 struct StorePurchasesErasure: AccountParticipant {
     package func take(
         _ change: AccountChange,

@@ -4,7 +4,7 @@ import CarrelHome
 import CarrelJSON
 import CarrelWebAPI
 
-/// `/admin/v1/upstream-readers`: what systems upstream said of somebody, and forgetting it.
+/// `/admin/v1/upstream-readers`: the cached data of upstream systems about a reader, exported and deleted.
 struct UpstreamReaderRoutes {
     let readers: UpstreamReaders
     let callers: RequestAuthenticator

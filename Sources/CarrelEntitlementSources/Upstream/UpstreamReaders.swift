@@ -5,14 +5,14 @@ import CarrelJSON
 import CarrelStore
 import CarrelWebAPI
 
-/// What systems upstream said of people, who need have no account here.
+/// Cached data of upstream systems about readers, who may have no account here.
 struct UpstreamReaders: Sendable {
     let database: any Database
     let clock: any WallClock
     let subjects: UpstreamSubjects
     let expunging: Expunging
 
-    /// Exports what is known of somebody, and records it in the audit log.
+    /// Exports the cached data about a reader, and records it in the audit log.
     ///
     /// - Parameters:
     ///   - name: what they sign in with.
@@ -30,7 +30,7 @@ struct UpstreamReaders: Sendable {
         }
     }
 
-    /// Forgets what is known of somebody.
+    /// Deletes the cached data about a reader.
     ///
     /// - Parameters:
     ///   - name: what they sign in with.

@@ -214,7 +214,7 @@ package final class UpstreamSource: EntitlementSource {
         switch result {
         case .failure(let error): throw failure(error)
         case .success(.refused(let status, let message)):
-            let actor = AuditActor(AuditActor.nobody, requestID: request.requestID)
+            let actor = AuditActor.unauthenticated(request.requestID)
             try await audit.recordRefused("session.start", of: "", by: actor, at: clock.now, reason: "upstream \(name)")
             return .refused(status: status ?? "notrecognised", message: message)
         case .success(.token(let token, let password)):

@@ -37,7 +37,7 @@ package struct UpstreamSubjects: Sendable {
     }
 }
 
-/// What systems upstream said of an erased person is deleted.
+/// Deletes the cached data of upstream systems about an erased person.
 extension UpstreamSubjects: AccountParticipant {
     package func take(
         _ change: AccountChange,

@@ -1,22 +1,23 @@
 import CarrelArchive
 
 extension EditionFolder {
-    /// Bytes of a page or a style sheet that are looked through.
+    /// Bytes of a page or a style sheet that are searched.
     private static let textLimit: Int64 = 4 << 20
 
-    /// Whether an entry that was left out is a page, or has a name that stands in a page, a style sheet or a script.
-    func isPart(_ entry: OmittedArchiveEntry) throws -> Bool {
-        guard let name = entry.parts.last, !ResourceName.isLitter(entry.parts.joined(separator: "/")) else { return false }
-        if ResourceType.isPage(name) { return true }
-        let words = [name, name.replacing(" ", with: "%20")]
-        return try files.contains { file in
-            let isText = ResourceType.isPage(file.path) || file.path.hasSuffix(".css") || file.path.hasSuffix(".js")
-            guard isText else { return false }
-            let text = String(
-                decoding: try SourceFile(path: file.location, name: file.path).bytes(0..<Self.textLimit),
-                as: UTF8.self
-            )
-            return words.contains { text.contains($0) }
+    /// The first of the entries left out that is a page, or whose name is in a page, a style sheet or a script. Each text is read once.
+    func firstPart(of entries: [OmittedArchiveEntry]) throws -> OmittedArchiveEntry? {
+        let named = entries.filter { !$0.parts.isEmpty && !ResourceName.isLitter($0.parts.joined(separator: "/")) }
+        if let page = named.first(where: { ResourceType.isPage($0.parts.last ?? "") }) { return page }
+        guard !named.isEmpty else { return nil }
+        for file in files where ResourceType.isPage(file.path) || file.path.hasSuffix(".css") || file.path.hasSuffix(".js") {
+            let bytes = try SourceFile(path: file.location, name: file.path).bytes(0..<Self.textLimit)
+            let text = String(decoding: bytes, as: UTF8.self)
+            let used = named.first { entry in
+                let name = entry.parts.last ?? ""
+                return text.contains(name) || text.contains(name.replacing(" ", with: "%20"))
+            }
+            if let used { return used }
         }
+        return nil
     }
 }

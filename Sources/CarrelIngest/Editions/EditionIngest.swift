@@ -85,7 +85,7 @@ package struct EditionIngest {
             defer { scratch.remove(folder) }
             try ArchiveUnpacking(path: path, limit: options.archiveLimit).unpack(archive.archive, into: folder, progress)
             let pages = try EditionFolder(folder, source: path)
-            let warnings = try OmittedParts(archive.archive.leftOut, of: path).warnings { try pages.isPart($0) }
+            let warnings = try OmittedParts(archive.archive.leftOut, of: path).warnings(pages.firstPart)
             return try PageEdition(self, pages, source: path).take(sourceHash, warnings)
         case nil:
             throw IngestError(

@@ -43,7 +43,7 @@ struct RestoreCommand: Command {
     static let abstract = "Put a backup of the database in place of the one that is there."
     static let discussion = """
         The server must not run. The backup is checked first: a damaged one, or that of another home, changes nothing. The database that is \
-        there is kept beside it, its name ending in '.before-restore'. All sessions and links end, and so do tickets and credentials: some \
+        there is kept beside it, its name ending in '.before-restore'. All sessions, links, app passwords, tickets and credentials end: some \
         may have ended after the backup. The command lists what the replaced database recorded since; repeat what still counts.
         """
     static let parameters: [Parameter<Self>] =
@@ -73,7 +73,7 @@ struct RestoreCommand: Command {
         }
         console.print("restored \(path), which ends at \(restored.backupTime)")
         console.print(
-            "ended \(restored.sessions) sessions, \(restored.links) links and \(restored.appPasswords) app passwords, all tickets and credentials"
+            "ended: sessions \(restored.sessions), links \(restored.links), app passwords \(restored.appPasswords), all tickets and credentials"
         )
         guard let kept = restored.kept else { return }
         console.print("kept the replaced database as \(kept)")

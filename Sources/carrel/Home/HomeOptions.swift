@@ -27,7 +27,7 @@ struct HomeOptions: ParameterGroup, Sendable {
             .option(
                 \.environment,
                 "--environment",
-                help: "The estate: each has its own data and keys.",
+                help: "The environment: each has its own data and keys.",
                 group: "Home",
                 environment: "CARREL_ENVIRONMENT"
             ),

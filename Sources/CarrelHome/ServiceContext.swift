@@ -3,8 +3,8 @@ package import CarrelCrypto
 package import CarrelMetrics
 package import CarrelStore
 
-/// What every capability stands on: the home, its database and keys, and what counts.
-package struct Estate: Sendable {
+/// The foundation of every capability: the home, its database and keys, the clock and the metrics.
+package struct ServiceContext: Sendable {
     package let home: Home
     package let database: any Database
     package let clock: any WallClock

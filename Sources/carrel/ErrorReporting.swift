@@ -4,7 +4,7 @@ import CarrelHome
 import CarrelServer
 public import CarrelStore
 
-// How the errors of the libraries are told on a terminal, and how the program ends with each.
+// Messages, hints and exit statuses of the libraries' errors on a terminal.
 
 extension ServerError: ReportableError {
     var message: String { detail }
