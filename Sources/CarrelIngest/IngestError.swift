@@ -1,46 +1,22 @@
+package import CarrelBytes
 import Glibc
 
 /// Why something could not be taken into the catalog.
-package struct IngestError: Error, Equatable, CustomStringConvertible {
-    /// The kind of failure; its raw value is the same in logs, HTTP problems, the command line and the documentation.
-    package struct Code: RawRepresentable, Hashable, Sendable {
-        package let rawValue: String
-        package init(rawValue: String) { self.rawValue = rawValue }
-
-        /// The path cannot be read.
-        package static let unreadable = Code(rawValue: "ingest.unreadable")
-        package static let empty = Code(rawValue: "ingest.empty")
-        package static let notAudio = Code(rawValue: "ingest.not-audio")
-        /// Neither EPUB nor PDF nor pages of HTML.
-        package static let notEdition = Code(rawValue: "ingest.not-edition")
-        /// The end is missing; `hint` says how much is usable.
-        package static let truncated = Code(rawValue: "ingest.truncated")
-        /// The file is protected by a technology that only its maker can remove.
-        package static let protected = Code(rawValue: "ingest.protected")
-        /// Neither the source nor the caller says its title.
-        package static let untitled = Code(rawValue: "ingest.untitled")
-        package static let malformed = Code(rawValue: "ingest.malformed")
-        /// An archive with dangerous names or sizes.
-        package static let archive = Code(rawValue: "ingest.archive")
-        /// ffmpeg is missing or failed.
-        package static let transcoder = Code(rawValue: "ingest.transcoder")
-        package static let full = Code(rawValue: "ingest.full")
-        /// The folder for temporary files cannot be used.
-        package static let scratch = Code(rawValue: "ingest.scratch")
-    }
+package struct IngestError: CodedError {
+    package typealias Code = ErrorCode<IngestError>
 
     package let code: Code
     /// The file or archive entry, as the caller named it.
     package let path: String
-    /// A lower-case sentence without a period.
-    package let detail: String
+    /// What is wrong with it: the rest of a lower-case sentence that begins with the path.
+    package let reason: String
     /// What to do about it, if there is something.
     package let hint: String?
 
-    package init(_ code: Code, _ path: String, _ detail: String, hint: String? = nil) {
+    package init(_ code: Code, _ path: String, _ reason: String, hint: String? = nil) {
         self.code = code
         self.path = path
-        self.detail = detail
+        self.reason = reason
         self.hint = hint
     }
 
@@ -53,5 +29,30 @@ package struct IngestError: Error, Equatable, CustomStringConvertible {
 
     package static func == (a: Self, b: Self) -> Bool { a.code == b.code && a.path == b.path }
 
-    package var description: String { "\(path): \(detail)" }
+    package var message: String { "\(path): \(reason)" }
+
+    package var description: String { message }
+}
+
+extension ErrorCode where Failure == IngestError {
+    /// The path cannot be read.
+    package static var unreadable: Self { Self("ingest.unreadable") }
+    package static var empty: Self { Self("ingest.empty") }
+    package static var notAudio: Self { Self("ingest.not-audio") }
+    /// Neither EPUB nor PDF nor pages of HTML.
+    package static var notEdition: Self { Self("ingest.not-edition") }
+    /// The end is missing; `hint` says how much is usable.
+    package static var truncated: Self { Self("ingest.truncated") }
+    /// The file is protected by a technology that only its maker can remove.
+    package static var protected: Self { Self("ingest.protected") }
+    /// Neither the source nor the caller says its title.
+    package static var untitled: Self { Self("ingest.untitled") }
+    package static var malformed: Self { Self("ingest.malformed") }
+    /// An archive with dangerous names or sizes.
+    package static var archive: Self { Self("ingest.archive") }
+    /// ffmpeg is missing or failed.
+    package static var transcoder: Self { Self("ingest.transcoder") }
+    package static var full: Self { Self("ingest.full") }
+    /// The folder for temporary files cannot be used.
+    package static var scratch: Self { Self("ingest.scratch") }
 }

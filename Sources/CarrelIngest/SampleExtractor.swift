@@ -39,7 +39,7 @@ struct SampleExtractor {
             do {
                 try encode(frames.bytes) { try writer.append($0) }
             } catch let error as IngestError where error.code != .full && error.code != .scratch {
-                warnings.append("no sample was made: \(error.detail)")
+                warnings.append("no sample was made: \(error.reason)")
                 return nil
             }
         }

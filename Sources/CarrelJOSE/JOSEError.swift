@@ -1,30 +1,30 @@
-/// Why a signed object is not to be believed. Never holds what is in it.
-public struct JOSEError: Error, Equatable, CustomStringConvertible {
-    /// What went wrong, as a stable dotted identifier.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The identifier used in logs, HTTP problems and documents, such as `jose.signature`.
-        public let description: String
+public import CarrelBytes
 
-        /// The text is no signed object in the compact form, or too long.
-        public static let malformed = Code(description: "jose.malformed")
-        /// It is signed in a way that is not accepted, or not signed.
-        public static let algorithm = Code(description: "jose.algorithm")
-        /// No key is known that could have signed it.
-        public static let key = Code(description: "jose.key")
-        /// The signature is not of this text and this key.
-        public static let signature = Code(description: "jose.signature")
-        /// Its certificates do not lead to a trusted one.
-        public static let certificate = Code(description: "jose.certificate")
-    }
+/// Why a signed object is not to be believed. Never holds what is in it.
+public struct JOSEError: CodedError {
+    public typealias Code = ErrorCode<JOSEError>
 
     public let code: Code
     /// A lower-case sentence without a period.
-    public let description: String
+    public let message: String
 
-    package init(_ code: Code, _ description: String = "") {
+    package init(_ code: Code, _ message: String = "") {
         self.code = code
-        self.description = description
+        self.message = message
     }
 
-    public static func == (a: JOSEError, b: JOSEError) -> Bool { a.code == b.code }
+    public var description: String { message }
+}
+
+extension ErrorCode where Failure == JOSEError {
+    /// The text is no signed object in the compact form, or too long.
+    public static var malformed: Self { Self("jose.malformed") }
+    /// It is signed in a way that is not accepted, or not signed.
+    public static var algorithm: Self { Self("jose.algorithm") }
+    /// No key is known that could have signed it.
+    public static var key: Self { Self("jose.key") }
+    /// The signature is not of this text and this key.
+    public static var signature: Self { Self("jose.signature") }
+    /// Its certificates do not lead to a trusted one.
+    public static var certificate: Self { Self("jose.certificate") }
 }

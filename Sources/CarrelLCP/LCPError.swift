@@ -1,57 +1,10 @@
+public import CarrelBytes
+
 /// Why something of Readium LCP did not come about: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are. Neither ever holds a passphrase, a key, or the name or address of a user.
-public struct LCPError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What kind of failure it is. The set grows: always handle codes you do not know.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A dotted name that never changes, such as `lcp.expired`.
-        public let identifier: String
-
-        init(_ identifier: String) {
-            self.identifier = identifier
-        }
-
-        public var description: String { identifier }
-
-        /// The license document is none.
-        public static let malformedLicense = Code("lcp.license")
-        /// The publication is encrypted, and there is no license in it.
-        public static let noLicense = Code("lcp.no-license")
-        /// The status document is none.
-        public static let malformedStatus = Code("lcp.status")
-        /// The license follows a profile that is not registered here.
-        public static let unsupportedProfile = Code("lcp.profile")
-        /// The license was changed after it was signed, or not signed by its certificate.
-        public static let signature = Code("lcp.signature")
-        /// The provider's certificate leads to no root that is trusted, or was not valid when the license was issued.
-        public static let certificate = Code("lcp.certificate")
-        /// The provider's certificate was taken back.
-        public static let certificateRevoked = Code("lcp.certificate-revoked")
-        /// The passphrase is missing or wrong.
-        public static let passphrase = Code("lcp.passphrase")
-        /// Who was asked for the passphrase did not want to give it.
-        public static let cancelled = Code("lcp.cancelled")
-        /// The passphrase is right, and the content key is none.
-        public static let contentKey = Code("lcp.content-key")
-        /// The time from which the license is good has not come.
-        public static let notStarted = Code("lcp.not-started")
-        public static let expired = Code("lcp.expired")
-        public static let revoked = Code("lcp.revoked")
-        public static let returned = Code("lcp.returned")
-        public static let loanCancelled = Code("lcp.loan-cancelled")
-        /// The server says that the license stands in a way that is not known here.
-        public static let unknownStatus = Code("lcp.unknown-status")
-        /// A newer license took its place.
-        public static let superseded = Code("lcp.superseded")
-        /// The license or its status offers no such interaction.
-        public static let notOffered = Code("lcp.not-offered")
-        /// The server refused; its words are in ``LCPError/problem``.
-        public static let refused = Code("lcp.refused")
-        /// The server cannot be reached, or does not answer as it should.
-        public static let unavailable = Code("lcp.unavailable")
-        /// What is kept on this device cannot be read or written.
-        public static let store = Code("lcp.store")
-    }
+public struct LCPError: CodedError {
+    public typealias Code = ErrorCode<LCPError>
 
     public let code: Code
     /// A lower-case sentence without a period.
@@ -64,8 +17,45 @@ public struct LCPError: Error, Equatable, Sendable, CustomStringConvertible {
         self.message = message
         self.problem = problem
     }
+}
 
-    public static func == (a: Self, b: Self) -> Bool { a.code == b.code }
-
-    public var description: String { "\(message) (\(code))" }
+extension ErrorCode where Failure == LCPError {
+    /// The license document is none.
+    public static var malformedLicense: Self { Self("lcp.license") }
+    /// The publication is encrypted, and there is no license in it.
+    public static var noLicense: Self { Self("lcp.no-license") }
+    /// The status document is none.
+    public static var malformedStatus: Self { Self("lcp.status") }
+    /// The license follows a profile that is not registered here.
+    public static var unsupportedProfile: Self { Self("lcp.profile") }
+    /// The license was changed after it was signed, or not signed by its certificate.
+    public static var signature: Self { Self("lcp.signature") }
+    /// The provider's certificate leads to no root that is trusted, or was not valid when the license was issued.
+    public static var certificate: Self { Self("lcp.certificate") }
+    /// The provider's certificate was taken back.
+    public static var certificateRevoked: Self { Self("lcp.certificate-revoked") }
+    /// The passphrase is missing or wrong.
+    public static var passphrase: Self { Self("lcp.passphrase") }
+    /// Who was asked for the passphrase did not want to give it.
+    public static var cancelled: Self { Self("lcp.cancelled") }
+    /// The passphrase is right, and the content key is none.
+    public static var contentKey: Self { Self("lcp.content-key") }
+    /// The time from which the license is good has not come.
+    public static var notStarted: Self { Self("lcp.not-started") }
+    public static var expired: Self { Self("lcp.expired") }
+    public static var revoked: Self { Self("lcp.revoked") }
+    public static var returned: Self { Self("lcp.returned") }
+    public static var loanCancelled: Self { Self("lcp.loan-cancelled") }
+    /// The server says that the license stands in a way that is not known here.
+    public static var unknownStatus: Self { Self("lcp.unknown-status") }
+    /// A newer license took its place.
+    public static var superseded: Self { Self("lcp.superseded") }
+    /// The license or its status offers no such interaction.
+    public static var notOffered: Self { Self("lcp.not-offered") }
+    /// The server refused; its words are in ``LCPError/problem``.
+    public static var refused: Self { Self("lcp.refused") }
+    /// The server cannot be reached, or does not answer as it should.
+    public static var unavailable: Self { Self("lcp.unavailable") }
+    /// What is kept on this device cannot be read or written.
+    public static var store: Self { Self("lcp.store") }
 }

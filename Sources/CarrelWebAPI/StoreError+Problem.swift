@@ -1,3 +1,4 @@
+import CarrelBytes
 public import CarrelHTTP
 public import CarrelStore
 

@@ -160,7 +160,7 @@ struct SignInRoutes {
             let isDone = try await desk.reset(token, to: password, requestID: request.id)
             return isDone ? .redirect(to: "/sign-in?changed") : try Self.ended(request)
         } catch let error as ServerError where error.code == .invalid {
-            return try again(error.detail.prefix(1).uppercased() + error.detail.dropFirst() + ".")
+            return try again(error.message.prefix(1).uppercased() + error.message.dropFirst() + ".")
         }
     }
 

@@ -7,8 +7,6 @@ public import CarrelStore
 // Messages, hints and exit statuses of the libraries' errors on a terminal.
 
 extension ServerError: ReportableError {
-    var message: String { detail }
-
     var hint: String? {
         switch code {
         case .homeMissing: "check --home and CARREL_HOME; 'carrel init' makes a home, and so do serve, ingest and restore"
@@ -33,8 +31,6 @@ extension ServerError: ReportableError {
 }
 
 extension HTTPServerError: ReportableError {
-    public var message: String { detail }
-
     public var exitStatus: ExitStatus {
         switch code {
         case .listen, .resources: .unavailable

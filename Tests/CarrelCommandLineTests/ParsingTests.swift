@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCommandLine
 import CarrelTesting
 import Testing
@@ -117,7 +118,7 @@ struct `Command line` {
     @Test func `a mistake is known by its code`() {
         #expect(UsageError(.badValue, "one") == UsageError(.badValue, "another"))
         #expect(UsageError(.badValue, "one") != UsageError(.missingValue, "one"))
-        #expect(UsageError.Code.unknownOption.rawValue == "usage.unknown-option")
+        #expect(UsageError.Code.unknownOption.identifier == "usage.unknown-option")
     }
 
     @Test func `the tables are sound`() {

@@ -40,7 +40,7 @@ struct `A file` {
         let cut = intake.directory.write("cut.m4b", Array(whole.prefix(whole.count / 2)))
         let refusal = intake.refusal(of: cut)
         #expect(refusal?.code == .truncated)
-        #expect(refusal?.detail.hasSuffix("0:00:09 are usable") == true, "\(String(describing: refusal))")
+        #expect(refusal?.reason.hasSuffix("0:00:09 are usable") == true, "\(String(describing: refusal))")
         #expect(refusal?.hint == "--allow-truncated takes what is usable")
         let title = try intake.take(cut) { $0.allowTruncated = true }
         #expect(abs(title.durationMS - 9500) < 500)
@@ -60,7 +60,7 @@ struct `A file` {
         for allowed in [false, true] {
             let refusal = intake.refusal(of: cut) { $0.allowTruncated = allowed }
             #expect(refusal?.code == .truncated, "\(String(describing: refusal))")
-            #expect(refusal?.detail.hasSuffix("nothing of it is usable") == true, "\(String(describing: refusal))")
+            #expect(refusal?.reason.hasSuffix("nothing of it is usable") == true, "\(String(describing: refusal))")
         }
     }
 
@@ -72,7 +72,7 @@ struct `A file` {
         for allowed in [false, true] {
             let refusal = intake.refusal(of: cut) { $0.allowTruncated = allowed }
             #expect(refusal?.code == .malformed)
-            #expect(refusal?.detail.contains("is cut off before its index") == true, "\(String(describing: refusal))")
+            #expect(refusal?.reason.contains("is cut off before its index") == true, "\(String(describing: refusal))")
         }
     }
 

@@ -87,8 +87,8 @@ struct `Formats` {
             let refusal = intake.refusal(of: path)
             #expect(refusal?.code == .notAudio)
             let expected = "is damaged, or not in one of the formats that can be ingested (MP3, M4A and M4B, FLAC, WAV,"
-            #expect(refusal?.detail.hasPrefix(expected) == true, "\(refusal?.detail ?? "")")
-            #expect(refusal?.detail.contains("invalid argument") == false)
+            #expect(refusal?.reason.hasPrefix(expected) == true, "\(refusal?.reason ?? "")")
+            #expect(refusal?.reason.contains("invalid argument") == false)
         }
     }
 

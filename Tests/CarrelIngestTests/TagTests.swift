@@ -76,7 +76,7 @@ struct `Tags of an audiobook` {
         let intake = try Intake()
         let path = try await intake.tone("a.mp3", 1, ["-c:a", "libmp3lame"])
         let refusal = intake.refusal(of: path) { $0.overrides.coverPath = path }
-        #expect(refusal?.detail == "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")
+        #expect(refusal?.reason == "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")
         #expect(try intake.take(path).cover == nil)
     }
 }

@@ -110,8 +110,8 @@ struct `A sweep of the blobs` {
         let all = try blobs(test)
         let refused = await #expect(throws: ServerError.self) { try await test.service.blobSweep.run() }
         #expect(refused?.code == .sweepRefused)
-        #expect(refused?.detail.contains("none of 101 of 103 blobs") == true, "\(refused?.detail ?? "")")
-        #expect(refused?.detail.contains("serve --sweep-everything") == true)
+        #expect(refused?.message.contains("none of 101 of 103 blobs") == true, "\(refused?.message ?? "")")
+        #expect(refused?.message.contains("serve --sweep-everything") == true)
         #expect(try blobs(test) == all)
         #expect(try await trash(test).isEmpty)
         #expect(try await test.service.blobSweep.run(everything: true) == 101)

@@ -39,7 +39,7 @@ struct `An installation` {
         let before = try blobCount(test)
         let refused = await #expect(throws: ServerError.self) { try await restart(test) }
         #expect(refused?.code == .installation)
-        #expect(refused?.detail.contains(text) == true, "\(refused?.detail ?? "")")
+        #expect(refused?.message.contains(text) == true, "\(refused?.message ?? "")")
         #expect(try blobCount(test) == before)
     }
 
@@ -153,7 +153,7 @@ struct `An installation whose database file is gone` {
             try await CarrelService.open(home, missing: .create, clock: test.clock)
         }
         #expect(refused?.code == .installation)
-        #expect(refused?.detail.contains("is missing or empty") == true)
+        #expect(refused?.message.contains("is missing or empty") == true)
         #expect(!home.hasDatabase, "no database is left in its place")
         var count = 0
         try test.service.blobs.each { _ in count += 1 }

@@ -53,7 +53,7 @@ struct `Master keys of several homes` {
             _ = try await test.another(in: home)
             return "opened"
         } catch let error as ServerError where error.code == .masterKey {
-            return error.detail
+            return error.message
         }
     }
 
@@ -179,7 +179,7 @@ struct `Master keys of several homes` {
         )
         let wrong = try MasterKeyring(text: "1 \(String(repeating: "ab", count: 32))\n", path: "copy")
         let caught = await #expect(throws: ServerError.self) { _ = try await rotation.take(from: wrong) }
-        #expect(caught?.detail == "version 1 of the master key in copy is not the one of this database")
+        #expect(caught?.message == "version 1 of the master key in copy is not the one of this database")
         #expect(!MasterKeyring.isMade(for: home))
         let lines = String(decoding: try #require(test.directory.read("master.key")), as: UTF8.self)
         let more = try MasterKeyring(text: lines + "9 \(String(repeating: "cd", count: 32))\n", path: "copy")

@@ -147,7 +147,7 @@ struct `A restored backup` {
         let refused = await #expect(throws: ServerError.self) {
             try await CarrelService.restore(home, from: backup, clock: test.clock)
         }
-        #expect(refused?.code == (difference == .installation ? .installation : .masterKey), "\(refused?.detail ?? "")")
+        #expect(refused?.code == (difference == .installation ? .installation : .masterKey), "\(refused?.message ?? "")")
         let after = try await files(test)
         let added = after.split(separator: "\n").filter { !before.contains($0) }
         #expect(added.allSatisfy { $0.hasSuffix("carrel.lock") }, "\(added)")
@@ -164,7 +164,7 @@ struct `A restored backup` {
         let refused = await #expect(throws: ServerError.self) {
             try await CarrelService.restore(home, from: backup, clock: test.clock)
         }
-        #expect(refused?.code == .invalid && refused?.detail.contains("write-ahead log") == true, "\(refused?.detail ?? "")")
+        #expect(refused?.code == .invalid && refused?.message.contains("write-ahead log") == true, "\(refused?.message ?? "")")
         #expect(try await files(test) == before)
     }
 
@@ -184,7 +184,7 @@ struct `A restored backup` {
         let refused = await #expect(throws: ServerError.self) {
             try await CarrelService.restore(home, from: backup, clock: test.clock)
         }
-        #expect(refused?.detail.hasPrefix("9 databases of earlier restores are kept in") == true, "\(refused?.detail ?? "")")
+        #expect(refused?.message.hasPrefix("9 databases of earlier restores are kept in") == true, "\(refused?.message ?? "")")
         #expect(test.directory.read("carrel.db") == current)
         #expect(test.directory.read("carrel.db.restoring") == nil)
         try await checkProcess(["rm", home.replacedDatabasePaths[0]])

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelCommandLine
 import CarrelSettings
 import CarrelTesting
@@ -74,7 +75,7 @@ struct `A settings file` {
         let error = #expect(throws: SettingsError.self) { try load("# first\n\n\(line)\n") }
         let problem = try #require(error?.problems.first)
         #expect(error?.problems.count == 1)
-        #expect(problem.code.rawValue == code)
+        #expect(problem.code.identifier == code)
         #expect(problem.origin == .file(path: "carrel.conf", line: 3))
         #expect(problem.message == message)
         if let hint { #expect(problem.hint == hint) }
@@ -87,7 +88,7 @@ struct `A settings file` {
             try load("http.port = x\nhttp.port = 1\nnonsense\nmoto = a\n", ["CARREL_LEASE_GRACE": "x"])
         }
         #expect(
-            error?.problems.map { "\($0.origin) \($0.code.rawValue)" } == [
+            error?.problems.map { "\($0.origin) \($0.code.identifier)" } == [
                 "carrel.conf:1 settings.bad-value", "carrel.conf:2 settings.repeated", "carrel.conf:3 settings.syntax",
                 "carrel.conf:4 settings.unknown", "CARREL_LEASE_GRACE settings.bad-value",
             ]

@@ -1,3 +1,4 @@
+import CarrelBytes
 import CarrelJSON
 import CarrelPublication
 import Glibc

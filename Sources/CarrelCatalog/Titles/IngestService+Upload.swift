@@ -59,13 +59,13 @@ extension HTTPError {
         let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true takes what is usable" : error.hint
         // What the server's own disk has is nobody else's matter.
         if error.code == .scratch {
-            self.init(.internalServerError, error.code.rawValue, "the server cannot keep the upload")
+            self.init(.internalServerError, error.code.identifier, "the server cannot keep the upload")
             return
         }
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
-            error.code.rawValue,
-            error.code == .full ? "there is no room for the upload" : "the upload \(error.detail)",
+            error.code.identifier,
+            error.code == .full ? "there is no room for the upload" : "the upload \(error.reason)",
             extra: hint.map { [("hint", .text($0))] } ?? []
         )
     }

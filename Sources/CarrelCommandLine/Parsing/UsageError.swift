@@ -1,35 +1,8 @@
+public import CarrelBytes
+
 /// A command line that does not say what to do: an unknown word, a missing or impossible value.
-public struct UsageError: ReportableError, Equatable {
-    /// What kind of mistake it was.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The stable dotted identifier, such as `usage.unknown-option`.
-        public let rawValue: String
-
-        public init(rawValue: String) {
-            self.rawValue = rawValue
-        }
-
-        /// No command has this name.
-        public static let unknownCommand = Code(rawValue: "usage.unknown-command")
-        /// A group of commands was called without one of them.
-        public static let missingCommand = Code(rawValue: "usage.missing-command")
-        /// The command has no such option.
-        public static let unknownOption = Code(rawValue: "usage.unknown-option")
-        /// An option that counts once is written twice.
-        public static let repeatedOption = Code(rawValue: "usage.repeated-option")
-        /// An option that takes a value has none.
-        public static let missingValue = Code(rawValue: "usage.missing-value")
-        /// A flag was given a value.
-        public static let unexpectedValue = Code(rawValue: "usage.unexpected-value")
-        /// A value is not one of its type, or not allowed.
-        public static let badValue = Code(rawValue: "usage.bad-value")
-        /// Something that must be written is not.
-        public static let missingArgument = Code(rawValue: "usage.missing-argument")
-        /// A word is left over.
-        public static let unexpectedArgument = Code(rawValue: "usage.unexpected-argument")
-        /// Two parameters cannot both be meant.
-        public static let contradiction = Code(rawValue: "usage.contradiction")
-    }
+public struct UsageError: CodedError, ReportableError {
+    public typealias Code = ErrorCode<UsageError>
 
     /// What kind of mistake it was; errors are equal when it is.
     public let code: Code
@@ -47,6 +20,27 @@ public struct UsageError: ReportableError, Equatable {
     }
 
     public var exitStatus: ExitStatus { .usage }
+}
 
-    public static func == (left: UsageError, right: UsageError) -> Bool { left.code == right.code }
+extension ErrorCode where Failure == UsageError {
+    /// No command has this name.
+    public static var unknownCommand: Self { Self("usage.unknown-command") }
+    /// A group of commands was called without one of them.
+    public static var missingCommand: Self { Self("usage.missing-command") }
+    /// The command has no such option.
+    public static var unknownOption: Self { Self("usage.unknown-option") }
+    /// An option that counts once is written twice.
+    public static var repeatedOption: Self { Self("usage.repeated-option") }
+    /// An option that takes a value has none.
+    public static var missingValue: Self { Self("usage.missing-value") }
+    /// A flag was given a value.
+    public static var unexpectedValue: Self { Self("usage.unexpected-value") }
+    /// A value is not one of its type, or not allowed.
+    public static var badValue: Self { Self("usage.bad-value") }
+    /// Something that must be written is not.
+    public static var missingArgument: Self { Self("usage.missing-argument") }
+    /// A word is left over.
+    public static var unexpectedArgument: Self { Self("usage.unexpected-argument") }
+    /// Two parameters cannot both be meant.
+    public static var contradiction: Self { Self("usage.contradiction") }
 }

@@ -117,7 +117,7 @@ package struct UpstreamCheck: Sendable {
             return Finding(call: call, about: about, verdict: isGood ? .good : .wrong, answer: words, duration: duration)
         } catch {
             let duration = ContinuousClock.now - began
-            return Finding(call: call, about: about, verdict: .failed, answer: error.detail, duration: duration)
+            return Finding(call: call, about: about, verdict: .failed, answer: error.message, duration: duration)
         }
     }
 

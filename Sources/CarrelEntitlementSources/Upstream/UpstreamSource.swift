@@ -146,7 +146,7 @@ package final class UpstreamSource: EntitlementSource {
             state.breaker.end(admission, outcome, at: now)
             switch (outcome, result) {
             case (.answered, _): state.answeredAt = now
-            case (.failed, .failure(let error)): state.failed = (now, error.detail)
+            case (.failed, .failure(let error)): state.failed = (now, error.message)
             default: break
             }
             return (before, state.breaker.state)
@@ -184,7 +184,7 @@ package final class UpstreamSource: EntitlementSource {
         try? await database.write { try AuditStore.append(entry, in: $0) }
     }
 
-    private func failure(_ error: UpstreamError) -> SourceFailure { SourceFailure(source: name, detail: error.detail) }
+    private func failure(_ error: UpstreamError) -> SourceFailure { SourceFailure(source: name, detail: error.message) }
 
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= maxTokenBytes

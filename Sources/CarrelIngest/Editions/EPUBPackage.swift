@@ -28,7 +28,7 @@ struct EPUBPackage {
             package = try Self.document(name, of: archive, path)
         } catch let error as IngestError {
             // The book may be good all the same: readers are more lenient, and the operator can say what it is called.
-            warnings.append("\(path): \(error.detail); its title is taken from its name")
+            warnings.append("\(path): \(error.reason); its title is taken from its name")
             return
         }
         guard let package else {

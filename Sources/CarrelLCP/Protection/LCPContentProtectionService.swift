@@ -1,3 +1,4 @@
+import CarrelBytes
 public import CarrelPublication
 
 /// The protection of a publication by Readium LCP.

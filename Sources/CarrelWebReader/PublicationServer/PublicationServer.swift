@@ -57,7 +57,7 @@ public final class PublicationServer: Sendable {
     /// - Throws: `reader.server` when the port is taken.
     public func start() throws(ReaderError) -> Addresses {
         let bound: [BoundAddress]
-        do throws(HTTPServerError) { bound = try server.start() } catch { throw ReaderError(.server, error.detail) }
+        do throws(HTTPServerError) { bound = try server.start() } catch { throw ReaderError(.server, error.message) }
         for case .tcp(let address, let port, _) in bound {
             session.listens(at: ReadingSession.Place(address: address, port: port))
         }

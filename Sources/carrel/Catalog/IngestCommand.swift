@@ -193,7 +193,6 @@ struct IngestFailures: ReportableError {
 }
 
 extension IngestError: ReportableError {
-    var message: String { description }
     var exitStatus: ExitStatus {
         switch code {
         case .unreadable: .noInput

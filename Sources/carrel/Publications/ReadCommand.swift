@@ -84,7 +84,7 @@ private struct UnreadablePublication: ReportableError {
     /// The way to open a publication that is restricted.
     let advice: String?
 
-    var message: String { error.detail }
+    var message: String { error.message }
     var hint: String? {
         error.code == .server ? HTTPServerError.adviceOnPorts : advice
     }

@@ -152,7 +152,7 @@ struct UpstreamFile: SettingsTable {
             try check()
             return nil
         } catch {
-            return "cannot be used: \(error.detail)"
+            return "cannot be used: \(error.message)"
         }
     }
 

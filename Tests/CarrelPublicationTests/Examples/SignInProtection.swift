@@ -65,7 +65,7 @@ struct SignInProtection: ContentProtection {
             do throws(ReaderError) {
                 _ = try await subscription.signIn(name: account, password: word)
             } catch {
-                guard error.code == .refused else { throw Publication.OpeningError(.unavailable, error.detail) }
+                guard error.code == .refused else { throw Publication.OpeningError(.unavailable, error.message) }
             }
         }
         return nil
