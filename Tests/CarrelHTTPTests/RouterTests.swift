@@ -122,6 +122,27 @@ struct `A router` {
         }
     }
 
+    @Test func `a problem whose code was retired has the code that is kept, with the old one as alias and type as before`() throws
+    {
+        for (old, kept) in [
+            ("http.notFound", "request.not-found"), ("http.otherOrigin", "request.other-origin"),
+            ("http.mediaType", "request.media-type"),
+            ("http.bodyTooLarge", "request.too-large"),
+        ] {
+            let error = HTTPError(.notFound, old)
+            #expect(error.code == kept && error.alias == old && error.type == "about:blank")
+            #expect(try Self.text(error).contains("\"code\":\"\(kept)\",\"alias\":\"\(old)\""))
+        }
+        let ours = HTTPError(.notFound, "request.not-found")
+        #expect(ours.alias == nil && ours.type == "urn:carrel:problem:request.not-found")
+        #expect(try !Self.text(ours).contains("alias"))
+    }
+
+    private static func text(_ error: HTTPError) throws -> String {
+        guard case .bytes(let bytes) = error.response(requestID: "").body else { throw error }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     @Test func `another method is refused with the methods that are allowed`() async {
         let response = await Self.router().respond(to: HTTPRequest(.delete, "/v1/orders/1"))
         #expect(response.status == .methodNotAllowed)

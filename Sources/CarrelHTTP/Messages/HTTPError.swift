@@ -9,7 +9,11 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The status of the response.
     public var status: HTTPStatus
     /// A stable dotted identifier, such as `order.expired`: the same in logs, problem documents and docs.
-    public var code: String
+    public let code: String
+    /// The code of earlier versions, which problem documents hold beside ``code`` until the next major version.
+    public let alias: String?
+    /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for those of HTTP itself, `urn:carrel:problem:CODE` for ours.
+    public let type: String
     /// What kind of problem it is; nil means the status' own phrase.
     public var title: String?
     /// What happened this time and what to do: a lower-case sentence without a period and without secrets.
@@ -35,7 +39,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         headers: HTTPFields = [:]
     ) {
         self.status = status
-        self.code = code
+        let kept = Self.retired[code]
+        self.code = kept ?? code
+        alias = kept == nil ? nil : code
+        type = code.hasPrefix("http.") ? "about:blank" : "urn:carrel:problem:\(code)"
         self.detail = detail
         self.title = title
         self.extra = extra
@@ -46,10 +53,11 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         detail.map { "\($0) (\(code))" } ?? "\(status.reason.lowercased()) (\(code))"
     }
 
-    /// The URI of the kind of problem: `about:blank` for those of HTTP itself, `urn:carrel:problem:CODE` for ours.
-    public var type: String {
-        code.hasPrefix("http.") ? "about:blank" : "urn:carrel:problem:\(code)"
-    }
+    /// Codes that said what another one says, with the one that is kept.
+    private static let retired = [
+        "http.notFound": "request.not-found", "http.otherOrigin": "request.other-origin", "http.mediaType": "request.media-type",
+        "http.bodyTooLarge": "request.too-large",
+    ]
 
     /// The error as `application/problem+json`, with the request's id so that a person can name it (left out when empty).
     public func response(requestID: String) -> HTTPResponse {
@@ -63,6 +71,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
         add("status", String(status.rawValue))
         if let detail { add("detail", Self.quoted(detail)) }
         add("code", Self.quoted(code))
+        if let alias { add("alias", Self.quoted(alias)) }
         for (name, value) in extra {
             switch value {
             case .text(let text): add(name, Self.quoted(text))
