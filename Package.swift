@@ -84,14 +84,23 @@ let allocator: [Target.Dependency] = Context.environment["CARREL_SANITIZER"] == 
 
 let package = Package(
     name: "carrel",
-    // What other packages may use; the command `carrel` is a product by itself.
+    // What other packages may use: each product holds the targets that its signatures name. The command `carrel` is one by itself.
     products: [
-        .library(name: "CarrelReader", targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient"]),
+        .library(
+            name: "CarrelReader",
+            targets: ["CarrelReader", "CarrelUpstream", "CarrelSubscription", "CarrelHTTPClient", "CarrelHTTP", "CarrelBytes"]
+        ),
         .library(
             name: "CarrelPublication",
-            targets: ["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelStore", "CarrelCrypto", "CarrelBytes"]
+            targets: ["CarrelPublication", "CarrelLCP", "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes"]
         ),
-        .library(name: "CarrelWebReader", targets: ["CarrelWebReader", "CarrelPublication"]),
+        .library(
+            name: "CarrelWebReader",
+            targets: [
+                "CarrelWebReader", "CarrelPublication", "CarrelReader", "CarrelUpstream", "CarrelSubscription",
+                "CarrelHTTPClient", "CarrelHTTP", "CarrelJSON", "CarrelBytes",
+            ]
+        ),
     ],
     targets: [
         // C: module maps of Debian's libraries, one importer each, and small C targets of our own
@@ -116,8 +125,10 @@ let package = Package(
         library(
             "CarrelCrypto",
             bytes: true,
-            ["CArgon2", "CarrelBytes", "CarrelThreads", "COpenSSL"] + multiBuffer.map { .target(name: $0.name) }
+            ["CarrelBytes", "CarrelThreads", "COpenSSL"]
         ),
+        library("CarrelMultiBuffer", ["CarrelCrypto", "CarrelThreads"] + multiBuffer.map { .target(name: $0.name) }),
+        library("CarrelPasswordHash", bytes: true, ["CArgon2", "CarrelBytes", "CarrelCrypto"]),
         library("CarrelThreads", ["CLinux"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
@@ -181,7 +192,7 @@ let package = Package(
         library(
             "CarrelPackager",
             bytes: true,
-            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelThreads", "CarrelTS"]
+            ["CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHLS", "CarrelMultiBuffer", "CarrelThreads", "CarrelTS"]
         ),
 
         // server, lowest first: each a noun with one reason to change (docs/architecture.md)
@@ -197,7 +208,7 @@ let package = Package(
         server(
             "Accounts",
             over: "Home WebAPI Audit Throttling",
-            "Bytes Crypto HTTP JSON Metrics Store Threads",
+            "Bytes Crypto HTTP JSON Metrics PasswordHash Store Threads",
             ["CCommonPasswords"]
         ),
         // titles, editions, their import and media
@@ -268,7 +279,7 @@ let package = Package(
             "Server",
             over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements EntitlementSources SignOn "
                 + "Streaming Listening EditionDelivery Feeds Administration Website",
-            "Bytes Crypto HTTP Metrics Store Threads Upstream"
+            "Bytes Crypto HTTP Metrics PasswordHash Store Threads Upstream"
         ),
 
         // runs
@@ -337,7 +348,10 @@ let package = Package(
         tests("CarrelBytesTests", ["CarrelBytes"]),
         tests("CarrelMP4Tests", ["CarrelAudio", "CarrelBytes", "CarrelMP4", "CarrelTesting"]),
         tests("CarrelJSONTests", ["CarrelBytes", "CarrelJSON"]),
-        tests("CarrelCryptoTests", ["CarrelBytes", "CarrelCrypto", "CarrelTesting"]),
+        tests(
+            "CarrelCryptoTests",
+            ["CarrelBytes", "CarrelCrypto", "CarrelMultiBuffer", "CarrelPasswordHash", "CarrelTesting"]
+        ),
         tests("CarrelHLSTests", ["CarrelBytes", "CarrelHLS", "CarrelJSON", "CarrelTesting"]),
         tests(
             "CarrelPackagerTests",
@@ -392,7 +406,7 @@ let package = Package(
             "CarrelServerTests",
             [
                 "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelIngest", "CarrelJSON", "CarrelPackager",
-                "CarrelPostgres",
+                "CarrelPasswordHash", "CarrelPostgres",
                 "CarrelReceipts",
                 "CarrelStore", "CarrelSubscription", "CarrelTesting", "CarrelThreads", "CarrelUpstream", "CarrelXML",
                 "CarrelHTTPServer", "CarrelMetrics",

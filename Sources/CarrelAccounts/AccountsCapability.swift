@@ -1,10 +1,11 @@
 package import CarrelAudit
 package import CarrelBytes
-package import CarrelCrypto
+import CarrelCrypto
 package import CarrelHTTP
 package import CarrelHome
 package import CarrelJSON
 import CarrelMetrics
+package import CarrelPasswordHash
 package import CarrelStore
 import CarrelThrottling
 package import CarrelWebAPI

@@ -35,7 +35,7 @@ public struct AESCBCEncryptor: ~Copyable, Sendable {
 
 extension CipherContext {
     /// AES-CBC by the length of its key.
-    init(cbcKey key: Secret, iv: [UInt8], encrypt: Bool) throws(CryptoError) {
+    package init(cbcKey key: Secret, iv: [UInt8], encrypt: Bool) throws(CryptoError) {
         guard key.count == 16 || key.count == 32 else { throw CryptoError(.keyLength, "an AES-CBC key has 16 or 32 bytes") }
         guard iv.count == 16 else { throw CryptoError(.ivLength, "an AES-CBC initialization vector has 16 bytes") }
         let openSSL = OpenSSL.shared

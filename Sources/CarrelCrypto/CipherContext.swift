@@ -2,7 +2,7 @@ import COpenSSL
 
 /// One OpenSSL cipher at work. Freeing it wipes the expanded key.
 @safe
-struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
+package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one owner
     private let context: OpaquePointer
 
     /// - Throws: `refused` when OpenSSL does not take the cipher.
@@ -86,7 +86,7 @@ struct CipherContext: ~Copyable, @unchecked Sendable {  // the context has one o
     }
 
     /// Transforms `input` whole into `target` and returns the bytes written, or nil when the cipher refuses.
-    mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
+    package mutating func transform(_ input: RawSpan, into target: UnsafeMutablePointer<UInt8>?) -> Int? {
         unsafe input.withUnsafeBytes { input in
             var written: CInt = 0
             let source = unsafe input.baseAddress?.assumingMemoryBound(to: UInt8.self)

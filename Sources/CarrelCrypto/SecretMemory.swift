@@ -1,3 +1,4 @@
+import COpenSSL
 import CarrelThreads
 import Glibc
 
@@ -5,14 +6,14 @@ import Glibc
 ///
 /// Keys are small and many (one for each order being served), so they share pages: slots of 64 bytes. Longer secrets get
 /// pages of their own. Freed slots are wiped by their owner and used again; their pages are never given back.
-enum SecretMemory {
+package enum SecretMemory {
     static let slotSize = 64
     private static let regionSize = 1 << 16
     /// Addresses of slots that nobody holds.
     private static let freeSlots = Locked<[UInt]>([])
 
     /// Zeroed memory for `count` bytes.
-    static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+    package static func allocate(_ count: Int) -> UnsafeMutableRawPointer {
         if count > slotSize { return unsafe pages(count) }
         let slot = freeSlots.withLock { free in
             if free.isEmpty {
@@ -33,6 +34,11 @@ enum SecretMemory {
             let slot = UInt(bitPattern: start)
             freeSlots.withLock { $0.append(slot) }
         }
+    }
+
+    /// Overwrites memory with zeros, which no compiler leaves out.
+    package static func wipe(_ start: UnsafeMutableRawPointer, _ count: Int) {
+        unsafe OPENSSL_cleanse(start, count)
     }
 
     private static func pages(_ count: Int) -> UnsafeMutableRawPointer {

@@ -1,9 +1,9 @@
 import CarrelPublication
-public import CarrelStore
+package import CarrelStore
 
 extension LCPStore {
     /// The tables, for whoever opens the database.
-    public static let migrations = [
+    package static let migrations = [
         Migration(
             version: 1,
             name: "licenses",

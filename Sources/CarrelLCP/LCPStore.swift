@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 public import CarrelPublication
-public import CarrelStore
+package import CarrelStore
 import CarrelThreads
 import Glibc
 
@@ -20,8 +20,8 @@ public final class LCPStore: PassphraseStore {
     /// Opening a database waits for the disk, and for other processes that have it open.
     private static let threads = BlockingThreadPool(name: "carrel-licenses", count: 1)
 
-    /// - Parameter database: with the tables of ``migrations``; closed with this one.
-    public init(_ database: any Database) {
+    /// - Parameter database: with the tables of `migrations`; closed with this one.
+    package init(_ database: any Database) {
         opening = { database }
         self.database = Locked(Task { database })
     }

@@ -1,5 +1,6 @@
 import CarrelBytes
 public import CarrelCrypto
+import CarrelMultiBuffer
 
 // Segments that are wanted at the same moment: drafted one after the other, encrypted side by side.
 extension SegmentStream {

@@ -13,6 +13,7 @@ package import CarrelHome
 package import CarrelListening
 package import CarrelMetrics
 package import CarrelOrders
+package import CarrelPasswordHash
 package import CarrelSignOn
 package import CarrelStore
 package import CarrelStreaming

@@ -1,16 +1,16 @@
-public import CarrelBytes
-public import CarrelCrypto
+package import CarrelBytes
+package import CarrelCrypto
 import CarrelHTTP
-public import CarrelHTTPClient
+package import CarrelHTTPClient
 import CarrelJSON
-public import CarrelSubscription
+package import CarrelSubscription
 
 /// Asks a system by JSON over HTTP: one address, one POST for each call (docs/entitlement-webhook.md).
 ///
 /// Requests are signed with a secret that both sides know, so that the system can tell them from anybody else's.
-public struct EntitlementWebhookClient: UpstreamSystem {
+package struct EntitlementWebhookClient: UpstreamSystem {
     /// The name of the field that signs a request.
-    public static let signatureField = "Carrel-Signature"
+    package static let signatureField = "Carrel-Signature"
 
     private let url: String
     private let key: HMACSHA256
@@ -24,7 +24,7 @@ public struct EntitlementWebhookClient: UpstreamSystem {
     ///   - timeouts: how long one call may take.
     ///   - clock: tells when a request was signed.
     /// - Throws: `upstream.address` for an address that cannot be used.
-    public init(
+    package init(
         _ url: String,
         secret: Secret,
         client: HTTPClient,
@@ -38,13 +38,13 @@ public struct EntitlementWebhookClient: UpstreamSystem {
         self.clock = clock
     }
 
-    public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
+    package func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
         var members: [(String, JSON)] = [("username", .string(name)), ("password", .string(password))]
         if let device { members.append(("device", .string(device))) }
         return try HookAnswer.signIn(try await ask("sign_in", members))
     }
 
-    public func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
+    package func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer {
         do throws(UpstreamError) {
             return try HookAnswer.signIn(try await ask("renew_token", [("token", .string(token))]))
         } catch {
@@ -52,16 +52,16 @@ public struct EntitlementWebhookClient: UpstreamSystem {
         }
     }
 
-    public func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
+    package func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
         try HookAnswer.subscription(try await ask("verify_subscription", [("token", .string(token))]))
     }
 
-    public func permission(for product: String, token: String) async throws(UpstreamError) -> Permission {
+    package func permission(for product: String, token: String) async throws(UpstreamError) -> Permission {
         let members: [(String, JSON)] = [("token", .string(token)), ("product_id", .string(product))]
         return try HookAnswer.permission(try await ask("edition_credentials", members))
     }
 
-    public func signOut(_ token: String) async throws(UpstreamError) {
+    package func signOut(_ token: String) async throws(UpstreamError) {
         do throws(UpstreamError) {
             _ = try await send("sign_out", [("token", .string(token))])
         } catch {

@@ -1,7 +1,7 @@
-public import CarrelSubscription
+package import CarrelSubscription
 
 /// A system upstream that knows who may read what, by whatever protocol it is asked.
-public protocol UpstreamSystem: Sendable {
+package protocol UpstreamSystem: Sendable {
     /// Signs in. A refusal is an answer, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
 
@@ -19,14 +19,14 @@ public protocol UpstreamSystem: Sendable {
 }
 
 /// A system's word on one product.
-public enum Permission: Sendable, Equatable {
+package enum Permission: Sendable, Equatable {
     case granted
     /// - status: a machine's word, such as `notentitled`; it may be missing.
     case refused(status: String?, message: String?)
 }
 
 extension SubscriptionCalls: UpstreamSystem {
-    public func permission(for product: String, token: String) async throws(UpstreamError) -> Permission {
+    package func permission(for product: String, token: String) async throws(UpstreamError) -> Permission {
         switch try await credentials(for: product, token: token) {
         case .granted: .granted
         case .refused(let status, let message): .refused(status: status, message: message)

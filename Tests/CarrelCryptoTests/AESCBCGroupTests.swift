@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelMultiBuffer
 import Testing
 
 struct `AES in CBC mode, several messages at once` {

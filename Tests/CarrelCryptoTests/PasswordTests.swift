@@ -1,7 +1,8 @@
 import CarrelBytes
+import CarrelCrypto
 import Testing
 
-@testable import CarrelCrypto
+@testable import CarrelPasswordHash
 
 struct `A password hash` {
     @Test func `has the tag of RFC 9106 §5.3`() throws {

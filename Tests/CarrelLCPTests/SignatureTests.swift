@@ -34,7 +34,7 @@ struct SignatureTests {
     @Test func `of another profile holds where somebody registers its roots and algorithms`() async throws {
         let license = try UnverifiedLicense(try await FixtureOracles.license("lcp/prod-profile-1.0.lcpl"))
         let anchors = try TrustAnchor.all(in: try Fixtures.bytes("readium/pki/cacert-edrlab-prod.pem"))
-        func registry(_ signatures: Set<CertificateSignature>) -> ProfileRegistry {
+        func registry(_ signatures: Set<LCPSignatureAlgorithm>) -> ProfileRegistry {
             ProfileRegistry([
                 LCPProfile(uri: license.document.encryption.profile, anchors: anchors, signatures: signatures) { $0 }
             ])

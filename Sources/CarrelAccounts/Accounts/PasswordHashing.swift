@@ -1,5 +1,6 @@
-package import CarrelCrypto
+import CarrelCrypto
 import CarrelHTTP
+package import CarrelPasswordHash
 import CarrelThreads
 import CarrelWebAPI
 import Glibc

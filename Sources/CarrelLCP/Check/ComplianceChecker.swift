@@ -1,5 +1,5 @@
 public import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 import CarrelJSON
 public import CarrelHTTPClient
 public import CarrelPublication
@@ -20,7 +20,7 @@ public struct ComplianceChecker: Sendable {
     public var givesBack = false
     /// Lists of revoked certificates that are at hand, besides those that the provider's certificate leads to, which are asked for
     /// unless offline.
-    public var revocationLists: [RevocationList] = []
+    package var revocationLists: [RevocationList] = []
     /// Where further lists are.
     public var revocationListAddresses: [String] = []
     /// What this device remembers, if it does: the lists of revoked certificates in it are looked at, too, as they are where a publication
@@ -35,6 +35,16 @@ public struct ComplianceChecker: Sendable {
     public init(client: HTTPClient? = nil, clock: any WallClock = SystemClock()) {
         self.clock = clock
         self.client = client ?? HTTPClient(configuration: HTTPClientConfiguration(addresses: .publicOnly))
+    }
+
+    /// Adds a list of revoked certificates to those that count.
+    ///
+    /// - Parameter bytes: a list in DER or PEM (RFC 5280 §5).
+    /// - Throws: `lcp.certificate` for anything else.
+    public mutating func addRevocationList(_ bytes: [UInt8]) throws(LCPError) {
+        do throws(CryptoError) { revocationLists.append(try RevocationList(bytes)) } catch {
+            throw LCPError(.certificate, "the list of revoked certificates cannot be read: \(error)")
+        }
     }
 
     /// Checks a license that stands alone, or the one in a package and the package.

@@ -1,5 +1,5 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// What a passphrase becomes at once: its SHA-256, 32 bytes (LCP 1.0 §4.1). The passphrase itself is never kept.
 public struct UserKey: Sendable, Equatable {
@@ -11,8 +11,11 @@ public struct UserKey: Sendable, Equatable {
         secret = Secret(SHA256.hash(bytes.rawSpan))
     }
 
+    /// - Parameter digest: the SHA-256 of a passphrase. Nil where it has not 32 bytes.
+    public init?(digest: [UInt8]) { self.init(digest: Secret(digest)) }
+
     /// - Parameter digest: Nil where it has not 32 bytes.
-    public init?(digest: Secret) {
+    package init?(digest: Secret) {
         guard digest.count == SHA256.byteCount else { return nil }
         secret = digest
     }

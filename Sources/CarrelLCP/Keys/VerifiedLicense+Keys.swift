@@ -1,6 +1,6 @@
 import CarrelBytes
 import CarrelJSON
-public import CarrelCrypto
+package import CarrelCrypto
 
 extension VerifiedLicense {
     /// The content key, if the user key is the license's (LCP 1.0 §4.3).
@@ -8,8 +8,8 @@ extension VerifiedLicense {
     /// - Parameter userKey: of the passphrase that was given.
     /// - Returns: 32 bytes; nil when the passphrase is another one.
     /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same.
-    public func contentKey(_ userKey: UserKey) throws(LCPError) -> Secret? {
-        let key = profile.transform(userKey.secret)
+    package func contentKey(_ userKey: UserKey) throws(LCPError) -> Secret? {
+        let key = profile.key(userKey.secret)
         let id = Array(document.id.utf8)
         // the wrong key mostly gives no padding
         guard let check = try? XMLEncryption.decrypt(document.encryption.keyCheck, key: key), check == Secret(id) else {
@@ -21,17 +21,24 @@ extension VerifiedLicense {
         return content
     }
 
+    /// Whether a user key opens the license (LCP 1.0 §4.3).
+    ///
+    /// - Parameter userKey: of the passphrase that was given.
+    /// - Returns: false when the passphrase is another one.
+    /// - Throws: `lcp.content-key` when the passphrase is right and there is no key all the same.
+    public func isOpened(by userKey: UserKey) throws(LCPError) -> Bool { try contentKey(userKey) != nil }
+
     /// A member of the user's information, decrypted where it is encrypted. Not to be kept.
     ///
     /// - Parameters:
     ///   - name: of the member, such as `email`.
-    ///   - userKey: one that ``contentKey(_:)`` takes.
+    ///   - userKey: the one of the license, as ``isOpened(by:)`` tells.
     /// - Returns: nil where there is none.
     public func userField(_ name: String, _ userKey: UserKey) -> String? {
         guard let text = document.user.json[name]?.string else { return nil }
         guard document.user.encrypted.contains(name) else { return text }
         guard let bytes = Base64.decode(text),
-            let value = try? XMLEncryption.decrypt(bytes, key: profile.transform(userKey.secret))
+            let value = try? XMLEncryption.decrypt(bytes, key: profile.key(userKey.secret))
         else { return nil }
         return value.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) } }
     }

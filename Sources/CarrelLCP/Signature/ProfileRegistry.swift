@@ -1,4 +1,4 @@
-public import CarrelCrypto
+import CarrelCrypto
 public import CarrelPublication
 
 /// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
@@ -9,7 +9,10 @@ public struct LCPProfile: Sendable {
     public let uri: String
     public let anchors: [TrustAnchor]
     let signatures: [String: CertificateSignature]
-    let transform: @Sendable (Secret) -> Secret
+    private let transform: UserKeyTransform?
+    /// Makes the key that decrypts out of the digest of a passphrase; both have 32 bytes.
+    public typealias UserKeyTransform = @Sendable (_ userKey: [UInt8]) -> [UInt8]
+
     private let contentKeyAlgorithms: Set<String>
     private let userKeyAlgorithms: Set<String>
 
@@ -19,21 +22,27 @@ public struct LCPProfile: Sendable {
     ///   - signatures: how licenses may be signed.
     ///   - contentKeyAlgorithms: URIs of how the content key may be encrypted.
     ///   - userKeyAlgorithms: URIs of how the passphrase may be hashed.
-    ///   - transform: makes the key that decrypts out of the digest of the passphrase; both have 32 bytes.
+    ///   - transform: makes the key that decrypts out of the digest of the passphrase; nil where that is the key.
     public init(
         uri: String,
         anchors: [TrustAnchor],
-        signatures: Set<CertificateSignature>,
+        signatures: Set<LCPSignatureAlgorithm>,
         contentKeyAlgorithms: Set<String> = [Encryption.aes256CBC],
         userKeyAlgorithms: Set<String> = ["http://www.w3.org/2001/04/xmlenc#sha256"],
-        transform: @escaping @Sendable (Secret) -> Secret
+        transform: UserKeyTransform?
     ) {
         self.uri = uri
         self.anchors = anchors
-        self.signatures = Self.names.filter { signatures.contains($0.value) }
+        self.signatures = signatures.reduce(into: [:]) { $0[$1.uri] = $1.certificateSignature }
         self.contentKeyAlgorithms = contentKeyAlgorithms
         self.userKeyAlgorithms = userKeyAlgorithms
         self.transform = transform
+    }
+
+    /// The key that decrypts, made out of a user key.
+    func key(_ userKey: Secret) -> Secret {
+        guard let transform else { return userKey }
+        return Secret(transform(userKey.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe Array($0) } }))
     }
 
     /// Whether the keys of a license are kept as licenses of the profile keep them.
@@ -55,15 +64,33 @@ public struct LCPProfile: Sendable {
     /// - Parameter anchors: the roots that are trusted; with none, no license is.
     /// - Returns: a profile that takes the passphrase's digest as it is.
     public static func basic(trusting anchors: [TrustAnchor]) -> LCPProfile {
-        LCPProfile(uri: basicURI, anchors: anchors, signatures: [.rsaSHA256]) { $0 }
+        LCPProfile(uri: basicURI, anchors: anchors, signatures: [.rsaSHA256], transform: nil)
     }
 
     static let basicURI = "http://readium.org/lcp/basic-profile"
+}
 
-    private static let names: [String: CertificateSignature] = [
-        "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": .rsaSHA256,
-        "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256": .ecdsaSHA256,
-    ]
+/// How the licenses of a profile may be signed (LCP 1.0 §5.2).
+public enum LCPSignatureAlgorithm: Sendable, Hashable, CaseIterable {
+    /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 §8.2), under a key of 2,048 to 8,192 bits.
+    case rsaSHA256
+    /// ECDSA with SHA-256 on P-256, P-384 or P-521; R and S side by side, each as long as the curve's order (RFC 4050 §3.3).
+    case ecdsaSHA256
+
+    /// How licenses name it (RFC 9231).
+    var uri: String {
+        switch self {
+        case .rsaSHA256: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
+        case .ecdsaSHA256: "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256"
+        }
+    }
+
+    var certificateSignature: CertificateSignature {
+        switch self {
+        case .rsaSHA256: .rsaSHA256
+        case .ecdsaSHA256: .ecdsaSHA256
+        }
+    }
 }
 
 /// The profiles that licenses may follow here.

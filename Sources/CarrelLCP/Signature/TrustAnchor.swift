@@ -1,4 +1,4 @@
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// A key whose signature makes a provider's certificate trusted. Only the key counts: a root that was replaced under its old name
 /// is another one, and an intermediate authority that is trusted needs no root above it (RFC 5280 §6.1.1 d).
@@ -14,7 +14,7 @@ public struct TrustAnchor: Sendable, Hashable {
     }
 
     /// The key of an authority's certificate.
-    public init(name: String, certificate: Certificate) {
+    package init(name: String, certificate: Certificate) {
         self.init(name: name, subjectPublicKeyInfo: certificate.subjectPublicKeyInfo)
     }
 

@@ -1,5 +1,5 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// A license that nobody has checked yet: good for showing what it claims, not for opening anything.
 public struct UnverifiedLicense: Sendable, Equatable {
@@ -13,16 +13,25 @@ public struct UnverifiedLicense: Sendable, Equatable {
     fileprivate init(_ document: LicenseDocument) { self.document = document }
 
     /// Checks the profile, the certificate and the signature (LCP 1.0 §5.6). What day it is does not matter: the certificate has to
-    /// have been valid when the license was last changed.
+    /// have been valid when the license was last changed. ``LCPService`` looks into lists of revoked certificates, too.
+    ///
+    /// - Parameter profiles: that are known.
+    /// - Returns: the license, believed.
+    /// - Throws: `lcp.profile`, `lcp.certificate`, `lcp.signature`.
+    public func verified(by profiles: ProfileRegistry) throws(LCPError) -> VerifiedLicense {
+        try verified(by: profiles, revocationLists: [])
+    }
+
+    /// The same, with lists of revoked certificates.
     ///
     /// - Parameters:
     ///   - profiles: that are known.
-    ///   - lists: of revoked certificates; those count that are signed with the key that signed the certificate.
+    ///   - lists: those count that are signed with the key that signed the certificate.
     /// - Returns: the license, believed.
-    /// - Throws: `lcp.profile`, `lcp.certificate`, `lcp.certificate-revoked`, `lcp.signature`.
-    public func verified(
+    /// - Throws: what ``verified(by:)`` throws, and `lcp.certificate-revoked`.
+    package func verified(
         by profiles: ProfileRegistry,
-        revocationLists lists: [RevocationList] = []
+        revocationLists lists: [RevocationList]
     ) throws(LCPError) -> VerifiedLicense {
         let profile = try profile(of: profiles)
         let certificate = try certificate()
@@ -64,13 +73,13 @@ public struct UnverifiedLicense: Sendable, Equatable {
     }
 }
 
-/// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:revocationLists:)`` makes
+/// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:)`` makes
 /// one.
 public struct VerifiedLicense: Sendable {
     public let document: LicenseDocument
     public let profile: LCPProfile
     /// The provider's.
-    public let certificate: Certificate
+    package let certificate: Certificate
     /// Who vouches for the provider.
     public let anchor: TrustAnchor
 

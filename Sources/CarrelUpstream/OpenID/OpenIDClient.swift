@@ -1,7 +1,7 @@
-public import CarrelBytes
+package import CarrelBytes
 import CarrelCrypto
 import CarrelHTTP
-public import CarrelHTTPClient
+package import CarrelHTTPClient
 import CarrelJOSE
 import CarrelJSON
 import CarrelThreads
@@ -10,8 +10,8 @@ import CarrelThreads
 ///
 /// What the provider says of itself and its keys are kept for an hour. A token under a key that is not known makes the keys be
 /// fetched again, once a minute at most, so that a provider may change them at any time.
-public final class OpenIDClient: Sendable {
-    public let configuration: OpenIDConfiguration
+package final class OpenIDClient: Sendable {
+    package let configuration: OpenIDConfiguration
     private let exchange: UpstreamExchange
     private let clock: any WallClock
     private let known = Locked(Known())
@@ -31,7 +31,7 @@ public final class OpenIDClient: Sendable {
     ///   - client: makes the requests; redirects are never followed.
     ///   - clock: tells the time.
     ///   - timeouts: how long one request may take.
-    public init(
+    package init(
         _ configuration: OpenIDConfiguration,
         client: HTTPClient,
         clock: any WallClock = SystemClock(),
@@ -43,15 +43,15 @@ public final class OpenIDClient: Sendable {
     }
 
     /// What one sign-in sends to the provider, and expects back.
-    public struct Attempt: Sendable {
-        public let state: String
-        public let nonce: String
+    package struct Attempt: Sendable {
+        package let state: String
+        package let nonce: String
         /// 43 to 128 unreserved characters that only we know (RFC 7636 §4.1).
-        public let verifier: String
+        package let verifier: String
         /// Where the provider sends the browser back to.
-        public let redirect: String
+        package let redirect: String
 
-        public init(state: String, nonce: String, verifier: String, redirect: String) {
+        package init(state: String, nonce: String, verifier: String, redirect: String) {
             self.state = state
             self.nonce = nonce
             self.verifier = verifier
@@ -62,7 +62,7 @@ public final class OpenIDClient: Sendable {
     /// Where to send the browser.
     ///
     /// - Throws: ``UpstreamError`` when the provider does not describe itself.
-    public func address(for attempt: Attempt) async throws(UpstreamError) -> String {
+    package func address(for attempt: Attempt) async throws(UpstreamError) -> String {
         let endpoint = try await provider().authorizationEndpoint
         let form = Self.form([
             ("response_type", "code"), ("client_id", configuration.clientID), ("redirect_uri", attempt.redirect),
@@ -81,7 +81,7 @@ public final class OpenIDClient: Sendable {
     ///   - attempt: what was sent.
     /// - Returns: the identity.
     /// - Throws: `upstream.untrusted` when the answer is not to be believed, or another ``UpstreamError``.
-    public func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
+    package func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {
             throw UpstreamError(.untrusted, "the response names a different issuer")

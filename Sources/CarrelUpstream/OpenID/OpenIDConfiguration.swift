@@ -1,17 +1,17 @@
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// What an OpenID provider and we have agreed on.
-public struct OpenIDConfiguration: Sendable {
+package struct OpenIDConfiguration: Sendable {
     /// The provider's name for itself, an address, compared letter by letter.
-    public let issuer: String
+    package let issuer: String
     /// Its name for us.
-    public let clientID: String
+    package let clientID: String
     /// What proves that we are we; nil for a public client, which has only PKCE.
-    public let clientSecret: Secret?
+    package let clientSecret: Secret?
     /// What we ask for, `openid` in any case.
-    public let scopes: [String]
+    package let scopes: [String]
     /// The claim that lists the groups somebody is in.
-    public let groupsClaim: String
+    package let groupsClaim: String
 
     /// - Parameters:
     ///   - issuer: https, or http on this machine; without query.
@@ -20,7 +20,7 @@ public struct OpenIDConfiguration: Sendable {
     ///   - scopes: beside `openid`.
     ///   - groupsClaim: its name.
     /// - Throws: `upstream.address` for an issuer that cannot be asked.
-    public init(
+    package init(
         issuer: String,
         clientID: String,
         clientSecret: Secret? = nil,

@@ -1,8 +1,8 @@
 /// Who somebody is, by the word of a provider. The issuer and the subject together are the identity; everything else may change,
 /// and none of it says that two are the same (OpenID Connect Core 1.0 §5.7).
-public struct OpenIDIdentity: Sendable, Equatable {
-    public let issuer: String
-    public let subject: String
+package struct OpenIDIdentity: Sendable, Equatable {
+    package let issuer: String
+    package let subject: String
     /// The groups that the provider says they are in.
-    public let groups: [String]
+    package let groups: [String]
 }

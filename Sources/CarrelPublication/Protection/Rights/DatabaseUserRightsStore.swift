@@ -1,6 +1,6 @@
-public import CarrelStore
+package import CarrelStore
 
-/// Counts used rights in a database: a file of its own, or tables in the database of an app.
+/// Counts used rights in an SQLite database.
 public final class DatabaseUserRightsStore: UserRightsStore {
     private let database: any Database
 
@@ -11,7 +11,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     ///
     /// - Parameter database: has the tables of `migration(version:)` and `contentMigration(version:)`; whoever opened it closes it.
     /// - Throws: `rights.migration`, with the step that is missing; `rights.unavailable`.
-    public convenience init(_ database: any Database) async throws(UserRightsError) {
+    package convenience init(_ database: any Database) async throws(UserRightsError) {
         self.init(migrated: database)
         let any: [SQLValue] = [.text(""), .text("")]
         try await require(Statement.use, any, "migration(version:)")
@@ -59,7 +59,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     ///
     /// - Parameter version: where the step stands among those of the database.
     /// - Returns: the step.
-    public static func migration(version: Int) -> Migration {
+    package static func migration(version: Int) -> Migration {
         Migration(
             version: version,
             name: "used rights of publications",
@@ -71,7 +71,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
     ///
     /// - Parameter version: where the step stands among those of the database.
     /// - Returns: the step.
-    public static func contentMigration(version: Int) -> Migration {
+    package static func contentMigration(version: Int) -> Migration {
         Migration(version: version, name: "content of requests for rights", statements: [Statement.addContent])
     }
 

@@ -1,4 +1,4 @@
-import COpenSSL
+package import CarrelCrypto
 import CarrelThreads
 #if canImport(CIPSecMB)
     import CIPSecMB
@@ -9,17 +9,17 @@ import CarrelThreads
 /// A block of CBC waits for the block before it, so one message leaves most of the processor idle. Messages side by side do not
 /// wait for each other: on x86-64 the Intel Multi-Buffer library encrypts up to 16 in about the time of one. Elsewhere they are
 /// encrypted one after the other.
-public enum AESCBCGroup {
+package enum AESCBCGroup {
     /// A message of whole blocks, encrypted where it lies. Padding is up to whoever made it.
     @safe
-    public struct Message {
+    package struct Message {
         let key: Secret
         let iv: [UInt8]
         let bytes: UnsafeMutableRawBufferPointer
 
         /// A message under a key and an initialization vector of 16 bytes each. The bytes must stay where they are until
         /// ``AESCBCGroup/encrypt(_:)`` returns. Throws `keyLength`, `ivLength`, or `length` when the bytes are not whole blocks.
-        public init(key: Secret, iv: [UInt8], bytes: UnsafeMutableRawBufferPointer) throws(CryptoError) {
+        package init(key: Secret, iv: [UInt8], bytes: UnsafeMutableRawBufferPointer) throws(CryptoError) {
             guard key.count == 16 else { throw CryptoError(.keyLength, "an AES-128 key has 16 bytes") }
             guard iv.count == 16 else { throw CryptoError(.ivLength, "an AES-CBC initialization vector has 16 bytes") }
             guard bytes.count & 15 == 0 else { throw CryptoError(.length, "the plain text does not end with a whole block") }
@@ -30,7 +30,7 @@ public enum AESCBCGroup {
     }
 
     /// Encrypts each message in place. Throws `refused` when the library does, and then no message may be used.
-    public static func encrypt(_ messages: [Message]) throws(CryptoError) {
+    package static func encrypt(_ messages: [Message]) throws(CryptoError) {
         #if canImport(CIPSecMB)
             if messages.count > 1 { return try MultiBuffer.encrypt(messages) }
         #endif
@@ -77,7 +77,7 @@ public enum AESCBCGroup {
         }
 
         private func encrypt(_ messages: ArraySlice<AESCBCGroup.Message>) -> Bool {
-            defer { unsafe OPENSSL_cleanse(group, Int(cipsecmb_group_size)) }
+            defer { unsafe SecretMemory.wipe(group, Int(cipsecmb_group_size)) }
             for message in messages {
                 guard let bytes = unsafe message.bytes.baseAddress, unsafe message.bytes.count > 0 else { continue }
                 message.key.withBytes { key in

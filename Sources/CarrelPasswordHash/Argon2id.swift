@@ -1,44 +1,45 @@
 import CArgon2
 import CarrelBytes
+package import CarrelCrypto
 
 /// Hashes of passwords (RFC 9106), kept as PHC strings: `$argon2id$v=19$m=47104,t=1,p=1$SALT$HASH`.
-public enum Argon2id {
+package enum Argon2id {
     /// What a hash costs.
-    public struct Parameters: Sendable, Hashable {
+    package struct Parameters: Sendable, Hashable {
         /// Memory in KiB.
-        public var memory: UInt32
+        package var memory: UInt32
         /// Passes over the memory.
-        public var passes: UInt32
+        package var passes: UInt32
 
         /// - Parameters:
         ///   - memory: in KiB, 8...262,144.
         ///   - passes: 1...16.
-        public init(memory: UInt32, passes: UInt32) {
+        package init(memory: UInt32, passes: UInt32) {
             precondition(Self.memories ~= memory && Self.passCounts ~= passes, "Argon2id parameters out of bounds")
             self.memory = memory
             self.passes = passes
         }
 
         /// 46 MiB, one pass (OWASP ASVS 5.0, appendix C).
-        public static let standard = Parameters(memory: 47_104, passes: 1)
+        package static let standard = Parameters(memory: 47_104, passes: 1)
 
         static let memories: ClosedRange<UInt32> = 8...262_144
         static let passCounts: ClosedRange<UInt32> = 1...16
     }
 
     /// A hash with the salt and the cost it was made with.
-    public struct Hash: Sendable, Equatable {
-        public let parameters: Parameters
+    package struct Hash: Sendable, Equatable {
+        package let parameters: Parameters
         let salt: [UInt8]
         let tag: [UInt8]
 
         /// The PHC string.
-        public var text: String {
+        package var text: String {
             "$argon2id$v=19$m=\(parameters.memory),t=\(parameters.passes),p=1$\(Self.base64(salt))$\(Self.base64(tag))"
         }
 
         /// Reads a PHC string; nil for anything that ``text`` does not write, a cost beyond the bounds included.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             let parts = text.split(separator: "$", omittingEmptySubsequences: false)
             guard parts.count == 6, parts[0].isEmpty, parts[1] == "argon2id", parts[2] == "v=19",
                 let salt = Self.bytes(parts[4]), 8...64 ~= salt.count, let tag = Self.bytes(parts[5]), 16...64 ~= tag.count
@@ -51,7 +52,7 @@ public enum Argon2id {
         }
 
         /// A hash that costs as much to check as any other of these parameters, and that no password has.
-        public static func decoy(_ parameters: Parameters) -> Hash {
+        package static func decoy(_ parameters: Parameters) -> Hash {
             Hash(parameters: parameters, salt: Random.bytes(16), tag: Random.bytes(32))
         }
 
@@ -80,7 +81,7 @@ public enum Argon2id {
     /// Hashes a password under a fresh salt. Blocks for tens of milliseconds.
     ///
     /// - Throws: `crypto.refused` for want of memory.
-    public static func hash(_ password: Secret, _ parameters: Parameters = .standard) throws(CryptoError) -> Hash {
+    package static func hash(_ password: Secret, _ parameters: Parameters = .standard) throws(CryptoError) -> Hash {
         let salt = Random.bytes(16)
         return Hash(parameters: parameters, salt: salt, tag: try derive(password, salt, parameters, count: 32))
     }
@@ -88,7 +89,7 @@ public enum Argon2id {
     /// Whether the password is the one of the hash, in a time that does not tell how much of it is right. Blocks.
     ///
     /// - Throws: `crypto.refused` for want of memory.
-    public static func verify(_ password: Secret, against hash: Hash) throws(CryptoError) -> Bool {
+    package static func verify(_ password: Secret, against hash: Hash) throws(CryptoError) -> Bool {
         let tag = try derive(password, hash.salt, hash.parameters, count: hash.tag.count)
         return constantTimeEqual(tag.rawSpan, hash.tag.rawSpan)
     }
