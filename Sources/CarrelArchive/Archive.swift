@@ -7,11 +7,11 @@ import Glibc
 /// Every name is checked when it is opened. Calls block on the disk, and belong on threads of their own (`BlockingThreadPool`);
 /// a value is used by one thread at a time.
 @safe
-public final class Archive {
+package final class Archive {
     /// Its files, folders and links, in the order of its directory.
-    public let entries: [ArchiveEntry]
+    package let entries: [ArchiveEntry]
     /// Entries whose names lead out of the folder that they are written to, where they are left out: never in ``entries``, and not to be read.
-    public let leftOut: [OmittedArchiveEntry]
+    package let leftOut: [OmittedArchiveEntry]
 
     let limits: ArchiveLimits
     /// Bytes that may still come out of it.
@@ -26,7 +26,7 @@ public final class Archive {
     ///   - limits: how much it may ask.
     ///   - leavesOut: whether entries whose names lead elsewhere are left out; otherwise the archive is refused for them.
     /// - Throws: `ArchiveError` for whatever the archive must not be; nothing of it has been unpacked then.
-    public init(path: String, limits: ArchiveLimits, leavingOutEscapes leavesOut: Bool = false) throws(ArchiveError) {
+    package init(path: String, limits: ArchiveLimits, leavingOutEscapes leavesOut: Bool = false) throws(ArchiveError) {
         let file = try ArchiveFile(path: path)
         let directory = try CentralDirectory(file, limit: limits.entries)
         try directory.checkPlaces(file)
@@ -52,7 +52,7 @@ public final class Archive {
     /// - Parameter entry: one of this archive.
     /// - Returns: what reads it.
     /// - Throws: `archive.encrypted`, `archive.unsupported` for a compression other than stored and deflated, `archive.damaged`.
-    public func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
+    package func open(_ entry: ArchiveEntry) throws(ArchiveError) -> ArchiveReader {
         let shown = ArchiveName.printable(entry.rawName)
         // entries before it may be left out
         let place = max(0, entry.index - leftOut.count)

@@ -1,15 +1,15 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Why an archive, or one of its entries, is refused: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are.
-public struct ArchiveError: CodedError {
-    public typealias Code = ErrorCode<ArchiveError>
+package struct ArchiveError: CodedError {
+    package typealias Code = ErrorCode<ArchiveError>
 
     /// What kind of refusal it is.
-    public let code: Code
+    package let code: Code
     /// What happened: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
-    public let message: String
+    package let message: String
 
     package init(_ code: Code, _ message: String) {
         self.code = code
@@ -19,23 +19,23 @@ public struct ArchiveError: CodedError {
 
 extension ErrorCode where Failure == ArchiveError {
     /// The file cannot be opened or read.
-    public static var unreadable: Self { Self("archive.unreadable") }
+    package static var unreadable: Self { Self("archive.unreadable") }
     /// The file is not a ZIP archive.
-    public static var notZip: Self { Self("archive.notZip") }
+    package static var notZip: Self { Self("archive.notZip") }
     /// The archive or an entry is cut off, or parts of it contradict each other.
-    public static var damaged: Self { Self("archive.damaged") }
+    package static var damaged: Self { Self("archive.damaged") }
     /// Several volumes, or a compression method other than stored and deflated.
-    public static var unsupported: Self { Self("archive.unsupported") }
+    package static var unsupported: Self { Self("archive.unsupported") }
     /// The entry needs a password.
-    public static var encrypted: Self { Self("archive.encrypted") }
+    package static var encrypted: Self { Self("archive.encrypted") }
     /// More entries than the limit.
-    public static var tooManyEntries: Self { Self("archive.tooManyEntries") }
+    package static var tooManyEntries: Self { Self("archive.tooManyEntries") }
     /// A name that leaves the folder it would be written to, or does not say one place.
-    public static var unsafeName: Self { Self("archive.unsafeName") }
+    package static var unsafeName: Self { Self("archive.unsafeName") }
     /// Two entries of one name.
-    public static var duplicateName: Self { Self("archive.duplicateName") }
+    package static var duplicateName: Self { Self("archive.duplicateName") }
     /// Entries that share bytes of the file.
-    public static var overlap: Self { Self("archive.overlap") }
+    package static var overlap: Self { Self("archive.overlap") }
     /// The content that came out passes the limit, or is far larger than what it was packed into.
-    public static var bomb: Self { Self("archive.bomb") }
+    package static var bomb: Self { Self("archive.bomb") }
 }

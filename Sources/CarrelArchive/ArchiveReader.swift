@@ -3,11 +3,11 @@ import CarrelBytes
 
 /// Reads one entry of an archive from its beginning to its end, within the archive's limits.
 @safe
-public final class ArchiveReader {
+package final class ArchiveReader {
     /// What is read.
-    public let entry: ArchiveEntry
+    package let entry: ArchiveEntry
     /// Bytes read so far.
-    public private(set) var count: Int64 = 0
+    package private(set) var count: Int64 = 0
 
     private let archive: Archive
     private let handle: OpaquePointer
@@ -31,7 +31,7 @@ public final class ArchiveReader {
     /// - Parameter out: where to.
     /// - Throws: `archive.bomb` when the entry or the archive gives more than the limits allow; `archive.damaged` when the packed
     ///   bytes or the checksum are wrong, or the entry has another size than the directory says.
-    public func read(into out: inout OutputRawSpan) throws(ArchiveError) {
+    package func read(into out: inout OutputRawSpan) throws(ArchiveError) {
         guard !isAtEnd, out.freeCapacity > 0 else { return }
         let got = unsafe out.withUnsafeMutableBytes { buffer, filled in
             guard let start = buffer.baseAddress else { return 0 }
@@ -54,7 +54,7 @@ public final class ArchiveReader {
     /// - Parameter limit: at least 1.
     /// - Returns: the bytes.
     /// - Throws: as `read(into:)`.
-    public func read(atMost limit: Int) throws(ArchiveError) -> [UInt8] {
+    package func read(atMost limit: Int) throws(ArchiveError) -> [UInt8] {
         try [UInt8](rawCapacity: max(1, limit)) { (out) throws(ArchiveError) in try read(into: &out) }
     }
 

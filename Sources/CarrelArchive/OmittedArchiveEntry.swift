@@ -1,9 +1,9 @@
 /// An entry of an archive that is left out, as its name leads out of the folder that it is written to.
-public struct OmittedArchiveEntry: Sendable, Hashable {
+package struct OmittedArchiveEntry: Sendable, Hashable {
     /// The parts of its name that say a place, without what leads elsewhere: only to see what kind of file it is.
-    public let parts: [String]
+    package let parts: [String]
     /// The name, and why it is left out: a sentence without a period.
-    public let message: String
+    package let message: String
 
     init(_ rawName: [UInt8], _ message: String) {
         parts = ArchiveName.withSlashes(rawName).split(separator: UInt8(ascii: "/")).map { String(decoding: $0, as: UTF8.self) }

@@ -47,7 +47,7 @@ public enum AACProfile: UInt8, Sendable, Hashable, CaseIterable {
     }
 
     /// The audio object type (ISO/IEC 14496-3 table 1.17) that names the whole of it.
-    public var objectType: Int {
+    package var objectType: Int {
         switch self {
         case .main: 1
         case .lc: 2

@@ -5,11 +5,11 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec with its version or profile.
     public let codec: AudioCodec
     /// Samples of each channel per second on the timeline; for HE-AAC the rate of the core, half of what is heard.
-    public let sampleRate: Int
+    package let sampleRate: Int
     /// Channels as the frames code them; one for HE-AAC v2, which is heard as two.
-    public let channels: Int
+    package let channels: Int
     /// Samples of each channel in one frame, at `sampleRate`.
-    public let samplesPerFrame: Int
+    package let samplesPerFrame: Int
     /// The bits of a frame's first four bytes that every frame shares, and their values.
     @usableFromInline
     let mask: UInt32
@@ -25,7 +25,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     ///   - codec: the codec with its version or profile.
     ///   - sampleRate: per second; for HE-AAC the rate of the core.
     ///   - channels: as the frames code them.
-    public init?(codec: AudioCodec, sampleRate: Int, channels: Int) {
+    package init?(codec: AudioCodec, sampleRate: Int, channels: Int) {
         switch codec {
         case .mp3(let version):
             guard (1...2).contains(channels), let rate = MP3FrameHeader.rateBits(of: sampleRate, in: version) else { return nil }
@@ -56,7 +56,7 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The codec as in the `CODECS` attribute and `codecs` parameter (RFC 6381 §3.3), such as `mp4a.40.2`.
-    public var codecString: String {
+    package var codecString: String {
         switch codec {
         case .mp3: "mp4a.40.34"
         case .aac(let profile): "mp4a.40.\(profile.objectType)"
@@ -67,10 +67,10 @@ public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(codecString) \(sampleRate) Hz \(channels) ch" }
 
     /// Channels as they are heard.
-    public var outputChannels: Int { codec == .aac(.heV2) ? 2 : channels }
+    package var outputChannels: Int { codec == .aac(.heV2) ? 2 : channels }
 
     /// The frame header to put before each raw AAC block of this format; nil for MP3, whose frames have their own.
-    public var adts: ADTSTemplate? {
+    package var adts: ADTSTemplate? {
         guard case .aac(let profile) = codec else { return nil }
         return ADTSTemplate(profile: profile, sampleRate: sampleRate, channels: channels)
     }

@@ -1,7 +1,7 @@
 /// The attributes of one tag, in their order (RFC 8216 §4.2). A name appears once.
-public struct AttributeList: Sendable, Hashable {
+package struct AttributeList: Sendable, Hashable {
     /// The value of an attribute.
-    public enum Value: Sendable, Hashable {
+    package enum Value: Sendable, Hashable {
         /// Text between quotation marks, without them.
         case quoted(String)
         /// Anything else: a number, a hexadecimal sequence, a resolution or an enumerated string, as written.
@@ -9,18 +9,18 @@ public struct AttributeList: Sendable, Hashable {
     }
 
     /// One attribute.
-    public struct Attribute: Sendable, Hashable {
-        public let name: String
-        public let value: Value
+    package struct Attribute: Sendable, Hashable {
+        package let name: String
+        package let value: Value
     }
 
     /// All attributes in their order.
-    public private(set) var attributes: [Attribute] = []
+    package private(set) var attributes: [Attribute] = []
 
-    public init() {}
+    package init() {}
 
     /// The value of the attribute, or nil. Setting one that is there replaces it in its place.
-    public subscript(name: String) -> Value? {
+    package subscript(name: String) -> Value? {
         get { attributes.first { $0.name == name }?.value }
         set {
             let place = attributes.firstIndex { $0.name == name }
@@ -34,19 +34,19 @@ public struct AttributeList: Sendable, Hashable {
     }
 
     /// The text of a quoted attribute; nil when it is absent or bare.
-    public func quoted(_ name: String) -> String? {
+    package func quoted(_ name: String) -> String? {
         guard case .quoted(let text) = self[name] else { return nil }
         return text
     }
 
     /// The text of an attribute without quotation marks; nil when it is absent or quoted.
-    public func bare(_ name: String) -> String? {
+    package func bare(_ name: String) -> String? {
         guard case .bare(let text) = self[name] else { return nil }
         return text
     }
 
     /// A decimal integer (§4.2); nil when it is absent or not one.
-    public func integer(_ name: String) -> UInt64? {
+    package func integer(_ name: String) -> UInt64? {
         bare(name).flatMap(DecimalInteger.parse)
     }
 

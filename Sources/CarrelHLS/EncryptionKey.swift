@@ -1,32 +1,32 @@
 import CarrelBytes
 
 /// How media segments are encrypted (RFC 8216 §4.3.2.4, the EXT-X-KEY tag).
-public struct EncryptionKey: Sendable, Hashable {
+package struct EncryptionKey: Sendable, Hashable {
     /// The method, by its name in playlists.
-    public struct Method: RawRepresentable, Sendable, Hashable {
-        public let rawValue: String
+    package struct Method: RawRepresentable, Sendable, Hashable {
+        package let rawValue: String
 
-        public init(rawValue: String) {
+        package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// Whole segments in AES-128-CBC with PKCS#7 padding.
-        public static let aes128 = Method(rawValue: "AES-128")
+        package static let aes128 = Method(rawValue: "AES-128")
         /// Parts of samples in AES-128-CBC.
-        public static let sampleAES = Method(rawValue: "SAMPLE-AES")
+        package static let sampleAES = Method(rawValue: "SAMPLE-AES")
     }
 
-    public var method: Method
+    package var method: Method
     /// Where the key is.
-    public var uri: String
+    package var uri: String
     /// The initialization vector, 16 bytes; nil for the media sequence number (§5.2).
-    public var initializationVector: [UInt8]?
+    package var initializationVector: [UInt8]?
     /// What the URI gives; nil for `identity`, the 16 bytes themselves.
-    public var keyFormat: String?
+    package var keyFormat: String?
     /// Versions of the key format, such as `1/2/5`.
-    public var keyFormatVersions: String?
+    package var keyFormatVersions: String?
 
-    public init(
+    package init(
         method: Method = .aes128,
         uri: String,
         initializationVector: [UInt8]? = nil,

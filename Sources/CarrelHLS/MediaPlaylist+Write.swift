@@ -2,7 +2,7 @@ extension MediaPlaylist {
     /// The playlist as text. Segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
     /// - Throws: when a URI or string cannot stand in a playlist, or a segment is longer than the target duration.
-    public func write() throws(PlaylistError) -> [UInt8] {
+    package func write() throws(PlaylistError) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(256 + segments.count * 72)
         out.append(line: "#EXTM3U")
@@ -53,7 +53,7 @@ extension MediaPlaylist {
 
 extension [UInt8] {
     /// Appends seconds with six decimals, as EXTINF has them.
-    public mutating func append(seconds microseconds: Int64) {
+    package mutating func append(seconds microseconds: Int64) {
         let (whole, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         append(contentsOf: String(whole).utf8)
         append(UInt8(ascii: "."))

@@ -10,7 +10,7 @@ extension MultivariantPlaylist {
     ///   - sessionData: chapters, cover and the like.
     /// - Returns: the text.
     /// - Throws: when a URI or string cannot stand in a playlist.
-    public static func write(
+    package static func write(
         mediaURI: String,
         bandwidth: Int,
         averageBandwidth: Int,
@@ -34,7 +34,7 @@ extension MultivariantPlaylist {
     /// The playlist as text.
     ///
     /// - Throws: when a URI or string cannot stand in a playlist.
-    public func write() throws(PlaylistError) -> [UInt8] {
+    package func write() throws(PlaylistError) -> [UInt8] {
         var out: [UInt8] = []
         out.append(line: "#EXTM3U")
         if version > 1 { out.append(line: "#EXT-X-VERSION:\(version)") }

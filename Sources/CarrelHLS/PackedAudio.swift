@@ -1,15 +1,15 @@
 import CarrelBytes
 
 /// Segments of packed audio: encoded frames alone, after an ID3 tag that says when they are due (RFC 8216 §3.4).
-public enum PackedAudio {
+package enum PackedAudio {
     /// Bytes of the tag that `timestampTag` makes.
-    public static let timestampTagLength = 73
+    package static let timestampTagLength = 73
 
     /// The tag that gives the presentation time of the segment's first sample.
     ///
     /// - Parameter timestamp: ticks of 90 kHz on the MPEG-2 timeline; only the low 33 bits count.
     /// - Returns: an ID3v2.4 tag with one PRIV frame.
-    public static func timestampTag(_ timestamp: UInt64) -> [UInt8] {
+    package static func timestampTag(_ timestamp: UInt64) -> [UInt8] {
         let owner = Array("com.apple.streaming.transportStreamTimestamp".utf8) + [0]
         let frameLength = owner.count + 8
         var tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(10 + frameLength)]

@@ -1,7 +1,7 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// What a resource of the playlist media type is.
-public enum Playlist: Sendable, Hashable {
+package enum Playlist: Sendable, Hashable {
     /// A list of segments.
     case media(MediaPlaylist)
     /// A list of ways to play a presentation.
@@ -16,7 +16,7 @@ public enum Playlist: Sendable, Hashable {
     ///   - limit: most segments or variants.
     /// - Returns: the playlist.
     /// - Throws: what is wrong, and at which line's first byte.
-    public static func parse(_ bytes: RawSpan, limit: Int = 200_000) throws(Malformed) -> Playlist {
+    package static func parse(_ bytes: RawSpan, limit: Int = 200_000) throws(Malformed) -> Playlist {
         let lines = try PlaylistLine.split(bytes, limit: limit)
         guard lines.first?.text == "#EXTM3U" else { throw Malformed("playlist does not begin with #EXTM3U", at: 0) }
         for line in lines {

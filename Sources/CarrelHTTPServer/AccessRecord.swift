@@ -1,36 +1,36 @@
-public import CarrelBytes
-public import CarrelHTTP
+package import CarrelBytes
+package import CarrelHTTP
 
 /// What the access log says about one request. Query values, header fields and secret path parameters are not in it.
-public struct AccessRecord: Sendable {
+package struct AccessRecord: Sendable {
     /// When the request's line had come.
-    public let time: Instant
-    public let id: String
-    public let peer: Peer
+    package let time: Instant
+    package let id: String
+    package let peer: Peer
     /// The method as sent.
-    public let method: String
+    package let method: String
     /// The route's pattern; nil when there was none, or when the request was refused before routing.
-    public let route: String?
+    package let route: String?
     /// The path with `*` for secret parameters; `-` when no route knows it.
-    public let path: String
+    package let path: String
     /// 499 when the client hung up before the answer, 400 when the parser refused the request before we saw it.
-    public let status: HTTPStatus
+    package let status: HTTPStatus
     /// Bytes of the body that were handed to the kernel or made for it.
-    public let bytes: Int
+    package let bytes: Int
     /// From the request's line to the last byte handed to the kernel.
-    public let duration: Duration
+    package let duration: Duration
     /// Whether the response left whole.
-    public let isWhole: Bool
+    package let isWhole: Bool
 
     /// The record as one line of JSON, without the line feed.
-    public var json: String {
+    package var json: String {
         var bytes: [UInt8] = []
         write(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Appends ``json``.
-    public func write(to out: inout [UInt8]) {
+    package func write(to out: inout [UInt8]) {
         out += "{\"time\":\"".utf8
         out += time.description.utf8
         out += "\",\"id\":".utf8

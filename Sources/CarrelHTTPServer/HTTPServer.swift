@@ -1,6 +1,6 @@
 import CLinux
-public import CarrelHTTP
-public import CarrelMetrics
+package import CarrelHTTP
+package import CarrelMetrics
 internal import CarrelThreads
 import Glibc
 import Synchronization
@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// One thread accepts connections and deals them out in turn to the workers, one thread for each core; a handler starts at once
 /// on its connection's thread and leaves it at its first real `await`. Another thread watches for hang-ups and deadlines.
-public final class HTTPServer: Sendable {
+package final class HTTPServer: Sendable {
     private struct Running {
         let core: ServerCore
         let acceptor: Acceptor
@@ -29,7 +29,7 @@ public final class HTTPServer: Sendable {
     ///   - router: what to serve.
     ///   - log: told of every request when it is over, on its connection's thread: it must not wait.
     ///   - metrics: where to count.
-    public init(
+    package init(
         configuration: ServerConfiguration,
         router: Router,
         log: (@Sendable (AccessRecord) -> Void)? = nil,
@@ -42,7 +42,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Listens and serves; returns where, in the order of the listeners. Once.
-    public func start() throws(HTTPServerError) -> [BoundAddress] {
+    package func start() throws(HTTPServerError) -> [BoundAddress] {
         signal(SIGPIPE, SIG_IGN)  // a client that hangs up is no reason to die
         var sockets: [ListeningSocket] = []
         for listener in configuration.listeners { sockets.append(try ListeningSocket(listener)) }
@@ -96,7 +96,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// Stops listening, lets requests that have begun end within `grace`, then cuts what is left. Returns when all is quiet.
-    public func shutdown(grace: Duration) async {
+    package func shutdown(grace: Duration) async {
         guard let running = running.withLock({ $0.take() }) else { return }
         let core = running.core
         await running.acceptor.stop()

@@ -1,5 +1,5 @@
-public import CarrelBytes
-public import CarrelCrypto
+package import CarrelBytes
+package import CarrelCrypto
 
 extension JWS.Unverified {
     /// Believes it when the first of its own certificates (`x5c`, RFC 7515 §4.1.6) signed it and leads to a trusted root.
@@ -11,7 +11,7 @@ extension JWS.Unverified {
     ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.
     /// - Returns: the object.
     /// - Throws: `jose.certificate` for the certificates, `jose.algorithm`, `jose.signature`.
-    public func verified(
+    package func verified(
         through roots: CertificateRoots,
         at instant: Instant,
         leafMarker: String? = nil,

@@ -1,30 +1,30 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Why a signed object is not to be believed. Never holds what is in it.
-public struct JOSEError: CodedError {
-    public typealias Code = ErrorCode<JOSEError>
+package struct JOSEError: CodedError {
+    package typealias Code = ErrorCode<JOSEError>
 
-    public let code: Code
+    package let code: Code
     /// A lower-case sentence without a period.
-    public let message: String
+    package let message: String
 
     package init(_ code: Code, _ message: String = "") {
         self.code = code
         self.message = message
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }
 
 extension ErrorCode where Failure == JOSEError {
     /// The text is no signed object in the compact form, or too long.
-    public static var malformed: Self { Self("jose.malformed") }
+    package static var malformed: Self { Self("jose.malformed") }
     /// It is signed in a way that is not accepted, or not signed.
-    public static var algorithm: Self { Self("jose.algorithm") }
+    package static var algorithm: Self { Self("jose.algorithm") }
     /// No key is known that could have signed it.
-    public static var key: Self { Self("jose.key") }
+    package static var key: Self { Self("jose.key") }
     /// The signature is not of this text and this key.
-    public static var signature: Self { Self("jose.signature") }
+    package static var signature: Self { Self("jose.signature") }
     /// Its certificates do not lead to a trusted one.
-    public static var certificate: Self { Self("jose.certificate") }
+    package static var certificate: Self { Self("jose.certificate") }
 }

@@ -1,25 +1,25 @@
-public import CarrelBytes
-public import CarrelCrypto
+package import CarrelBytes
+package import CarrelCrypto
 import CarrelJSON
 
 /// The public keys of a signer (RFC 7517 §5). Keys that are for something else, or of no accepted kind, are left out.
-public struct JWKSet: Sendable {
+package struct JWKSet: Sendable {
     /// One key.
-    public struct Key: Sendable {
+    package struct Key: Sendable {
         /// What the signer calls it; nil when it does not say.
-        public let id: String?
-        public let key: PublicKey
+        package let id: String?
+        package let key: PublicKey
     }
 
-    public let keys: [Key]
+    package let keys: [Key]
 
     /// The most keys that are read.
-    public static let maxKeys = 64
+    package static let maxKeys = 64
 
     /// Reads a set of at most 256 KiB.
     ///
     /// - Throws: `Malformed` when the bytes are no set of keys.
-    public init(_ bytes: RawSpan) throws(Malformed) {
+    package init(_ bytes: RawSpan) throws(Malformed) {
         let json = try JSON.parse(bytes, limits: JSONLimits(depth: 8, byteCount: 256 << 10))
         guard let elements = json["keys"]?.array, elements.count <= Self.maxKeys else {
             throw Malformed("a set of keys has no list of at most \(Self.maxKeys) keys", at: 0)
@@ -33,7 +33,7 @@ public struct JWKSet: Sendable {
     /// The key that a header names; where it names none, the only one for its algorithm.
     ///
     /// - Returns: nil when there is no such key, or more than one.
-    public func key(for header: JWSHeader) -> PublicKey? {
+    package func key(for header: JWSHeader) -> PublicKey? {
         let matching = keys.filter { $0.key.algorithm == header.algorithm && (header.keyID == nil || $0.id == header.keyID) }
         return matching.count == 1 ? matching[0].key : nil
     }

@@ -1,14 +1,14 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// JSON Web Signatures in the compact form (RFC 7515 §7.1), signed with RS256 or ES256.
-public enum JWS {
+package enum JWS {
     /// The longest text that is read, in bytes.
-    public static let maxByteCount = 65_536
+    package static let maxByteCount = 65_536
 
     /// A signed object that was read and not yet believed.
-    public struct Unverified: Sendable {
-        public let header: JWSHeader
+    package struct Unverified: Sendable {
+        package let header: JWSHeader
         private let content: [UInt8]
         private let signed: [UInt8]
         private let signature: [UInt8]
@@ -17,7 +17,7 @@ public enum JWS {
         ///
         /// - Parameter text: three parts with periods between them, 64 KiB at most.
         /// - Throws: `jose.malformed`, and `jose.algorithm` for all but RS256 and ES256.
-        public init(_ text: some StringProtocol) throws(JOSEError) {
+        package init(_ text: some StringProtocol) throws(JOSEError) {
             guard text.utf8.count <= JWS.maxByteCount else { throw JOSEError(.malformed, "it is too long") }
             let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
             guard parts.count == 3 else { throw JOSEError(.malformed, "it does not have three parts") }
@@ -36,19 +36,19 @@ public enum JWS {
         /// Believes it when the key signed it.
         ///
         /// - Throws: `jose.algorithm` when the key is for another algorithm than the header's, `jose.signature`.
-        public func verified(by key: PublicKey) throws(JOSEError) -> Verified {
+        package func verified(by key: PublicKey) throws(JOSEError) -> Verified {
             guard key.algorithm == header.algorithm else { throw JOSEError(.algorithm, "the key is for another algorithm") }
             guard key.isValid(signature, for: signed.rawSpan) else { throw JOSEError(.signature, "the signature is not right") }
             return Verified(header: header, payload: content)
         }
 
         /// The payload before anything is proved: only to find out which key or which time to check it with.
-        public var unverifiedPayload: [UInt8] { content }
+        package var unverifiedPayload: [UInt8] { content }
     }
 
     /// A signed object whose signature was checked.
-    public struct Verified: Sendable {
-        public let header: JWSHeader
-        public let payload: [UInt8]
+    package struct Verified: Sendable {
+        package let header: JWSHeader
+        package let payload: [UInt8]
     }
 }

@@ -1,19 +1,19 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 import CarrelJSON
 
 /// What a signed object says of its own signature (RFC 7515 §4): only what is accepted of it, nothing that leads elsewhere.
-public struct JWSHeader: Sendable {
-    public let algorithm: SignatureAlgorithm
+package struct JWSHeader: Sendable {
+    package let algorithm: SignatureAlgorithm
     /// Which key signed it; nil when it does not say.
-    public let keyID: String?
+    package let keyID: String?
     /// The media type of the whole, without `application/`, such as `JWT`.
-    public let type: String?
+    package let type: String?
     /// The signer's certificate in DER and those that lead from it to a root; empty when there are none.
-    public let certificates: [[UInt8]]
+    package let certificates: [[UInt8]]
 
     /// The most certificates that are read.
-    public static let maxCertificates = 5
+    package static let maxCertificates = 5
 
     init(_ bytes: [UInt8]) throws(JOSEError) {
         guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: JWS.maxByteCount)).object else {

@@ -1,5 +1,5 @@
 /// Random access to the bytes of a file.
-public protocol ByteReader {
+package protocol ByteReader {
     /// Bytes in all. Must not change.
     var length: Int64 { get }
 
@@ -8,16 +8,16 @@ public protocol ByteReader {
 }
 
 /// Bytes in memory as a file.
-public struct BytesReader: ByteReader, Sendable {
+package struct BytesReader: ByteReader, Sendable {
     private let bytes: [UInt8]
 
-    public init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    public var length: Int64 { Int64(bytes.count) }
+    package var length: Int64 { Int64(bytes.count) }
 
-    public func read(_ range: Range<Int64>) -> [UInt8] {
+    package func read(_ range: Range<Int64>) -> [UInt8] {
         Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
     }
 }

@@ -1,7 +1,7 @@
-public import CarrelAudio
+package import CarrelAudio
 
 /// How the sound of a track is coded.
-public enum MP4Codec: Sendable, Hashable, CustomStringConvertible {
+package enum MP4Codec: Sendable, Hashable, CustomStringConvertible {
     /// MPEG-4 AAC, raw blocks without headers.
     case aac(AudioSpecificConfig)
     /// MP3 frames with their own headers, one a sample.
@@ -10,7 +10,7 @@ public enum MP4Codec: Sendable, Hashable, CustomStringConvertible {
     case other(String)
 
     /// The codec's name for people.
-    public var description: String {
+    package var description: String {
         switch self {
         case .aac: "AAC"
         case .mp3: "MP3"

@@ -1,25 +1,25 @@
-public import CarrelAudio
+package import CarrelAudio
 import CarrelBytes
 
 extension MP4File {
     /// What became of a track's samples.
-    public struct StreamSummary: Sendable, Hashable {
+    package struct StreamSummary: Sendable, Hashable {
         /// What all frames have in common.
-        public let format: AudioFormat
+        package let format: AudioFormat
         /// Frames passed on.
-        public let frameCount: Int64
+        package let frameCount: Int64
         /// Bytes of those frames.
-        public let byteCount: Int64
+        package let byteCount: Int64
         /// What of the decoded sound is not part of the work, in samples of the format.
-        public let trim: MP4Track.Trim
+        package let trim: MP4Track.Trim
         /// Samples by which the file's own timeline is longer (or shorter) than the frames; more than a frame means gaps between them,
         /// and chapters that do not fit the stream.
-        public let drift: Int64
+        package let drift: Int64
         /// Where the file was cut off, if that was allowed.
-        public let truncatedAt: Int64?
+        package let truncatedAt: Int64?
 
         /// Samples of each channel in all frames.
-        public var sampleCount: Int64 { frameCount * Int64(format.samplesPerFrame) }
+        package var sampleCount: Int64 { frameCount * Int64(format.samplesPerFrame) }
     }
 
     /// Turns an AAC track into ADTS frames.
@@ -31,7 +31,7 @@ extension MP4File {
     /// - Returns: what they were.
     /// - Throws: what the reader or `frames` throws; `Malformed` when the tables are, a sample is empty or too large for ADTS, the
     ///   file is cut off, or the track has no samples or another framing.
-    public func stream(
+    package func stream(
         _ track: MP4Track,
         allowsTruncation: Bool = false,
         _ frames: (RawSpan, Int) throws -> Void

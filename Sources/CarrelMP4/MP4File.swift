@@ -1,22 +1,22 @@
-public import CarrelAudio
+package import CarrelAudio
 import CarrelBytes
 
 /// What an MP4 file (M4A, M4B, MOV, 3GP, fragmented or not) holds, without its media (ISO/IEC 14496-12, 14496-14).
 ///
 /// Reads headers and small boxes only; sample tables are walked through windows when they are asked for.
-public struct MP4File {
+package struct MP4File {
     /// The file.
-    public let reader: any ByteReader
+    package let reader: any ByteReader
     /// Brands, the major one first; empty for old QuickTime files.
-    public private(set) var brands: [String] = []
+    package private(set) var brands: [String] = []
     /// In file order.
-    public private(set) var tracks: [MP4Track] = []
+    package private(set) var tracks: [MP4Track] = []
     /// Title, authors, cover, chapters, …
-    public var tags = AudioTags()
+    package var tags = AudioTags()
     /// Whether samples lie in movie fragments.
-    public var isFragmented: Bool { !fragments.isEmpty }
+    package var isFragmented: Bool { !fragments.isEmpty }
     /// Where the box begins that the end of the file cuts off, if one is.
-    public private(set) var truncatedBoxAt: Int64?
+    package private(set) var truncatedBoxAt: Int64?
 
     private var fragments: [MP4Box] = []
 
@@ -24,7 +24,7 @@ public struct MP4File {
     ///
     /// - Parameter reader: the file.
     /// - Throws: what the reader throws; `Malformed` when this is not an MP4 file, or its index is damaged or not there.
-    public init(_ reader: any ByteReader) throws {
+    package init(_ reader: any ByteReader) throws {
         self.reader = reader
         var window = FileWindow(reader)
         var movie: MP4Box?
@@ -67,10 +67,10 @@ public struct MP4File {
     ]
 
     /// Tracks of sound, in file order.
-    public var audioTracks: [MP4Track] { tracks.filter { $0.kind == "soun" } }
+    package var audioTracks: [MP4Track] { tracks.filter { $0.kind == "soun" } }
 
     /// The track to take as the work: the first enabled one of sound, else the first of sound.
-    public var mainAudioTrack: MP4Track? { audioTracks.first { $0.isEnabled } ?? audioTracks.first }
+    package var mainAudioTrack: MP4Track? { audioTracks.first { $0.isEnabled } ?? audioTracks.first }
 
     /// The samples of a track in decode order.
     ///
@@ -78,7 +78,7 @@ public struct MP4File {
     ///   - track: one of this file.
     ///   - allowsTruncation: whether samples past the end of the file just end the walk instead of being an error.
     /// - Returns: a walk from the first sample on.
-    public func samples(of track: MP4Track, allowsTruncation: Bool = false) -> MP4Samples {
+    package func samples(of track: MP4Track, allowsTruncation: Bool = false) -> MP4Samples {
         MP4Samples(
             TableSamples(track.tables, reader),
             FragmentSamples(track.id, track.fragmentDefaults, fragments, reader),

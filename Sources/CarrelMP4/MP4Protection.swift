@@ -1,10 +1,10 @@
 /// What keeps a track's samples from being read.
-public struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
+package struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
     /// The four characters of the scheme (ISO/IEC 14496-12 §8.12.5), or of the sample entry where the scheme is not said.
-    public let scheme: String
+    package let scheme: String
 
     /// The technology's name for people.
-    public var description: String {
+    package var description: String {
         switch scheme {
         case "itun", "drms", "drmi": "Apple FairPlay"
         case "aavd", "adrm": "Audible"

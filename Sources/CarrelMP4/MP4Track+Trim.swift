@@ -1,12 +1,12 @@
 extension MP4Track {
     /// What of the decoded sound is not part of the work.
-    public struct Trim: Sendable, Hashable {
+    package struct Trim: Sendable, Hashable {
         /// Samples of each channel to drop from the start.
-        public var leading: Int
+        package var leading: Int
         /// Samples of each channel to drop from the end.
-        public var trailing: Int
+        package var trailing: Int
 
-        public init(leading: Int, trailing: Int) {
+        package init(leading: Int, trailing: Int) {
             self.leading = leading
             self.trailing = trailing
         }
@@ -20,7 +20,7 @@ extension MP4Track {
     ///   - sampleCount: decoded samples of each channel in all frames.
     ///   - sampleRate: of those, per second.
     /// - Returns: zeros when the file does not say, presents several stretches, or would lose more than 2^20 samples at an end.
-    public func trim(mediaDuration: Int64, sampleCount: Int64, sampleRate: Int) -> Trim {
+    package func trim(mediaDuration: Int64, sampleCount: Int64, sampleRate: Int) -> Trim {
         guard timescale > 0, sampleRate > 0 else { return Trim(leading: 0, trailing: 0) }
         func samples(_ units: Int64) -> Int64 { Timescale.convert(units, times: sampleRate, over: timescale) }
         if let gapless { return trim(samples(gapless.delay), samples(gapless.padding), of: sampleCount) }

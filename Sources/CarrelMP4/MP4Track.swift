@@ -1,9 +1,9 @@
-public import CarrelAudio
+package import CarrelAudio
 
 /// One track of a file.
-public struct MP4Track: Sendable {
+package struct MP4Track: Sendable {
     /// How a track's samples become an elementary stream of frames that say their own length.
-    public enum Framing: Sendable, Hashable {
+    package enum Framing: Sendable, Hashable {
         /// Each sample gets an ADTS header.
         case adts(AudioFormat)
         /// Each sample is an MP3 frame already.
@@ -13,29 +13,29 @@ public struct MP4Track: Sendable {
     }
 
     /// Which track, as the file numbers them.
-    public internal(set) var id: UInt32 = 0
+    package internal(set) var id: UInt32 = 0
     /// The four characters of its handler: `soun`, `vide`, `text`, `sbtl`, …
-    public internal(set) var kind = ""
+    package internal(set) var kind = ""
     /// Whether it is meant to be played.
-    public internal(set) var isEnabled = true
+    package internal(set) var isEnabled = true
     /// Units a second for its durations.
-    public internal(set) var timescale = 0
+    package internal(set) var timescale = 0
     /// Duration of its media by its header, in units of `timescale`; 0 when it does not say.
-    public internal(set) var declaredDuration: Int64 = 0
+    package internal(set) var declaredDuration: Int64 = 0
     /// ISO 639-2, three letters; nil when undetermined.
-    public internal(set) var language: String?
+    package internal(set) var language: String?
     /// How the sound is coded; nil for what is not sound.
-    public internal(set) var codec: MP4Codec?
+    package internal(set) var codec: MP4Codec?
     /// What keeps its samples from being read.
-    public internal(set) var protection: MP4Protection?
+    package internal(set) var protection: MP4Protection?
     /// Samples of each channel per second, by the sample entry; what the codec says goes before it.
-    public internal(set) var entrySampleRate = 0
+    package internal(set) var entrySampleRate = 0
     /// Channels, by the sample entry; what the codec says goes before it.
-    public internal(set) var entryChannels = 0
+    package internal(set) var entryChannels = 0
     /// Samples that the movie lists, those in fragments not counted.
-    public var listedSampleCount: Int { tables.sampleCount }
+    package var listedSampleCount: Int { tables.sampleCount }
     /// The tracks that hold its chapters.
-    public internal(set) var chapterTrackIDs: [UInt32] = []
+    package internal(set) var chapterTrackIDs: [UInt32] = []
 
     var hasSeveralDescriptions = false
     var tables = SampleTables()
@@ -45,7 +45,7 @@ public struct MP4Track: Sendable {
     var gapless: GaplessInfo?
 
     /// What its samples need to become a stream.
-    public var framing: Framing {
+    package var framing: Framing {
         if let protection { return .transcode("track is protected by \(protection)") }
         if hasSeveralDescriptions { return .transcode("track changes its format") }
         switch codec {

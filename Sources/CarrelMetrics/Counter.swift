@@ -1,16 +1,16 @@
 import Synchronization
 
 /// A number that only grows.
-public final class Counter: Sendable {
+package final class Counter: Sendable {
     private let total = Atomic<UInt64>(0)
 
     init() {}
 
     /// Adds to it.
-    public func add(_ amount: UInt64 = 1) {
+    package func add(_ amount: UInt64 = 1) {
         total.wrappingAdd(amount, ordering: .relaxed)
     }
 
     /// What has been added so far.
-    public var value: UInt64 { total.load(ordering: .relaxed) }
+    package var value: UInt64 { total.load(ordering: .relaxed) }
 }

@@ -1,12 +1,12 @@
 /// How many observations fell below each of some bounds, in seconds.
-public final class Histogram: Sendable {
+package final class Histogram: Sendable {
     /// Bounds for answers that take a tenth of a millisecond to ten seconds.
-    public static let latencyBounds = [
+    package static let latencyBounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
     ]
 
     /// Upper bounds in seconds, rising; one more bucket holds the rest.
-    public let bounds: [Double]
+    package let bounds: [Double]
     private let nanosecondBounds: [Int64]
     private let buckets: [Counter]
     private let nanoseconds = Counter()
@@ -19,7 +19,7 @@ public final class Histogram: Sendable {
     }
 
     /// Counts one observation, in nanoseconds.
-    public func observe(nanoseconds: Int64) {
+    package func observe(nanoseconds: Int64) {
         var i = 0
         while i < nanosecondBounds.count, nanoseconds > nanosecondBounds[i] { i += 1 }
         buckets[i].add(1)
@@ -27,13 +27,13 @@ public final class Histogram: Sendable {
     }
 
     /// Counts one observation.
-    public func observe(_ duration: Duration) {
+    package func observe(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         observe(nanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
     /// How many observations were at most each bound, then how many there were; and their sum in seconds.
-    public var snapshot: (cumulative: [UInt64], sum: Double) {
+    package var snapshot: (cumulative: [UInt64], sum: Double) {
         var total: UInt64 = 0
         let cumulative = buckets.map { bucket in
             total += bucket.value

@@ -1,9 +1,9 @@
 internal import CarrelThreads
 
 /// Numbers about a running process, in the text form that Prometheus reads.
-public final class MetricsRegistry: Sendable {
+package final class MetricsRegistry: Sendable {
     /// Names and values that tell the series of one metric apart.
-    public typealias Labels = [(name: String, value: String)]
+    package typealias Labels = [(name: String, value: String)]
 
     private enum Series: Sendable {
         case counter(Counter)
@@ -35,26 +35,26 @@ public final class MetricsRegistry: Sendable {
 
     private let state = Locked(State())
 
-    public init() {}
+    package init() {}
 
     /// The counter of that name and those labels, made when it is not there. By custom the name ends in `_total`.
-    public func counter(_ name: String, _ help: String, _ labels: Labels = []) -> Counter {
+    package func counter(_ name: String, _ help: String, _ labels: Labels = []) -> Counter {
         guard case .counter(let counter) = find(name, help, labels, { .counter(Counter()) }) else { preconditionFailure(name) }
         return counter
     }
 
     /// A counter that somebody else keeps, asked for when it is read. By custom the name ends in `_total`.
-    public func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
+    package func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "counter", { Double(read()) }) }
     }
 
     /// A gauge, computed when it is read.
-    public func gauge(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Double) {
+    package func gauge(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Double) {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "gauge", read) }
     }
 
     /// Counters that differ by one label, listed when they are read. By custom the name ends in `_total`.
-    public func counters(
+    package func counters(
         _ name: String,
         _ help: String,
         by label: String,
@@ -64,7 +64,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// Gauges that differ by one label, listed when they are read.
-    public func gauges(
+    package func gauges(
         _ name: String,
         _ help: String,
         by label: String,
@@ -74,7 +74,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// The histogram of that name and those labels, made when it is not there. By custom the name ends in `_seconds`.
-    public func histogram(
+    package func histogram(
         _ name: String,
         _ help: String,
         _ labels: Labels = [],
@@ -86,7 +86,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// All of it in Prometheus' text exposition format 0.0.4, to be sent as ``contentType``.
-    public func text() -> String {
+    package func text() -> String {
         let state = state.withLock { $0 }
         var out = ""
         for name in state.order {
@@ -115,7 +115,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// The media type of ``text()``.
-    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private func find(
         _ name: String,

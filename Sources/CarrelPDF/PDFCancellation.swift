@@ -2,18 +2,18 @@ import CLinux
 import Glibc
 
 /// Ends the reading of a document from another thread.
-public final class PDFCancellation: Sendable {
+package final class PDFCancellation: Sendable {
     /// Readable once it is cancelled. Below zero where there are too many open files: then nothing can be ended.
     let descriptor = clinux_eventfd()
 
-    public init() {}
+    package init() {}
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
     }
 
     /// Ends the process that reads, if one does, and keeps further ones from starting. Does not wait.
-    public func cancel() {
+    package func cancel() {
         if descriptor >= 0 { clinux_eventfd_signal(descriptor) }
     }
 

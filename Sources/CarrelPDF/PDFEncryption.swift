@@ -1,16 +1,16 @@
 /// How a PDF document is encrypted, and what its author lets readers do (ISO 32000-2 §7.6).
-public struct PDFEncryption: Sendable, Hashable {
+package struct PDFEncryption: Sendable, Hashable {
     /// Revision of the security handler: 2 to 6.
-    public let revision: Int
+    package let revision: Int
     /// Version of the algorithm: 1, 2, 4 or 5.
-    public let version: Int
+    package let version: Int
     /// The permission flags (table 22): bits of a signed number of 32 bits.
-    public let permissions: Int32
+    package let permissions: Int32
     /// Whether the password that opened it is the owner's alone, who may do everything. One that is the user's too is the user's.
-    public let isOwner: Bool
+    package let isOwner: Bool
 
     /// Bit 5: copying text and graphics.
-    public var mayCopy: Bool { isOwner || permissions & 1 << 4 != 0 }
+    package var mayCopy: Bool { isOwner || permissions & 1 << 4 != 0 }
     /// Bit 3: printing, in whatever quality.
-    public var mayPrint: Bool { isOwner || permissions & 1 << 2 != 0 }
+    package var mayPrint: Bool { isOwner || permissions & 1 << 2 != 0 }
 }

@@ -1,16 +1,16 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Why a PDF document cannot be read: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are.
-public struct PDFError: CodedError {
-    public typealias Code = ErrorCode<PDFError>
+package struct PDFError: CodedError {
+    package typealias Code = ErrorCode<PDFError>
 
-    public let code: Code
+    package let code: Code
     /// A lower-case sentence without a period; never content of the document, nor a password.
-    public let message: String
+    package let message: String
 
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
@@ -20,15 +20,15 @@ public struct PDFError: CodedError {
 
 extension ErrorCode where Failure == PDFError {
     /// It is not what ISO 32000 says a PDF document is, and could not be repaired.
-    public static var damaged: Self { Self("pdf.damaged") }
+    package static var damaged: Self { Self("pdf.damaged") }
     /// It needs a password, and the one that was given is not it.
-    public static var password: Self { Self("pdf.password") }
+    package static var password: Self { Self("pdf.password") }
     /// It is encrypted in a way that is not supported.
-    public static var unsupported: Self { Self("pdf.unsupported") }
+    package static var unsupported: Self { Self("pdf.unsupported") }
     /// It asks for more work than it may have.
-    public static var tooLarge: Self { Self("pdf.too-large") }
+    package static var tooLarge: Self { Self("pdf.too-large") }
     /// The disk or the memory failed.
-    public static var unavailable: Self { Self("pdf.unavailable") }
+    package static var unavailable: Self { Self("pdf.unavailable") }
     /// Nobody wants to know any more.
-    public static var cancelled: Self { Self("pdf.cancelled") }
+    package static var cancelled: Self { Self("pdf.cancelled") }
 }

@@ -6,14 +6,14 @@ import Glibc
 /// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
 /// some memory and time, the more the longer the document is, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
 /// (`BlockingThreadPool`). What stands on the pages is not looked at.
-public struct PDFReader: Sendable {
+package struct PDFReader: Sendable {
     private let descriptor: Int32
     private let cancellation: PDFCancellation?
 
     /// - Parameters:
     ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
     ///   - cancellation: ends what is read; calls then throw `pdf.cancelled`. Nil for nobody.
-    public init(descriptor: Int32, cancellation: PDFCancellation? = nil) {
+    package init(descriptor: Int32, cancellation: PDFCancellation? = nil) {
         self.descriptor = descriptor
         self.cancellation = cancellation
     }
@@ -24,7 +24,7 @@ public struct PDFReader: Sendable {
     ///   since in UTF-8, and some writers mix that up: both are tried.
     /// - Returns: nil when it is not encrypted.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`, `pdf.too-large`, `pdf.unavailable`.
-    public func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
+    package func encryption(password: String = "") throws(PDFError) -> PDFEncryption? {
         let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).encryption?.json ?? .null
         }
@@ -36,7 +36,7 @@ public struct PDFReader: Sendable {
     /// - Parameter password: as for `encryption(password:)`.
     /// - Returns: the description.
     /// - Throws: as `encryption(password:)`; `pdf.damaged` for a document without a page.
-    public func describe(password: String = "") throws(PDFError) -> PDFDescription {
+    package func describe(password: String = "") throws(PDFError) -> PDFDescription {
         let answer = try PDFChild.run(keeping: [descriptor], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).describe().json
         }
@@ -50,7 +50,7 @@ public struct PDFReader: Sendable {
     ///   - password: as for `encryption(password:)`.
     ///   - target: of an empty regular file, open for writing.
     /// - Throws: as `encryption(password:)`; the file may have some bytes then.
-    public func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
+    package func writeDecrypted(password: String, to target: Int32) throws(PDFError) {
         _ = try PDFChild.run(keeping: [descriptor, target], limits, cancellation) { () throws(PDFError) in
             try PDFDocument(descriptor: descriptor, password: password).writeDecrypted(to: target)
             return .null

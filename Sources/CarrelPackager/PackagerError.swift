@@ -1,34 +1,34 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Why a segment or playlist could not be made.
-public struct PackagerError: CodedError {
-    public typealias Code = ErrorCode<PackagerError>
+package struct PackagerError: CodedError {
+    package typealias Code = ErrorCode<PackagerError>
 
-    public let code: Code
+    package let code: Code
     /// A lower-case sentence without a period.
-    public let message: String
+    package let message: String
 
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    public var description: String { message }
+    package var description: String { message }
 }
 
 extension ErrorCode where Failure == PackagerError {
     /// The title has no segment of that number.
-    public static var noSegment: Self { Self("packager.no-segment") }
+    package static var noSegment: Self { Self("packager.no-segment") }
     /// The stored media ends before the segment does.
-    public static var mediaTruncated: Self { Self("packager.media-truncated") }
+    package static var mediaTruncated: Self { Self("packager.media-truncated") }
     /// The stored media is not what the index says: frames are damaged, or the index belongs to other media.
-    public static var mediaDamaged: Self { Self("packager.media-damaged") }
+    package static var mediaDamaged: Self { Self("packager.media-damaged") }
     /// A segment is read on after it failed.
-    public static var failedBefore: Self { Self("packager.failed-before") }
+    package static var failedBefore: Self { Self("packager.failed-before") }
     /// A content key does not have 16 bytes.
-    public static var key: Self { Self("packager.key") }
+    package static var key: Self { Self("packager.key") }
     /// The URI of a key holds characters that a playlist has no place for.
-    public static var keyURI: Self { Self("packager.key-uri") }
+    package static var keyURI: Self { Self("packager.key-uri") }
     /// A ticket does not have the 28 characters that playlists have room for.
-    public static var ticket: Self { Self("packager.ticket") }
+    package static var ticket: Self { Self("packager.ticket") }
 }

@@ -7,12 +7,12 @@ import CarrelHLS
 ///
 /// RFC 8216: version 3, VOD, media sequence from 0, initialization vectors by media sequence number. Each EXTINF is the
 /// difference of two running totals of samples, rounded to the microsecond, so that nothing drifts however long the title is.
-public struct PlaylistTemplate: Sendable {
+package struct PlaylistTemplate: Sendable {
     /// Characters of a ticket.
-    public static let ticketLength = 28
+    package static let ticketLength = 28
 
     /// Keys that the playlist names: one, unless they rotate.
-    public let keyCount: Int
+    package let keyCount: Int
 
     private let text: [UInt8]
     /// Where the first segment begins and, when keys rotate, the first of each key.
@@ -24,7 +24,7 @@ public struct PlaylistTemplate: Sendable {
     ///   - index: the title's.
     ///   - form: how segments carry their frames.
     ///   - segmentsPerKey: after how many segments the key changes; nil for one key.
-    public init(_ index: SegmentIndex, form: SegmentForm, segmentsPerKey: Int? = nil) {
+    package init(_ index: SegmentIndex, form: SegmentForm, segmentsPerKey: Int? = nil) {
         let count = index.segmentCount
         let period = max(1, min(segmentsPerKey ?? count, count))
         let ending = Array(".\(form.fileExtension(for: index.format.codec))\n".utf8)
@@ -63,7 +63,7 @@ public struct PlaylistTemplate: Sendable {
     }
 
     /// Bytes of memory it takes, for a cache to count.
-    public var memory: Int { text.count + ticketPlaces.count * 4 + keyPlaces.count * 8 }
+    package var memory: Int { text.count + ticketPlaces.count * 4 + keyPlaces.count * 8 }
 
     /// The playlist for one listener. Segments' URIs are `TICKET/NUMBER.EXTENSION`.
     ///
@@ -72,7 +72,7 @@ public struct PlaylistTemplate: Sendable {
     ///   - keyURI: the URI of a key by its number, from zero; nil leaves the segments in the clear.
     /// - Returns: the text; the same for the same arguments.
     /// - Throws: `ticket` when the ticket is no such text, `keyURI` when a URI cannot stand in a playlist.
-    public func render(ticket: String, keyURI: ((Int) -> String)?) throws(PackagerError) -> [UInt8] {
+    package func render(ticket: String, keyURI: ((Int) -> String)?) throws(PackagerError) -> [UInt8] {
         let ticket = Array(ticket.utf8)
         guard ticket.count == Self.ticketLength, ticket.allSatisfy(Self.isURLSafe) else {
             throw PackagerError(.ticket, "a ticket has \(Self.ticketLength) characters of the URL-safe alphabet")

@@ -1,15 +1,15 @@
-public import CarrelAudio
+package import CarrelAudio
 import CarrelTS
 
 /// How a segment carries its frames.
-public enum SegmentForm: String, Sendable, Hashable, CaseIterable {
+package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     /// In an MPEG-2 transport stream: plays everywhere.
     case transportStream = "ts"
     /// As they are, after an ID3 time stamp (RFC 8216 §3.4): smallest, and what Media Source Extensions take.
     case packed
 
     /// The extension of a segment's URI, which players without media types go by.
-    public func fileExtension(for codec: AudioCodec) -> String {
+    package func fileExtension(for codec: AudioCodec) -> String {
         switch (self, codec) {
         case (.transportStream, _): "ts"
         case (.packed, .mp3): "mp3"
@@ -18,7 +18,7 @@ public enum SegmentForm: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The media type of a segment.
-    public func mediaType(for codec: AudioCodec) -> String {
+    package func mediaType(for codec: AudioCodec) -> String {
         switch (self, codec) {
         case (.transportStream, _): "video/mp2t"
         case (.packed, .mp3): "audio/mpeg"

@@ -1,5 +1,5 @@
 import CarrelAudio
-public import CarrelBytes
+package import CarrelBytes
 import CarrelTS
 
 /// The stored form, about two bytes a segment at a constant bit rate.
@@ -11,7 +11,7 @@ extension SegmentIndex {
     private static let version: UInt8 = 1
 
     /// The stored form.
-    public func serialized() -> [UInt8] {
+    package func serialized() -> [UInt8] {
         var out = [Self.version, PESGrouping.version, Self.number(of: format.codec)]
         out.reserveCapacity(32 + 3 * segmentCount)
         out.appendVariable(UInt64(format.sampleRate))
@@ -35,7 +35,7 @@ extension SegmentIndex {
     ///
     /// - Throws: when it is of another version, contradicts itself, or has bytes left over. Media whose index is refused for
     ///   its version is to be indexed again.
-    public init(serialized bytes: RawSpan) throws(Malformed) {
+    package init(serialized bytes: RawSpan) throws(Malformed) {
         var cursor = ByteCursor(bytes)
         guard try cursor.u8("version") == Self.version, try cursor.u8("version") == PESGrouping.version else {
             throw Malformed("segment index is of another version", at: 0)

@@ -14,7 +14,7 @@ extension SegmentIndex {
     /// - Parameter form: how segments carry their frames.
     /// - Returns: bits per second: the highest of any segment, except a last one of under half the length of the others, and
     ///   the average.
-    public func bandwidth(form: SegmentForm) -> (peak: Int, average: Int) {
+    package func bandwidth(form: SegmentForm) -> (peak: Int, average: Int) {
         var peak = 0.0
         var total = 0.0
         for number in 0..<segmentCount {

@@ -1,4 +1,4 @@
-public import CarrelAudio
+package import CarrelAudio
 import CarrelCrypto
 import CarrelHLS
 import CarrelTS
@@ -6,17 +6,17 @@ import CarrelTS
 /// Where each segment of a title begins and how long it is: everything that playlists and segments need but the media itself.
 ///
 /// Every segment has the same number of frames, except the last. Takes 8 bytes a segment.
-public struct SegmentIndex: Sendable, Hashable {
+package struct SegmentIndex: Sendable, Hashable {
     /// What all frames share.
-    public let format: AudioFormat
+    package let format: AudioFormat
     /// Frames in every segment but the last.
-    public let framesPerSegment: Int
+    package let framesPerSegment: Int
     /// Frames in all.
-    public let frameCount: Int64
+    package let frameCount: Int64
     /// Samples at the start that the encoder added.
-    public let encoderDelay: Int
+    package let encoderDelay: Int
     /// Samples at the end that the encoder added.
-    public let padding: Int
+    package let padding: Int
     /// For each segment, and once more for the end: bytes before it in the high 40 bits, transport packets before it in the low 24.
     let marks: [UInt64]
 
@@ -35,24 +35,24 @@ public struct SegmentIndex: Sendable, Hashable {
     }
 
     /// Segments.
-    public var segmentCount: Int { marks.count - 1 }
+    package var segmentCount: Int { marks.count - 1 }
 
     /// Bytes of all frames.
-    public var byteCount: Int64 { Int64(marks[marks.count - 1] >> 24) }
+    package var byteCount: Int64 { Int64(marks[marks.count - 1] >> 24) }
 
     /// Samples of each channel in all frames, with what the encoder added.
-    public var totalSamples: Int64 { frameCount * Int64(format.samplesPerFrame) }
+    package var totalSamples: Int64 { frameCount * Int64(format.samplesPerFrame) }
 
     /// Samples in every segment but the last.
-    public var samplesPerSegment: Int { framesPerSegment * format.samplesPerFrame }
+    package var samplesPerSegment: Int { framesPerSegment * format.samplesPerFrame }
 
     /// Seconds of sound, without what the encoder added at the start and the end.
-    public var duration: Double {
+    package var duration: Double {
         Double(max(0, totalSamples - Int64(encoderDelay) - Int64(padding))) / Double(format.sampleRate)
     }
 
     /// The segment of that media sequence number. Traps when there is none.
-    public func segment(_ number: Int) -> Segment {
+    package func segment(_ number: Int) -> Segment {
         precondition(number >= 0 && number < segmentCount, "no such segment")
         let start = marks[number]
         let end = marks[number + 1]
@@ -71,7 +71,7 @@ public struct SegmentIndex: Sendable, Hashable {
     }
 
     /// The number of the segment that a sample of the title is in; past the end, the last one. Nil when there are none.
-    public func segmentNumber(atSample sample: Int64) -> Int? {
+    package func segmentNumber(atSample sample: Int64) -> Int? {
         guard segmentCount > 0 else { return nil }
         return Int(min(max(0, sample) / Int64(samplesPerSegment), Int64(segmentCount - 1)))
     }
@@ -83,7 +83,7 @@ public struct SegmentIndex: Sendable, Hashable {
     ///   - form: how it carries its frames.
     ///   - encrypted: whether AES-128-CBC pads it to whole blocks (RFC 8216 §4.3.2.4).
     /// - Returns: bytes.
-    public func length(ofSegment number: Int, form: SegmentForm, encrypted: Bool) -> Int {
+    package func length(ofSegment number: Int, form: SegmentForm, encrypted: Bool) -> Int {
         let segment = segment(number)
         let plain =
             switch form {

@@ -1,20 +1,20 @@
-public import CarrelAudio
-public import CarrelBytes
+package import CarrelAudio
+package import CarrelBytes
 import CarrelTS
 
 /// Makes the index of a title while its elementary stream goes by, frame after frame, in memory of one segment's frame lengths.
-public struct SegmentIndexBuilder: Sendable {
+package struct SegmentIndexBuilder: Sendable {
     /// Most frames in a segment: more than an hour.
-    public static let maximumFrames = 200_000
+    package static let maximumFrames = 200_000
 
     /// What all frames share.
-    public let format: AudioFormat
+    package let format: AudioFormat
     /// Frames in every segment but the last: the whole number nearest to the target duration.
-    public let framesPerSegment: Int
+    package let framesPerSegment: Int
     /// Frames seen.
-    public private(set) var frameCount: Int64 = 0
+    package private(set) var frameCount: Int64 = 0
     /// Bytes seen.
-    public private(set) var byteCount: Int64 = 0
+    package private(set) var byteCount: Int64 = 0
 
     private var lengths: [Int32] = []  // frames of the segment under way
     private var marks: [UInt64] = [0]
@@ -22,7 +22,7 @@ public struct SegmentIndexBuilder: Sendable {
     /// - Parameters:
     ///   - format: what all frames share.
     ///   - seconds: the length aimed at; a segment has at least one frame and at most `maximumFrames`.
-    public init(format: AudioFormat, targetDuration seconds: Double = 10) {
+    package init(format: AudioFormat, targetDuration seconds: Double = 10) {
         self.format = format
         let frames = (seconds * Double(format.sampleRate) / Double(format.samplesPerFrame)).rounded()
         framesPerSegment = Int(min(max(1, frames.isNaN ? 1 : frames), Double(Self.maximumFrames)))
@@ -32,7 +32,7 @@ public struct SegmentIndexBuilder: Sendable {
     /// Adds whole frames, back to back.
     ///
     /// - Throws: when the bytes are not whole frames of the format; those before the offset of the error were added.
-    public mutating func append(_ frames: RawSpan) throws(Malformed) {
+    package mutating func append(_ frames: RawSpan) throws(Malformed) {
         var offset = 0
         while offset < frames.byteCount {
             guard let length = format.frameLength(in: frames, at: offset) else {
@@ -45,7 +45,7 @@ public struct SegmentIndexBuilder: Sendable {
     }
 
     /// Adds a frame by its length in bytes, header included.
-    public mutating func append(frameLength length: Int) {
+    package mutating func append(frameLength length: Int) {
         precondition(length >= 4 && length <= ADTSHeader.maximumFrameLength, "no frame has \(length) bytes")
         lengths.append(Int32(truncatingIfNeeded: length))
         frameCount += 1
@@ -59,7 +59,7 @@ public struct SegmentIndexBuilder: Sendable {
     ///   - encoderDelay: samples at the start that the encoder added.
     ///   - padding: samples at the end that the encoder added.
     /// - Returns: the index; without segments when there were no frames.
-    public consuming func finish(encoderDelay: Int = 0, padding: Int = 0) -> SegmentIndex {
+    package consuming func finish(encoderDelay: Int = 0, padding: Int = 0) -> SegmentIndex {
         if !lengths.isEmpty { closeSegment() }
         return SegmentIndex(
             format: format,

@@ -1,5 +1,5 @@
 /// A title's media: its elementary stream, whole frames back to back.
-public protocol SegmentInput: AnyObject, Sendable {
+package protocol SegmentInput: AnyObject, Sendable {
     /// Appends bytes that start at `offset`, at least one and at most as many as `out` has room for; nothing means the end.
     func read(at offset: Int64, into out: inout OutputRawSpan) throws
 }

@@ -1,5 +1,5 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 import CarrelMultiBuffer
 
 // Segments that are wanted at the same moment: drafted one after the other, encrypted side by side.
@@ -8,7 +8,7 @@ extension SegmentStream {
     /// The stream is of no other use then, but to ``encrypt(_:)`` what was drafted.
     ///
     /// Throws what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says.
-    public func draft(into out: inout OutputRawSpan) throws {
+    package func draft(into out: inout OutputRawSpan) throws {
         precondition(out.freeCapacity >= length, "the segment has no room")
         try unsafe out.withUnsafeMutableBytes { buffer, count in
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count..<count + length])
@@ -19,12 +19,12 @@ extension SegmentStream {
 
     /// What a stream drafted, where it lies.
     @safe
-    public struct Draft {
+    package struct Draft {
         let stream: SegmentStream
         let bytes: UnsafeMutableRawBufferPointer
 
         /// The bytes must stay where they are until ``SegmentStream/encrypt(_:)`` returns.
-        public init(of stream: SegmentStream, in bytes: UnsafeMutableRawBufferPointer) {
+        package init(of stream: SegmentStream, in bytes: UnsafeMutableRawBufferPointer) {
             self.stream = stream
             unsafe self.bytes = bytes
         }
@@ -32,7 +32,7 @@ extension SegmentStream {
 
     /// Encrypts drafts where they lie; each must be the ``length`` bytes that its stream drafted. Throws `refused` when the
     /// cipher does, and then no draft may be used.
-    public static func encrypt(_ drafts: some Sequence<Draft>) throws(CryptoError) {
+    package static func encrypt(_ drafts: some Sequence<Draft>) throws(CryptoError) {
         var messages: [AESCBCGroup.Message] = []
         for draft in drafts {
             guard let key = draft.stream.key else { continue }

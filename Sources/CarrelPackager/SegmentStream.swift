@@ -1,15 +1,15 @@
 import CarrelAudio
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 
 /// One segment, made while it is read: media range, framing, AES-128-CBC (RFC 8216 §4.3.2.4).
 ///
 /// Memory is 96 KiB whatever the segment's length, is taken at the first read, and goes back with the last byte.
-public final class SegmentStream: @unchecked Sendable {  // one reader at a time, as `read` asks
+package final class SegmentStream: @unchecked Sendable {  // one reader at a time, as `read` asks
     /// The segment being made.
-    public let segment: Segment
+    package let segment: Segment
     /// Bytes of the whole segment as it is sent; exact, before anything is read.
-    public let length: Int
+    package let length: Int
 
     private let format: AudioFormat
     private let walk: FrameWalk
@@ -29,7 +29,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     ///   - key: 16 bytes; nil to leave the segment in the clear.
     ///   - input: the title's media.
     /// - Throws: `noSegment`, or a `CryptoError` for a key that is not one.
-    public init(index: SegmentIndex, number: Int, form: SegmentForm, key: Secret?, input: any SegmentInput) throws {
+    package init(index: SegmentIndex, number: Int, form: SegmentForm, key: Secret?, input: any SegmentInput) throws {
         guard number >= 0, number < index.segmentCount else {
             throw PackagerError(.noSegment, "the title has no such segment")
         }
@@ -44,7 +44,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     }
 
     /// The same segment as another stream, of which nothing has been read yet.
-    public init(again other: SegmentStream) {
+    package init(again other: SegmentStream) {
         segment = other.segment
         length = other.length
         format = other.format
@@ -60,7 +60,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     ///
     /// - Throws: what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says. What
     ///   `out` holds then is of no use, and reading on throws `failedBefore`.
-    public func read(into out: inout OutputRawSpan) throws {
+    package func read(into out: inout OutputRawSpan) throws {
         let room = out.freeCapacity
         tail.move(into: &out)
         if out.freeCapacity > 0, position + room - out.freeCapacity < length { try make(into: &out) }
@@ -72,7 +72,7 @@ public final class SegmentStream: @unchecked Sendable {  // one reader at a time
     ///
     /// - Parameter count: bytes; no more than are left.
     /// - Throws: as `read`.
-    public func skip(_ count: Int) throws {
+    package func skip(_ count: Int) throws {
         let end = position + count
         precondition(count >= 0 && end <= length, "the segment ends before")
         try unsafe withUnsafeTemporaryAllocation(byteCount: min(count, 16 << 10), alignment: 16) { buffer in

@@ -1,12 +1,12 @@
-public import CarrelBytes
-public import CarrelStore
+package import CarrelBytes
+package import CarrelStore
 import CarrelThreads
 
 /// A database on a PostgreSQL server, shared by any number of programs.
 ///
 /// Writes are serializable transactions that are run again when others were in the way, so their closures may run more than
 /// once. `ORDER BY` of text follows the database's collation: create it with the collation `C` for the order that SQLite has.
-public final class PostgresDatabase: Database {
+package final class PostgresDatabase: Database {
     private let pool: PostgresPool
     private let queue: PostgresQueue
     private let patience: Duration
@@ -24,7 +24,7 @@ public final class PostgresDatabase: Database {
     ///   - patience: how long a write is run again before it fails with `store.busy`.
     ///   - clock: tells the time that is noted beside each migration that is applied.
     /// - Throws: `store.unavailable` when the server cannot be reached, and what `SQLiteDatabase` throws about the schema.
-    public init(
+    package init(
         _ address: String,
         migrations: [Migration],
         connections: Int = 8,
@@ -43,26 +43,26 @@ public final class PostgresDatabase: Database {
         self.patience = patience
     }
 
-    public var engine: DatabaseEngine { .postgresql }
+    package var engine: DatabaseEngine { .postgresql }
 
     @discardableResult
-    public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await queue.run { [self] in try transaction(isRead: false, body) }
     }
 
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await queue.run { [self] in try transaction(isRead: true, body) }
     }
 
-    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await queue.search { [self] in try transaction(isRead: true, body) }
     }
 
-    public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await read(body)
     }
 
-    public func prepareCheck(_ sql: SQL) async throws {
+    package func prepareCheck(_ sql: SQL) async throws {
         try await queue.run { [pool] in
             let connection = try pool.take()
             defer { pool.giveBack(connection) }
@@ -71,7 +71,7 @@ public final class PostgresDatabase: Database {
     }
 
     /// Asks on a connection of its own, whatever the others do.
-    public func probe() async throws {
+    package func probe() async throws {
         if let trouble = await pulse.look() { throw trouble }
         let trouble = writeTrouble.withLock { trouble in
             trouble.endReadOnly()  // the server has just said that it takes writes
@@ -80,7 +80,7 @@ public final class PostgresDatabase: Database {
         if let trouble { throw trouble }
     }
 
-    public func close() async {
+    package func close() async {
         await queue.close()
         pool.close()
         pulse.close()

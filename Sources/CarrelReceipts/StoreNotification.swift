@@ -1,7 +1,7 @@
 /// What a store tells of its own accord (App Store Server Notifications 2.0, `responseBodyV2DecodedPayload`).
-public struct StoreNotification: Sendable, Equatable {
+package struct StoreNotification: Sendable, Equatable {
     /// What happened, such as `DID_RENEW` or `REFUND`.
-    public let type: String
+    package let type: String
     /// The transaction that it is about, as it is now; nil for those that are about none.
-    public let transaction: StoreTransaction?
+    package let transaction: StoreTransaction?
 }

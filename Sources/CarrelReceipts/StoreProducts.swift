@@ -1,16 +1,16 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// What buying something in a store means here.
-public struct StoreProducts: Sendable {
+package struct StoreProducts: Sendable {
     /// A plan that a thing in the store gives.
-    public struct PlanRule: Sendable, Equatable {
+    package struct PlanRule: Sendable, Equatable {
         /// The store's product, or with `*` at its end, all that begin so.
-        public let pattern: String
-        public let plan: String
+        package let pattern: String
+        package let plan: String
         /// How long it runs from the purchase on where the store does not say; nil for what the store says alone.
-        public let life: Duration?
+        package let life: Duration?
 
-        public init(pattern: String, plan: String, life: Duration? = nil) {
+        package init(pattern: String, plan: String, life: Duration? = nil) {
             self.pattern = pattern
             self.plan = plan
             self.life = life
@@ -18,27 +18,27 @@ public struct StoreProducts: Sendable {
     }
 
     /// What a transaction comes to.
-    public struct Grant: Sendable, Equatable {
-        public enum Thing: Sendable, Equatable {
+    package struct Grant: Sendable, Equatable {
+        package enum Thing: Sendable, Equatable {
             case plan(String)
             /// One product of ours.
             case product(String)
         }
 
-        public let thing: Thing
-        public let startsAt: Instant
+        package let thing: Thing
+        package let startsAt: Instant
         /// Nil for ever.
-        public let endsAt: Instant?
+        package let endsAt: Instant?
     }
 
-    public let plans: [PlanRule]
+    package let plans: [PlanRule]
     /// Products of the store that are called otherwise here.
-    public let products: [String: String]
+    package let products: [String: String]
 
     /// - Parameters:
     ///   - plans: which things give a plan; the longest pattern counts.
     ///   - products: our product for a store's; every other thing is the product of the same name.
-    public init(plans: [PlanRule] = [], products: [String: String] = [:]) {
+    package init(plans: [PlanRule] = [], products: [String: String] = [:]) {
         self.plans = plans
         self.products = products
     }
@@ -47,7 +47,7 @@ public struct StoreProducts: Sendable {
     ///
     /// - Returns: nil for one that was taken back: who got the money back has nothing.
     /// - Throws: `receipt.unmapped` for what is used up or has no end that anybody knows.
-    public func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
+    package func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
         guard transaction.revokedAt == nil else { return nil }
         guard let rule = rule(for: transaction.productID) else {
             let named = products[transaction.productID]

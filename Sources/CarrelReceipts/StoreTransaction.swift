@@ -1,11 +1,11 @@
-public import CarrelBytes
+package import CarrelBytes
 import CarrelJSON
 
 /// One purchase or renewal, by the store's own word (App Store Server API, `JWSTransactionDecodedPayload`). Only
 /// ``TransactionVerifier`` makes one of what came from outside.
-public struct StoreTransaction: Sendable, Equatable {
+package struct StoreTransaction: Sendable, Equatable {
     /// What was bought. A kind that this version does not know is `other`.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         case autoRenewable = "Auto-Renewable Subscription"
         case nonRenewing = "Non-Renewing Subscription"
         case nonConsumable = "Non-Consumable"
@@ -13,25 +13,25 @@ public struct StoreTransaction: Sendable, Equatable {
         case other = ""
     }
 
-    public let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     /// The app that it was bought in.
-    public let bundleID: String
+    package let bundleID: String
     /// What the store calls the thing that was bought.
-    public let productID: String
-    public let kind: Kind
+    package let productID: String
+    package let kind: Kind
     /// This purchase or renewal.
-    public let transactionID: String
+    package let transactionID: String
     /// The purchase that it renews or restores: the same for as long as a subscription lives.
-    public let originalID: String
-    public let purchasedAt: Instant
+    package let originalID: String
+    package let purchasedAt: Instant
     /// Nil for what does not end.
-    public let expiresAt: Instant?
+    package let expiresAt: Instant?
     /// When the store gave the money back, or a family stopped sharing.
-    public let revokedAt: Instant?
+    package let revokedAt: Instant?
     /// Whether another subscription took its place before its end.
-    public let isUpgraded: Bool
+    package let isUpgraded: Bool
     /// When the store signed this word. What it signed later counts instead.
-    public let signedAt: Instant
+    package let signedAt: Instant
 
     /// - Parameters:
     ///   - environment: where it was bought.
@@ -45,7 +45,7 @@ public struct StoreTransaction: Sendable, Equatable {
     ///   - revokedAt: when it was taken back.
     ///   - isUpgraded: whether another took its place.
     ///   - signedAt: when the store said so.
-    public init(
+    package init(
         environment: StoreEnvironment,
         bundleID: String,
         productID: String,

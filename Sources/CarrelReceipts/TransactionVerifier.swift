@@ -1,5 +1,5 @@
-public import CarrelBytes
-public import CarrelCrypto
+package import CarrelBytes
+package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
@@ -7,24 +7,24 @@ import CarrelJSON
 ///
 /// The certificates have to be valid at the moment that the payload says it was signed, which may not be in the future: an app may
 /// hold on to what it was given, and it stays as true as it was. What came later, such as a refund, is in what is signed later.
-public struct TransactionVerifier: Sendable {
+package struct TransactionVerifier: Sendable {
     /// What the certificate of the App Store's own signer has (Apple's certificate extension for receipt signing).
-    public static let leafMarker = "1.2.840.113635.100.6.11.1"
+    package static let leafMarker = "1.2.840.113635.100.6.11.1"
     /// What the certificate above it has (Apple Worldwide Developer Relations).
-    public static let intermediateMarker = "1.2.840.113635.100.6.2.1"
+    package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
     /// How far the store's clock and ours may be apart.
     static let skew = Duration.seconds(120)
 
-    public let bundleIDs: Set<String>
-    public let environments: Set<StoreEnvironment>
-    public let roots: CertificateRoots
+    package let bundleIDs: Set<String>
+    package let environments: Set<StoreEnvironment>
+    package let roots: CertificateRoots
 
     /// - Parameters:
     ///   - roots: what is trusted; no root is built in.
     ///   - bundleIDs: the apps whose purchases count.
     ///   - environments: the worlds that count; production alone, but on a server for tests.
-    public init(roots: CertificateRoots, bundleIDs: Set<String>, environments: Set<StoreEnvironment> = [.production]) {
+    package init(roots: CertificateRoots, bundleIDs: Set<String>, environments: Set<StoreEnvironment> = [.production]) {
         self.roots = roots
         self.bundleIDs = bundleIDs
         self.environments = environments
@@ -37,7 +37,7 @@ public struct TransactionVerifier: Sendable {
     ///   - now: the time.
     /// - Returns: the transaction, of one of our apps and in an environment that counts.
     /// - Throws: ``ReceiptError``.
-    public func transaction(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreTransaction {
+    package func transaction(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreTransaction {
         let transaction = try StoreTransaction(try believed(text, at: now))
         try check(bundleID: transaction.bundleID, transaction.environment)
         return transaction
@@ -46,7 +46,7 @@ public struct TransactionVerifier: Sendable {
     /// Reads a signed notification and the transaction in it, which is signed by itself.
     ///
     /// - Throws: ``ReceiptError``.
-    public func notification(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreNotification {
+    package func notification(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreNotification {
         let object = try believed(text, at: now)
         let type = try SignedMembers.text("notificationType", of: object)
         guard let data = object["data"]?.object else { return StoreNotification(type: type, transaction: nil) }
@@ -67,7 +67,7 @@ public struct TransactionVerifier: Sendable {
     ///   - now: the time.
     /// - Returns: what was bought in the app, one of ours and in an environment that counts; nothing where nothing was.
     /// - Throws: ``ReceiptError``.
-    public func receipt(_ bytes: [UInt8], at now: Instant) throws(ReceiptError) -> [StoreTransaction] {
+    package func receipt(_ bytes: [UInt8], at now: Instant) throws(ReceiptError) -> [StoreTransaction] {
         let message: SignedMessage
         do throws(CryptoError) {
             message = try SignedMessage(der: bytes)

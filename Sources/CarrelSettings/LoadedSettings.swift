@@ -1,9 +1,9 @@
 /// Settings with where each came from. A flag counts before the environment, that before the file, that before the default.
-public struct LoadedSettings<Table: SettingsTable>: Sendable {
+package struct LoadedSettings<Table: SettingsTable>: Sendable {
     /// Every setting as it is in force.
-    public let values: Table
+    package let values: Table
     /// What is probably not as it was meant, as sentences.
-    public let warnings: [String]
+    package let warnings: [String]
     private let origins: [String: SettingOrigin]
 
     /// Reads the settings from everywhere.
@@ -14,7 +14,7 @@ public struct LoadedSettings<Table: SettingsTable>: Sendable {
     ///     look like those with which Kubernetes tells of a service; an empty one is as good as none.
     ///   - overrides: what was written on the command line.
     /// - Throws: everything that is wrong, at once.
-    public init(
+    package init(
         file: SettingsFile? = nil,
         environment: [String: String] = [:],
         overrides: SettingOverrides<Table> = SettingOverrides()
@@ -33,10 +33,10 @@ public struct LoadedSettings<Table: SettingsTable>: Sendable {
     }
 
     /// Where the value of a setting was written.
-    public func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
+    package func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
 
     /// Every setting with its value and where that came from, in the table's order. Secrets are not shown.
-    public func explain() -> [SettingExplanation] {
+    package func explain() -> [SettingExplanation] {
         let defaults = Table()
         return Table.settings.map { SettingExplanation($0, values, defaults, origin($0.name)) }
     }

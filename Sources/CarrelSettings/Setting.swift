@@ -1,27 +1,27 @@
-public import CarrelCommandLine
+package import CarrelCommandLine
 
 /// One row of a settings table: a property of `Root`, its names and what it is for.
 ///
 /// ```swift
 /// Setting(\.port, "http.port", flags: ["--port", "-p"], allowed: .range(0...65_535), help: "The port to listen on.")
 /// ```
-public struct Setting<Root>: Sendable {
+package struct Setting<Root>: Sendable {
     /// As the file says it: lower-case words parted by dots, the first one the part of the product, such as `http.port`.
-    public let name: String
+    package let name: String
     /// What it is for, as one sentence.
-    public let help: String
+    package let help: String
     /// What stands for the value in help.
-    public let valueName: String
+    package let valueName: String
     /// Every way to write the value, when there are few.
-    public let choices: [String]
+    package let choices: [String]
     /// What values are allowed, in words.
-    public let allowed: String?
+    package let allowed: String?
     /// Whether its value is never shown and never taken from the command line, where others could read it.
-    public let isSecret: Bool
+    package let isSecret: Bool
     /// Whether it holds several values, parted by commas.
-    public let isList: Bool
+    package let isList: Bool
     /// How a command line says it, the derived form first; none for a secret.
-    public let flags: [String]
+    package let flags: [String]
     /// Whether the value is true or false.
     let isSwitch: Bool
     /// Stores what was written, one text a value.
@@ -39,7 +39,7 @@ public struct Setting<Root>: Sendable {
     ///   - allowed: which values of the type are taken.
     ///   - isSecret: whether the value is never shown.
     ///   - help: what it is for, as one sentence.
-    public init<Value: TextValue>(
+    package init<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value> & Sendable,
         _ name: String,
         flags: [String] = [],
@@ -63,7 +63,7 @@ public struct Setting<Root>: Sendable {
     }
 
     /// A setting that may be absent: its property is nil then.
-    public init<Value: TextValue>(
+    package init<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value?> & Sendable,
         _ name: String,
         flags: [String] = [],
@@ -87,7 +87,7 @@ public struct Setting<Root>: Sendable {
     }
 
     /// A setting with several values, parted by commas. What is written replaces the default; `""` means none.
-    public init<Value: TextValue>(
+    package init<Value: TextValue>(
         _ path: any WritableKeyPath<Root, [Value]> & Sendable,
         _ name: String,
         flags: [String] = [],
@@ -146,7 +146,7 @@ public struct Setting<Root>: Sendable {
     }
 
     /// As the environment says it, such as `CARREL_HTTP_PORT`.
-    public var environmentName: String {
+    package var environmentName: String {
         "CARREL_\(name.uppercased().map { $0 == "." || $0 == "-" ? "_" : "\($0)" }.joined())"
     }
 }

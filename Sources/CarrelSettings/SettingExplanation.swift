@@ -1,24 +1,24 @@
-public import CarrelCommandLine
-public import CarrelJSON
+package import CarrelCommandLine
+package import CarrelJSON
 
 /// One setting as it is in force.
-public struct SettingExplanation: Sendable, Equatable {
+package struct SettingExplanation: Sendable, Equatable {
     /// As the file says it.
-    public let name: String
+    package let name: String
     /// As it would be written; nil when it is not set. A secret is never here.
-    public let value: String?
+    package let value: String?
     /// Whether its value is never shown.
-    public let isSecret: Bool
+    package let isSecret: Bool
     /// Where its value was written.
-    public let origin: SettingOrigin
+    package let origin: SettingOrigin
     /// The value without anything written; nil when there is none.
-    public let builtIn: String?
+    package let builtIn: String?
     /// What it is for, as one sentence.
-    public let help: String
+    package let help: String
     /// As the environment says it.
-    public let environmentName: String
+    package let environmentName: String
     /// How a command line says it.
-    public let flags: [String]
+    package let flags: [String]
 
     init<Root>(_ setting: Setting<Root>, _ values: Root, _ defaults: Root, _ origin: SettingOrigin) {
         name = setting.name
@@ -32,7 +32,7 @@ public struct SettingExplanation: Sendable, Equatable {
     }
 
     /// The value for a reader: `(secret)` and `(not set)` where there is none to show.
-    public var shown: String {
+    package var shown: String {
         if isSecret { return origin == .builtIn ? "(not set)" : "(secret)" }
         guard let value else { return "(not set)" }
         return value.isEmpty ? "\"\"" : value
@@ -41,14 +41,14 @@ public struct SettingExplanation: Sendable, Equatable {
 
 extension LoadedSettings {
     /// Every setting in a table: name, value, where it came from.
-    public var table: TextTable {
+    package var table: TextTable {
         var table = TextTable([.init("setting"), .init("value", canShrink: true), .init("from")])
         for row in explain() { table.add([row.name, row.shown, row.origin.description]) }
         return table
     }
 
     /// Every setting for a machine, by its name. Secrets have no value.
-    public var json: JSON {
+    package var json: JSON {
         .object(
             JSONObject(
                 explain().map { row in

@@ -1,5 +1,5 @@
 /// Where a setting's value was written.
-public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
+package enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     /// Nowhere: it is the default.
     case builtIn
     /// In a settings file.
@@ -9,7 +9,7 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     /// On the command line, as this flag.
     case flag(String)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .builtIn: "default"
         case .file(let path, let line): "\(path):\(line)"

@@ -1,18 +1,18 @@
-public import CarrelCommandLine
+package import CarrelCommandLine
 
 /// Settings that were written on a command line.
-public struct SettingOverrides<Table: SettingsTable>: Sendable {
+package struct SettingOverrides<Table: SettingsTable>: Sendable {
     /// What was written, by the setting's name, and as which flag.
     var texts: [String: (values: [String], flag: String)] = [:]
 
-    public init() {}
+    package init() {}
 
     /// Sets a setting as its flag would.
     ///
     /// - Parameters:
     ///   - name: the setting's, such as `http.port`.
     ///   - text: its value as it would be written.
-    public mutating func set(_ name: String, _ text: String) {
+    package mutating func set(_ name: String, _ text: String) {
         let flag = Table.settings.first { $0.name == name }?.flags.first ?? name
         texts[name, default: ([], flag)].values.append(text)
     }
@@ -25,7 +25,7 @@ extension Parameter {
     ///   - path: the property that keeps what was written.
     ///   - group: the heading they stand under in help.
     /// - Returns: one row a setting, in the table's order.
-    public static func settings<Table: SettingsTable>(
+    package static func settings<Table: SettingsTable>(
         _ path: any WritableKeyPath<Root, SettingOverrides<Table>> & Sendable,
         group: String = "Settings"
     ) -> [Parameter] {

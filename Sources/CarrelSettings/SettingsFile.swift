@@ -5,7 +5,7 @@ import Glibc
 /// A line is `key = value`, empty, or a comment that begins with `#`; a comment may also follow a value after a blank. A value is
 /// bare (`http.port = 8080`) or in double quotes, where `\"`, `\\`, `\n` and `\t` mean what they do elsewhere. Several values
 /// are parted by commas. The text is UTF-8; `\r\n` ends a line too.
-public struct SettingsFile: Sendable {
+package struct SettingsFile: Sendable {
     /// One line that says something.
     struct Entry: Sendable, Equatable {
         let line: Int
@@ -15,9 +15,9 @@ public struct SettingsFile: Sendable {
     }
 
     /// How it is named in messages.
-    public let path: String
+    package let path: String
     /// Whether users other than its owner may read it.
-    public let isReadableByOthers: Bool
+    package let isReadableByOthers: Bool
     let entries: [Entry]
     let problems: [SettingsError.Problem]
 
@@ -27,7 +27,7 @@ public struct SettingsFile: Sendable {
     ///   - bytes: all of the file.
     ///   - path: how it is named in messages.
     ///   - isReadableByOthers: whether users other than its owner may read it.
-    public init(_ bytes: [UInt8], path: String, isReadableByOthers: Bool = false) {
+    package init(_ bytes: [UInt8], path: String, isReadableByOthers: Bool = false) {
         self.path = path
         self.isReadableByOthers = isReadableByOthers
         var entries: [Entry] = []
@@ -58,7 +58,7 @@ public struct SettingsFile: Sendable {
     ///   - limit: how many bytes it may have.
     /// - Returns: what it says, right or wrong.
     /// - Throws: `settings.unreadable` when it is there and cannot be read, or is too large.
-    public static func read(_ path: String, limit: Int = 1 << 20) throws(SettingsError) -> SettingsFile? {
+    package static func read(_ path: String, limit: Int = 1 << 20) throws(SettingsError) -> SettingsFile? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
         guard descriptor >= 0 else { throw unreadable(path, errno) }

@@ -1,6 +1,6 @@
 extension SettingsTable {
     /// A settings file that changes nothing: every setting with its help and default, commented out.
-    public static var sampleFile: String {
+    package static var sampleFile: String {
         sampleFile(heading: [
             "# Settings of Carrel. A line is `name = value`; what is commented out is the default.",
             "# An environment variable (CARREL_HTTP_PORT for http.port) counts before this file, a flag (--http-port) before both.",
@@ -8,7 +8,7 @@ extension SettingsTable {
     }
 
     /// The same under other words, each a line that begins with `#`.
-    public static func sampleFile(heading: [String]) -> String {
+    package static func sampleFile(heading: [String]) -> String {
         let defaults = Self()
         var lines = heading
         var part: Substring = ""

@@ -1,7 +1,7 @@
 /// Everything that can be configured, as properties with their defaults and one table over them.
 ///
 /// The table serves the settings file, the environment and the command line; see ``LoadedSettings``.
-public protocol SettingsTable: Sendable {
+package protocol SettingsTable: Sendable {
     /// The defaults.
     init()
 
@@ -16,11 +16,11 @@ public protocol SettingsTable: Sendable {
 }
 
 extension SettingsTable {
-    public static var otherVariables: Set<String> { [] }
-    public var contradictions: [(setting: String, problem: String)] { [] }
+    package static var otherVariables: Set<String> { [] }
+    package var contradictions: [(setting: String, problem: String)] { [] }
 
     /// What is wrong with the table itself; a test expects nothing.
-    public static var problems: [String] {
+    package static var problems: [String] {
         var problems: [String] = []
         let names = settings.map(\.name)
         for name in Set(names).sorted() where names.count(where: { $0 == name }) > 1 { problems.append("\(name) is there twice") }

@@ -1,5 +1,5 @@
 /// What a transport stream's audio is, as its program map names it (ISO/IEC 13818-1 table 2-34).
-public enum AudioStreamType: UInt8, Sendable, Hashable, CaseIterable {
+package enum AudioStreamType: UInt8, Sendable, Hashable, CaseIterable {
     /// ISO/IEC 11172-3 audio: MPEG-1 Layer III.
     case mpeg1 = 0x03
     /// ISO/IEC 13818-3 audio: MPEG-2 Layer III at half rates, and its 2.5 extension.

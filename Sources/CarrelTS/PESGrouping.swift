@@ -5,7 +5,7 @@
 /// least. The same frames always group in the same way, so an index may keep packet counts and trust them.
 public struct PESGrouping: Sendable {
     /// Names the choice this code makes: a number that changes whenever the same frames would group differently.
-    public static let version: UInt8 = 1
+    package static let version: UInt8 = 1
     /// Most bytes of frames in one PES packet, unless it holds a single longer frame.
     public static let maximumData = 16_000
 
@@ -32,7 +32,7 @@ public struct PESGrouping: Sendable {
     /// - Parameters:
     ///   - samplesPerFrame: samples of each channel in one frame.
     ///   - sampleRate: samples per second.
-    public init(samplesPerFrame: Int, sampleRate: Int) {
+    package init(samplesPerFrame: Int, sampleRate: Int) {
         ticksPerFrame = samplesPerFrame * PESLayout.clocksPerSecond
         ticksPerClock = sampleRate
         maximumFrames = max(1, sampleRate * 35 / (samplesPerFrame * 100))

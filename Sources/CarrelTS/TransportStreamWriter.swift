@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The same input gives the same bytes. Continuity counters go on from segment to segment, although each segment is made alone:
 /// those of the tables follow from the segment's number, that of the audio is given.
-public struct TransportStreamWriter: Sendable {
+package struct TransportStreamWriter: Sendable {
     private let streamType: AudioStreamType
     private let sampleRate: Int
     private let samplesPerFrame: Int
@@ -18,7 +18,7 @@ public struct TransportStreamWriter: Sendable {
     ///   - samplesPerFrame: samples of each channel in one frame.
     ///   - segment: the segment's number, from zero.
     ///   - audioPackets: audio packets in all segments before this one; only the low four bits count.
-    public init(streamType: AudioStreamType, sampleRate: Int, samplesPerFrame: Int, segment: Int, audioPackets: Int) {
+    package init(streamType: AudioStreamType, sampleRate: Int, samplesPerFrame: Int, segment: Int, audioPackets: Int) {
         self.streamType = streamType
         self.sampleRate = sampleRate
         self.samplesPerFrame = samplesPerFrame
@@ -27,7 +27,7 @@ public struct TransportStreamWriter: Sendable {
     }
 
     /// Appends the program association and program map packets: `TransportStream.tablesLength` bytes, which must be free.
-    public func writeTables(into out: inout OutputRawSpan) {
+    package func writeTables(into out: inout OutputRawSpan) {
         let packets = ProgramTables.of(streamType).packets
         precondition(out.freeCapacity >= TransportStream.tablesLength, "the output is too small")
         unsafe out.withUnsafeMutableBytes { buffer, initialized in
@@ -46,7 +46,7 @@ public struct TransportStreamWriter: Sendable {
     ///   - out: gets `packets × 188` bytes, which must be free; `PESGrouping.packetCount` says how many packets.
     /// - Returns: transport packets written.
     @discardableResult
-    public mutating func writePES(_ frames: RawSpan, frameCount: Int, firstSample: Int64, into out: inout OutputRawSpan) -> Int {
+    package mutating func writePES(_ frames: RawSpan, frameCount: Int, firstSample: Int64, into out: inout OutputRawSpan) -> Int {
         let samples = frameCount * samplesPerFrame
         let clockCount = PESLayout.clockCount(samples: samples, sampleRate: sampleRate)
         let packetCount = PESLayout.packetCount(dataLength: frames.byteCount, clockCount: clockCount)

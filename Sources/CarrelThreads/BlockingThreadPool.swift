@@ -4,14 +4,14 @@ import Glibc
 /// Threads for calls that block (SQLite, libpq, cold reads), so that the cooperative pool never does.
 ///
 /// Work waits in one bounded queue and starts in order. The threads end when the value is released and the queue is empty.
-public final class BlockingThreadPool: Sendable {
+package final class BlockingThreadPool: Sendable {
     private let queue: WorkQueue
 
     /// - Parameters:
     ///   - name: shown by `ps -T`, where the kernel keeps 15 characters, and in ``counts()``.
     ///   - count: threads, at least one.
     ///   - limit: work that waits at most; more is refused with ``QueueFull``.
-    public init(name: String, count: Int, limit: Int = 4096) {
+    package init(name: String, count: Int, limit: Int = 4096) {
         let queue = WorkQueue(name: name, limit: limit)
         self.queue = queue
         for _ in 0..<max(1, count) {
@@ -25,17 +25,17 @@ public final class BlockingThreadPool: Sendable {
     }
 
     /// Work that no thread has taken yet.
-    public var waiting: Int { queue.counts.waiting }
+    package var waiting: Int { queue.counts.waiting }
 
     /// Starts `work` on one of the threads; returns immediately.
-    public func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) {
+    package func start(_ work: @escaping @Sendable () -> Void) throws(QueueFull) {
         guard queue.add(work) != nil else { throw QueueFull(queue.name) }
     }
 
     /// Runs `work` on one of the threads and returns what it returns or throws.
     ///
     /// - Throws: ``QueueFull`` when too much waits.
-    public func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    package func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         // By way of a lock, which the thread sanitizer sees; what orders a continuation and its task it does not always see.
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
         unsafe await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -57,7 +57,7 @@ public final class BlockingThreadPool: Sendable {
     /// immediately.
     ///
     /// - Throws: ``QueueFull`` when too much waits, `CancellationError` when the work was dropped.
-    public func runUnlessCancelled<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    package func runUnlessCancelled<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
         let wait = Locked(CancellableWait())
         await withTaskCancellationHandler {
@@ -91,12 +91,12 @@ public final class BlockingThreadPool: Sendable {
     }
 
     /// Counts work that its owner refused before it came to this queue.
-    public func countRefusal() {
+    package func countRefusal() {
         queue.countRefusal()
     }
 
     /// The counts of all queues of this process, summed by name and in the order of the names.
-    public static func counts() -> [QueueCounts] {
+    package static func counts() -> [QueueCounts] {
         QueueCounts.all()
     }
 }
@@ -113,7 +113,7 @@ private struct CancellableWait: Sendable {
 /// - Parameters:
 ///   - name: shown by `ps -T`; the kernel keeps 15 characters.
 ///   - body: runs on the new thread.
-public func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
+package func startThread(name: String, _ body: @escaping @Sendable () -> Void) {
     let start = unsafe Unmanaged.passRetained(ThreadStart(name: name, body: body))
     var thread = pthread_t()
     let status = unsafe pthread_create(&thread, nil, threadMain, start.toOpaque())

@@ -8,7 +8,7 @@ public final class Locked<Value: ~Copyable>: @unchecked Sendable {  // every acc
     @usableFromInline var value: Value
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    public init(_ value: consuming sending Value) {
+    package init(_ value: consuming sending Value) {
         self.value = value
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())

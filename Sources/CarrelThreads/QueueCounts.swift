@@ -1,12 +1,12 @@
 /// The counts of a queue of work, or of all queues with the same name.
-public struct QueueCounts: Sendable, Equatable {
-    public let name: String
+package struct QueueCounts: Sendable, Equatable {
+    package let name: String
     /// Work that no thread has taken yet.
-    public var waiting: Int
+    package var waiting: Int
     /// Work that was refused because too much waited.
-    public var refused: Int
+    package var refused: Int
 
-    public init(name: String, waiting: Int, refused: Int) {
+    package init(name: String, waiting: Int, refused: Int) {
         (self.name, self.waiting, self.refused) = (name, waiting, refused)
     }
 

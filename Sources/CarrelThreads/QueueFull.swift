@@ -1,11 +1,11 @@
 /// Work was refused because too much of it waits already. Trying again later helps.
-public struct QueueFull: Error, Equatable, Sendable, CustomStringConvertible {
+package struct QueueFull: Error, Equatable, Sendable, CustomStringConvertible {
     /// The name of the queue.
-    public let queue: String
+    package let queue: String
 
     init(_ queue: String) {
         self.queue = queue
     }
 
-    public var description: String { "too much work waits in the queue '\(queue)': try again (queue.full)" }
+    package var description: String { "too much work waits in the queue '\(queue)': try again (queue.full)" }
 }

@@ -5,7 +5,7 @@
 ///   - work: what to do.
 /// - Returns: nil when the time is over.
 /// - Throws: what `work` throws in time.
-public func within<Result: Sendable>(
+package func within<Result: Sendable>(
     _ limit: Duration,
     _ work: @escaping @Sendable () async throws -> Result
 ) async throws -> Result? {

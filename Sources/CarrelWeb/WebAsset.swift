@@ -1,13 +1,13 @@
 /// One file of the web pages: a page, a style sheet, a script or a drawing.
-public struct WebAsset: Sendable, CustomStringConvertible {
+package struct WebAsset: Sendable, CustomStringConvertible {
     /// The file's name, as in `/assets/NAME`.
-    public let name: String
+    package let name: String
     /// The `Content-Type` to serve it with.
-    public let mediaType: String
+    package let mediaType: String
     /// The file itself.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// A strong entity tag with its quotes (RFC 9110 §8.8.3), made of the first 128 bits of the SHA-256 of `bytes`.
-    public let etag: String
+    package let etag: String
 
-    public var description: String { "\(name) (\(bytes.count) bytes)" }
+    package var description: String { "\(name) (\(bytes.count) bytes)" }
 }

@@ -1,8 +1,8 @@
-public import CarrelHTTP
-public import CarrelThreads
+package import CarrelHTTP
+package import CarrelThreads
 
 extension QueueFull: HTTPProblemConvertible {
-    public var problem: HTTPError {
+    package var problem: HTTPError {
         HTTPError(
             .serviceUnavailable,
             "server.busy",

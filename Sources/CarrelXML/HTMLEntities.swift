@@ -1,5 +1,5 @@
 /// The character references of HTML (WHATWG HTML §13.2.5.72 to §13.2.5.80): 2,231 names, and numbers.
-public enum HTMLEntities {
+package enum HTMLEntities {
     /// Letters of the longest name.
     private static let nameLimit = 31
 
@@ -32,7 +32,7 @@ public enum HTMLEntities {
     ///
     /// - Parameter name: without `&` and `;`, such as `eacute`.
     /// - Returns: one or two characters; nil for a name that HTML does not have.
-    public static func characters(named name: String) -> String? { entities[name]?.characters }
+    package static func characters(named name: String) -> String? { entities[name]?.characters }
 
     /// Reads the reference at the beginning of a text.
     ///
@@ -40,7 +40,7 @@ public enum HTMLEntities {
     ///   - text: what follows an ampersand.
     ///   - isAttribute: whether it is the value of an attribute, in which a reference needs its semicolon.
     /// - Returns: the characters and where the reference ends; nil where none begins.
-    public static func reference<Text: Collection<Unicode.Scalar>>(
+    package static func reference<Text: Collection<Unicode.Scalar>>(
         in text: Text,
         isAttribute: Bool = false
     ) -> (characters: String, end: Text.Index)? {
@@ -101,7 +101,7 @@ public enum HTMLEntities {
     ///   - text: of HTML, without tags.
     ///   - isAttribute: as for ``reference(in:isAttribute:)``.
     /// - Returns: the text; an ampersand that begins no reference stays.
-    public static func decoded(_ text: some StringProtocol, isAttribute: Bool = false) -> String {
+    package static func decoded(_ text: some StringProtocol, isAttribute: Bool = false) -> String {
         var out = String.UnicodeScalarView()
         var rest = Substring(text).unicodeScalars
         while let mark = rest.firstIndex(of: "&") {

@@ -1,7 +1,7 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Makes UTF-8 of UTF-16 (RFC 2781), from bytes as they come.
-public struct UTF16Decoder {
+package struct UTF16Decoder {
     private let isBigEndian: Bool
     /// The first byte of a unit whose second has not come.
     private var half: UInt8?
@@ -11,7 +11,7 @@ public struct UTF16Decoder {
     private var size = 0
 
     /// - Parameter isBigEndian: whether the higher byte of each unit comes first.
-    public init(isBigEndian: Bool) {
+    package init(isBigEndian: Bool) {
         self.isBigEndian = isBigEndian
     }
 
@@ -19,7 +19,7 @@ public struct UTF16Decoder {
     /// (XML 1.0 appendix F).
     ///
     /// - Parameter head: at least two bytes; nil where it is not UTF-16.
-    public init?(head: some Sequence<UInt8>) {
+    package init?(head: some Sequence<UInt8>) {
         switch Array(head.prefix(2)) {
         case [0xfe, 0xff], [0, UInt8(ascii: "<")]: self.init(isBigEndian: true)
         case [0xff, 0xfe], [UInt8(ascii: "<"), 0]: self.init(isBigEndian: false)
@@ -32,7 +32,7 @@ public struct UTF16Decoder {
     /// - Parameter bytes: any number of them.
     /// - Returns: the text that they complete, without the byte order mark.
     /// - Throws: for half a pair.
-    public mutating func decode(_ bytes: RawSpan) throws(Malformed) -> String {
+    package mutating func decode(_ bytes: RawSpan) throws(Malformed) -> String {
         var out = String.UnicodeScalarView()
         for index in 0..<bytes.byteCount {
             let byte = bytes.u8(at: index)
@@ -61,7 +61,7 @@ public struct UTF16Decoder {
     /// The end of the document.
     ///
     /// - Throws: when half a character is left.
-    public func finish() throws(Malformed) {
+    package func finish() throws(Malformed) {
         guard half == nil, lead == nil else { throw malformed }
     }
 

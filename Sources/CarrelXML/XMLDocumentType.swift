@@ -1,5 +1,5 @@
 /// What happens to a document that has a DOCTYPE.
-public enum XMLDocumentType: Sendable {
+package enum XMLDocumentType: Sendable {
     /// It is an error.
     case refused
     /// It is passed over: nothing that it names is loaded, and no entity that it declares is known. References to the entities of

@@ -1,14 +1,14 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// A small document as a value: for answers of a few kilobytes, not for what has to be streamed.
-public struct XMLElement: Sendable, Equatable {
-    public var name: XMLName
-    public var attributes: [XMLAttribute]
-    public var children: [XMLElement]
+package struct XMLElement: Sendable, Equatable {
+    package var name: XMLName
+    package var attributes: [XMLAttribute]
+    package var children: [XMLElement]
     /// The character data between its tags, without that of its children.
-    public var text: String
+    package var text: String
 
-    public init(_ name: XMLName, attributes: [XMLAttribute] = [], children: [XMLElement] = [], text: String = "") {
+    package init(_ name: XMLName, attributes: [XMLAttribute] = [], children: [XMLElement] = [], text: String = "") {
         self.name = name
         self.attributes = attributes
         self.children = children
@@ -16,17 +16,17 @@ public struct XMLElement: Sendable, Equatable {
     }
 
     /// The value of an attribute that is in no name space.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         attributes.first { $0.name.local == name && $0.name.namespace == nil }?.value
     }
 
     /// The first child of this name, in whatever name space.
-    public func child(_ local: String) -> XMLElement? {
+    package func child(_ local: String) -> XMLElement? {
         children.first { $0.name.local == local }
     }
 
     /// The root of a document, as ``XMLReader`` reads it.
-    public static func parse(
+    package static func parse(
         _ bytes: RawSpan,
         limits: XMLLimits = XMLLimits(),
         documentType: XMLDocumentType = .refused

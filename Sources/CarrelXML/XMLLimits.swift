@@ -1,18 +1,18 @@
 /// How much of an XML document is taken. The URI of a name space may have 2,048 bytes, whatever the limits.
-public struct XMLLimits: Sendable, Equatable {
+package struct XMLLimits: Sendable, Equatable {
     /// Bytes of the whole document.
-    public var bytes: Int
+    package var bytes: Int
     /// Elements inside one another, the root among them.
-    public var depth: Int
-    public var elements: Int
+    package var depth: Int
+    package var elements: Int
     /// Attributes of one element, declarations of name spaces among them.
-    public var attributes: Int
+    package var attributes: Int
     /// Attributes of all elements.
-    public var totalAttributes: Int
+    package var totalAttributes: Int
     /// Bytes of one text between two tags, and of one attribute's value, in UTF-8.
-    public var text: Int
+    package var text: Int
 
-    public init(
+    package init(
         bytes: Int = 1 << 20,
         depth: Int = 32,
         elements: Int = 20_000,

@@ -1,5 +1,5 @@
 import CXML
-public import CarrelBytes
+package import CarrelBytes
 
 /// Reads XML 1.0 in UTF-8 or UTF-16, event by event, from bytes as they come.
 ///
@@ -8,7 +8,7 @@ public import CarrelBytes
 /// the document declares; places in UTF-16 are those of the same text in UTF-8. Every size has a limit, and memory for what was not taken yet
 /// is bounded by them.
 @safe
-public struct XMLReader: ~Copyable {
+package struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
     /// What the callbacks see.
     private let collector: UnsafeMutablePointer<XMLEventCollector>
@@ -21,7 +21,7 @@ public struct XMLReader: ~Copyable {
     /// Nil for UTF-8.
     private var utf16: UTF16Decoder?
     /// Whether a limit ended the document, and nothing else was wrong with it.
-    public var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
+    package var isOverLimit: Bool { unsafe size > limits.bytes || collector.pointee.isOverLimit }
     /// Bytes that the library has, without the mark.
     private var parsed = 0
     /// The start tag that goes on behind them.
@@ -42,7 +42,7 @@ public struct XMLReader: ~Copyable {
     /// - Parameters:
     ///   - limits: how much is taken.
     ///   - documentType: what happens to a DOCTYPE.
-    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
+    package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused) {
         precondition(Self.isReady)
         self.limits = limits
         let collector = UnsafeMutablePointer<XMLEventCollector>.allocate(capacity: 1)
@@ -72,7 +72,7 @@ public struct XMLReader: ~Copyable {
     ///
     /// - Returns: what they complete.
     /// - Throws: when the document is not well-formed or passes a limit; nothing more can be read then.
-    public mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
+    package mutating func read(_ bytes: RawSpan) throws(Malformed) -> [XMLEvent] {
         try take(bytes)
         return unsafe collector.pointee.take()
     }
@@ -83,7 +83,7 @@ public struct XMLReader: ~Copyable {
     ///   - bytes: the next of the document.
     ///   - visitor: the same for the whole document.
     /// - Throws: as ``read(_:)``.
-    public mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
+    package mutating func read(_ bytes: RawSpan, telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }
         try take(bytes)
@@ -92,7 +92,7 @@ public struct XMLReader: ~Copyable {
     /// The events before a limit ended the document.
     ///
     /// - Returns: what was not returned before.
-    public mutating func readSoFar() -> [XMLEvent] { unsafe collector.pointee.take() }
+    package mutating func readSoFar() -> [XMLEvent] { unsafe collector.pointee.take() }
 
     private mutating func take(_ bytes: RawSpan) throws(Malformed) {
         size += bytes.byteCount
@@ -110,7 +110,7 @@ public struct XMLReader: ~Copyable {
     ///
     /// - Returns: what was not returned before.
     /// - Throws: when something is missing.
-    public mutating func finish() throws(Malformed) -> [XMLEvent] {
+    package mutating func finish() throws(Malformed) -> [XMLEvent] {
         try end()
         return unsafe collector.pointee.take()
     }
@@ -119,7 +119,7 @@ public struct XMLReader: ~Copyable {
     ///
     /// - Parameter visitor: that was told of the rest.
     /// - Throws: when something is missing.
-    public mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
+    package mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
         defer { unsafe collector.pointee.visitor = nil }
         try end()

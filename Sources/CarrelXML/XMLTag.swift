@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Nobody can keep it: it cannot be copied, and is only lent.
 @safe
-public struct XMLTag: ~Copyable {
+package struct XMLTag: ~Copyable {
     /// The parser's own texts, which it ends with a NUL. Nil for an element in no name space.
     private var localName: UnsafePointer<xmlChar>?
     private var uri: UnsafePointer<xmlChar>?
@@ -30,24 +30,24 @@ public struct XMLTag: ~Copyable {
     }
 
     /// The name without its prefix.
-    public var local: String { unsafe names[localName] ?? "" }
+    package var local: String { unsafe names[localName] ?? "" }
 
     /// Whether that is its name without its prefix.
-    public func isNamed(_ name: StaticString) -> Bool { unsafe Self.isEqual(localName, name) }
+    package func isNamed(_ name: StaticString) -> Bool { unsafe Self.isEqual(localName, name) }
 
     /// Whether it is in a name space.
     ///
     /// - Parameter namespace: the URI.
     /// - Returns: false for one in none.
-    public func isIn(_ namespace: StaticString) -> Bool { unsafe Self.isEqual(uri, namespace) }
+    package func isIn(_ namespace: StaticString) -> Bool { unsafe Self.isEqual(uri, namespace) }
 
     /// The value of the first attribute of a local name, in whatever name space.
-    public func value(_ local: StaticString) -> String? {
+    package func value(_ local: StaticString) -> String? {
         unsafe bytes(local).map { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// The value of an attribute that is in no name space.
-    public subscript(name: StaticString) -> String? {
+    package subscript(name: StaticString) -> String? {
         unsafe bytes(name, isPlain: true).map { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
@@ -58,7 +58,7 @@ public struct XMLTag: ~Copyable {
     ///   - value: the value.
     ///   - isPlain: whether only one that is in no name space counts.
     /// - Returns: false where there is no such attribute.
-    public func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
+    package func has(_ local: StaticString, _ value: String, isPlain: Bool = false) -> Bool {
         guard let bytes = unsafe bytes(local, isPlain: isPlain) else { return false }
         let span = value.utf8.span
         guard bytes.count == span.count else { return false }
@@ -69,7 +69,7 @@ public struct XMLTag: ~Copyable {
     }
 
     /// The element as it is before its content.
-    public var element: XMLElement {
+    package var element: XMLElement {
         var element = XMLElement(XMLName(local, namespace: unsafe names[uri]))
         unsafe element.attributes.reserveCapacity(attributes.count / 5)
         for place in unsafe stride(from: 0, to: attributes.count, by: 5) {

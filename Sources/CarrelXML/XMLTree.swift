@@ -1,14 +1,14 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Puts a document together from bytes as they come, so that they need not be in memory as a whole.
-public struct XMLTree: ~Copyable {
+package struct XMLTree: ~Copyable {
     private var reader: XMLReader
     private var root: XMLElement?
     private var open: [XMLElement] = []
     /// Names of elements that part words, such as `br`: each is a space in the text around it.
     private let spaces: Set<String>
     /// Whether a limit ended the document, and nothing else was wrong with it.
-    public var isOverLimit: Bool { reader.isOverLimit }
+    package var isOverLimit: Bool { reader.isOverLimit }
 
     /// What is read at a time, so that few events are in memory beside the elements.
     private static let pieceSize = 64 << 10
@@ -17,7 +17,7 @@ public struct XMLTree: ~Copyable {
     ///   - limits: how much is taken.
     ///   - documentType: what happens to a DOCTYPE.
     ///   - spaces: names of elements that part words, such as `br`: each is a space in the text around it.
-    public init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused, spaces: Set<String> = []) {
+    package init(limits: XMLLimits = XMLLimits(), documentType: XMLDocumentType = .refused, spaces: Set<String> = []) {
         self.spaces = spaces
         reader = XMLReader(limits: limits, documentType: documentType)
     }
@@ -26,7 +26,7 @@ public struct XMLTree: ~Copyable {
     ///
     /// - Parameter bytes: as ``XMLReader`` takes them.
     /// - Throws: as ``XMLReader``.
-    public mutating func read(_ bytes: RawSpan) throws(Malformed) {
+    package mutating func read(_ bytes: RawSpan) throws(Malformed) {
         for start in stride(from: 0, to: bytes.byteCount, by: Self.pieceSize) {
             add(try reader.read(bytes.extracting(start..<min(start + Self.pieceSize, bytes.byteCount))))
         }
@@ -36,7 +36,7 @@ public struct XMLTree: ~Copyable {
     ///
     /// - Returns: its root.
     /// - Throws: when something is missing.
-    public mutating func finish() throws(Malformed) -> XMLElement {
+    package mutating func finish() throws(Malformed) -> XMLElement {
         add(try reader.finish())
         guard let root else { throw Malformed("the XML has no element", at: 0) }
         return root
@@ -45,7 +45,7 @@ public struct XMLTree: ~Copyable {
     /// The document as far as it was read, after a limit ended it: elements that are open end here.
     ///
     /// - Returns: its root; nil where not even that began.
-    public mutating func finishEarly() -> XMLElement? {
+    package mutating func finishEarly() -> XMLElement? {
         add(reader.readSoFar())
         while !open.isEmpty { end() }
         return root

@@ -1,5 +1,5 @@
 /// Is told of the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
-public protocol XMLVisitor: AnyObject {
+package protocol XMLVisitor: AnyObject {
     /// Whether it wants to be told of character data now.
     var takesText: Bool { get }
 
@@ -13,6 +13,6 @@ public protocol XMLVisitor: AnyObject {
 }
 
 extension XMLVisitor {
-    public var takesText: Bool { false }
-    public func take(_ text: String) {}
+    package var takesText: Bool { false }
+    package func take(_ text: String) {}
 }

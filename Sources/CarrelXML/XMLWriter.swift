@@ -3,14 +3,14 @@
 ///
 /// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot hold (§2.2) become
 /// U+FFFD. Names are the program's own and are trusted.
-public struct XMLWriter: Sendable {
+package struct XMLWriter: Sendable {
     /// What was written since the last ``take()``.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     private var open: [StaticString] = []
     private var isInTag = false
 
     /// A document with its declaration: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`.
-    public init() {
+    package init() {
         bytes.reserveCapacity(512)
         open.reserveCapacity(4)
         bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n".utf8
@@ -21,7 +21,7 @@ public struct XMLWriter: Sendable {
     /// - Parameters:
     ///   - name: its name, with its prefix if it has one.
     ///   - attributes: names and values, written in this order; those without a value are left out.
-    public mutating func start(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String?> = [:]) {
+    package mutating func start(_ name: StaticString, _ attributes: KeyValuePairs<StaticString, String?> = [:]) {
         closeTag()
         bytes.append(UInt8(ascii: "<"))
         append(name)
@@ -39,7 +39,7 @@ public struct XMLWriter: Sendable {
     }
 
     /// Ends the element that was started last; one without content becomes an empty-element tag.
-    public mutating func end() {
+    package mutating func end() {
         guard let name = open.popLast() else { preconditionFailure("no element is open") }
         if isInTag {
             bytes += "/>".utf8
@@ -52,7 +52,7 @@ public struct XMLWriter: Sendable {
     }
 
     /// An element without children.
-    public mutating func element(
+    package mutating func element(
         _ name: StaticString,
         _ attributes: KeyValuePairs<StaticString, String?> = [:],
         text: String = ""
@@ -63,7 +63,7 @@ public struct XMLWriter: Sendable {
     }
 
     /// Character data.
-    public mutating func text(_ text: String) {
+    package mutating func text(_ text: String) {
         closeTag()
         escape(text, inAttribute: false)
     }
@@ -73,7 +73,7 @@ public struct XMLWriter: Sendable {
     ///
     /// - Parameter text: what it says.
     /// - Returns: the comment with its marks.
-    public static func comment(_ text: String) -> [UInt8] {
+    package static func comment(_ text: String) -> [UInt8] {
         var bytes = Array("<!-- ".utf8)
         var last: Unicode.Scalar = " "
         for scalar in text.unicodeScalars {
@@ -85,20 +85,20 @@ public struct XMLWriter: Sendable {
     }
 
     /// White space between elements.
-    public mutating func newLine() {
+    package mutating func newLine() {
         closeTag()
         bytes.append(UInt8(ascii: "\n"))
     }
 
     /// What was written, for a stream; writing goes on behind it.
-    public mutating func take() -> [UInt8] {
+    package mutating func take() -> [UInt8] {
         closeTag()
         defer { bytes = [] }
         return bytes
     }
 
     /// The end of the document.
-    public consuming func finish() -> [UInt8] {
+    package consuming func finish() -> [UInt8] {
         while !open.isEmpty { end() }
         newLine()
         return bytes

@@ -1,13 +1,13 @@
 import CZlib
 
 /// The checksum of gzip and ZIP (RFC 1952 §8, PKWARE APPNOTE §4.4.7) of bytes that come in pieces.
-public struct CRC32: Sendable {
+package struct CRC32: Sendable {
     /// Of the bytes so far.
-    public private(set) var value: UInt32 = 0
+    package private(set) var value: UInt32 = 0
 
-    public init() {}
+    package init() {}
 
-    public mutating func update(_ bytes: RawSpan) {
+    package mutating func update(_ bytes: RawSpan) {
         // without an address zlib begins anew
         guard bytes.byteCount > 0 else { return }
         value = unsafe bytes.withUnsafeBytes { bytes in
@@ -22,7 +22,7 @@ public struct CRC32: Sendable {
     }
 
     /// One step of the shift register, without the inversions before and after: for ciphers that are made of it.
-    public static func step(_ register: UInt32, _ byte: UInt8) -> UInt32 {
+    package static func step(_ register: UInt32, _ byte: UInt8) -> UInt32 {
         table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] ^ register >> 8
     }
 

@@ -1,12 +1,12 @@
 import CZlib
 
 /// Compression into one gzip member (RFC 1952).
-public enum Gzip {
+package enum Gzip {
     /// - Parameters:
     ///   - bytes: what is compressed.
     ///   - level: from 1, which is fast, to 9.
     /// - Returns: nil when it would not be smaller.
-    public static func compress(_ bytes: [UInt8], level: Int32 = 4) -> [UInt8]? {
+    package static func compress(_ bytes: [UInt8], level: Int32 = 4) -> [UInt8]? {
         let out = unsafe [UInt8](unsafeUninitializedCapacity: bytes.count) { out, count in
             unsafe bytes.withUnsafeBufferPointer { bytes in
                 guard let from = bytes.baseAddress, let to = out.baseAddress else { return }

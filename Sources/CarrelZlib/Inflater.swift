@@ -1,13 +1,13 @@
 import CZlib
-public import CarrelBytes
+package import CarrelBytes
 
 /// Unpacks one stream of raw deflate (RFC 1951), piece by piece. Takes about 48 KiB.
 @safe
-public final class Inflater {
+package final class Inflater {
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// At the beginning of a stream.
-    public convenience init() {
+    package convenience init() {
         unsafe self.init { unsafe czlib_inflate_start($0) }
     }
 
@@ -25,7 +25,7 @@ public final class Inflater {
     }
 
     /// One that goes on from the same place, on its own.
-    public func copy() -> Inflater {
+    package func copy() -> Inflater {
         unsafe Inflater { unsafe inflateCopy($0, stream) }
     }
 
@@ -37,7 +37,7 @@ public final class Inflater {
     ///   - limit: of how many at most; at least 1.
     /// - Returns: how many bytes of the input were taken, and whether the stream is at its end.
     /// - Throws: what is no deflate.
-    public func inflate(
+    package func inflate(
         _ input: RawSpan,
         into out: inout [UInt8],
         atMost limit: Int

@@ -1,8 +1,8 @@
-public import CarrelCommandLine
-public import CarrelHTTPServer
+package import CarrelCommandLine
+package import CarrelHTTPServer
 import CarrelHome
 import CarrelServer
-public import CarrelStore
+package import CarrelStore
 
 // Messages, hints and exit statuses of the libraries' errors on a terminal.
 
@@ -31,20 +31,20 @@ extension ServerError: ReportableError {
 }
 
 extension HTTPServerError: ReportableError {
-    public var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch code {
         case .listen, .resources: .unavailable
         default: .badSettings
         }
     }
 
-    public var hint: String? { code == .listen ? Self.adviceOnPorts : nil }
+    package var hint: String? { code == .listen ? Self.adviceOnPorts : nil }
 
     static let adviceOnPorts = "--port chooses another one, and 0 any that is free"
 }
 
 extension StoreError: ReportableError {
-    public var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch code {
         case .full: .cannotCreate
         case .busy: .tryAgain

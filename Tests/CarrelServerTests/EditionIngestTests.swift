@@ -323,7 +323,7 @@ struct `An order of an edition` {
         let edition = try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "book").edition
         let request = Orders.Request(account: "alice", titleID: edition.title.id)
         let error = await #expect(throws: ServerError.self) { try await test.service.orders.place(request) }
-        #expect(error?.detail.contains("plan give") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("plan give") == true, "\(String(describing: error))")
         let byISBN = try await test.service.orders.place(Orders.Request(account: "alice", isbn: "9780306406157"))
         #expect(byISBN.order.titleID == test.title.id, "the audiobook with this ISBN, not the ebook")
     }

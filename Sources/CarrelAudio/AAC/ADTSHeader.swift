@@ -3,9 +3,9 @@ public import CarrelBytes
 /// The header of an ADTS frame (ISO/IEC 13818-7 §6.2, 14496-3 §1.A.2.2).
 public struct ADTSHeader: Sendable, Hashable {
     /// Samples of each channel in one raw data block.
-    public static let samplesPerBlock = 1024
+    package static let samplesPerBlock = 1024
     /// The largest frame the 13-bit length can say, header included.
-    public static let maximumFrameLength = 8191
+    package static let maximumFrameLength = 8191
     /// Sync, layer, profile, rate and channels: what all frames of a stream share in their first four bytes.
     static let fixedMask: UInt32 = 0xfff6_fdc0
 
@@ -39,7 +39,7 @@ public struct ADTSHeader: Sendable, Hashable {
     }
 
     /// The profile of the core; ADTS does not say whether band replication follows.
-    public var profile: AACProfile {
+    package var profile: AACProfile {
         switch word >> 14 & 3 {
         case 0: .main
         case 1: .lc
@@ -49,10 +49,10 @@ public struct ADTSHeader: Sendable, Hashable {
     }
 
     /// Samples of each channel per second, of the core.
-    public var sampleRate: Int { ADTSTemplate.sampleRates[Int(word >> 10 & 15)] }
+    package var sampleRate: Int { ADTSTemplate.sampleRates[Int(word >> 10 & 15)] }
 
     /// Channels; 0 when a program config element in the first block says it.
-    public var channels: Int {
+    package var channels: Int {
         let configuration = Int(word >> 6 & 7)
         return configuration == 7 ? 8 : configuration
     }
@@ -62,7 +62,7 @@ public struct ADTSHeader: Sendable, Hashable {
     public var headerLength: Int { word & 0x0001_0000 == 0 ? 9 : 7 }
 
     /// What the frame shares with the others of its stream; nil when the channels are not in the header.
-    public var format: AudioFormat? {
+    package var format: AudioFormat? {
         AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
     }
 }

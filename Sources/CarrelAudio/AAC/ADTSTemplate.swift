@@ -1,5 +1,5 @@
 /// Writes the ADTS header of each frame of one stream: seven bytes, no CRC, one raw data block.
-public struct ADTSTemplate: Sendable, Hashable {
+package struct ADTSTemplate: Sendable, Hashable {
     /// Rates by `sampling_frequency_index` (ISO/IEC 14496-3 table 1.18).
     static let sampleRates = [
         96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350,
@@ -14,7 +14,7 @@ public struct ADTSTemplate: Sendable, Hashable {
     ///   - profile: HE profiles are written as their Low Complexity core, so band replication is implicit.
     ///   - sampleRate: of the core, per second.
     ///   - channels: of the core: 1 to 6, or 8 for 7.1.
-    public init?(profile: AACProfile, sampleRate: Int, channels: Int) {
+    package init?(profile: AACProfile, sampleRate: Int, channels: Int) {
         guard let index = Self.sampleRates.firstIndex(of: sampleRate) else { return nil }
         guard (1...6).contains(channels) || channels == 8 else { return nil }
         let configuration = UInt32(channels == 8 ? 7 : channels)
@@ -22,7 +22,7 @@ public struct ADTSTemplate: Sendable, Hashable {
     }
 
     /// The header of a frame with this much raw data, or nil when the frame would be longer than 8,191 bytes.
-    public func header(payloadLength: Int) -> [7 of UInt8]? {
+    package func header(payloadLength: Int) -> [7 of UInt8]? {
         guard payloadLength >= 0, payloadLength <= ADTSHeader.maximumFrameLength - 7 else { return nil }
         let length = UInt32(payloadLength + 7)
         let first = word | length >> 11
@@ -34,7 +34,7 @@ public struct ADTSTemplate: Sendable, Hashable {
     }
 
     /// Appends that header; false, and nothing appended, when the frame would be too long.
-    public func append(payloadLength: Int, to out: inout [UInt8]) -> Bool {
+    package func append(payloadLength: Int, to out: inout [UInt8]) -> Bool {
         guard let header = header(payloadLength: payloadLength) else { return false }
         for i in header.indices { out.append(header[i]) }
         return true

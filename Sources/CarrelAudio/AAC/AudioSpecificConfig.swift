@@ -1,9 +1,9 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// How an MPEG-4 audio stream is to be decoded (ISO/IEC 14496-3 §1.6.2.1), as MP4 files carry it.
-public struct AudioSpecificConfig: Sendable, Hashable {
+package struct AudioSpecificConfig: Sendable, Hashable {
     /// How a stream says that it has an extension.
-    public enum Signalling: Sendable, Hashable {
+    package enum Signalling: Sendable, Hashable {
         /// It does not say; small sample rates may still have band replication, which a decoder finds out.
         case none
         /// By the object type in front (hierarchical).
@@ -13,7 +13,7 @@ public struct AudioSpecificConfig: Sendable, Hashable {
     }
 
     /// Why frames of such a stream cannot be framed as ADTS.
-    public enum Refusal: Sendable, Hashable, CustomStringConvertible {
+    package enum Refusal: Sendable, Hashable, CustomStringConvertible {
         /// ADTS has two bits for it, so only 1 (Main), 2 (LC), 3 (SSR) and 4 (LTP) can be said.
         case objectType(Int)
         /// Frames of 960 samples.
@@ -25,7 +25,7 @@ public struct AudioSpecificConfig: Sendable, Hashable {
         /// A sample rate outside the table.
         case sampleRate(Int)
 
-        public var description: String {
+        package var description: String {
             switch self {
             case .objectType(let type): "audio object type \(type) cannot be said in ADTS"
             case .shortFrames: "frames of 960 samples cannot be said in ADTS"
@@ -37,27 +37,27 @@ public struct AudioSpecificConfig: Sendable, Hashable {
     }
 
     /// The audio object type of the core (table 1.17): 2 is AAC LC.
-    public private(set) var objectType = 0
+    package private(set) var objectType = 0
     /// Samples of each channel per second, of the core.
-    public private(set) var sampleRate = 0
+    package private(set) var sampleRate = 0
     /// The channel configuration (table 1.19); 0 when a program config element says it.
-    public private(set) var channelConfiguration = 0
+    package private(set) var channelConfiguration = 0
     /// Samples of each channel in one frame of the core.
-    public private(set) var samplesPerFrame = 1024
+    package private(set) var samplesPerFrame = 1024
     /// Channels that the core codes; of a program config element where there is one, 0 when unknown.
-    public private(set) var channels = 0
+    package private(set) var channels = 0
     /// Spectral band replication (HE-AAC).
-    public private(set) var bandReplication = Signalling.none
+    package private(set) var bandReplication = Signalling.none
     /// Parametric stereo (HE-AAC v2).
-    public private(set) var parametricStereo = Signalling.none
+    package private(set) var parametricStereo = Signalling.none
     /// Samples of each channel per second after band replication, where it is signalled.
-    public private(set) var extensionSampleRate: Int?
+    package private(set) var extensionSampleRate: Int?
 
     /// Reads the bytes of a decoder-specific info.
     ///
     /// - Parameter bytes: the configuration; what follows it is not looked at.
     /// - Throws: when it ends early or uses a reserved rate.
-    public init(_ bytes: RawSpan) throws(Malformed) {
+    package init(_ bytes: RawSpan) throws(Malformed) {
         var bits = BitCursor(bytes)
         objectType = try Self.objectType(&bits)
         sampleRate = try Self.sampleRate(&bits)
@@ -75,7 +75,7 @@ public struct AudioSpecificConfig: Sendable, Hashable {
     }
 
     /// What all frames have in common once they are framed as ADTS, where that can be.
-    public var format: Result<AudioFormat, Refusal> {
+    package var format: Result<AudioFormat, Refusal> {
         let profile: AACProfile
         switch objectType {
         case 1: profile = .main
@@ -94,7 +94,7 @@ public struct AudioSpecificConfig: Sendable, Hashable {
     }
 
     /// The frame header to put before each raw block, where ADTS can say what this says.
-    public var adts: ADTSTemplate? {
+    package var adts: ADTSTemplate? {
         guard case .success(let format) = format else { return nil }
         return format.adts
     }

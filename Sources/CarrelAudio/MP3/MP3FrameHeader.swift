@@ -6,7 +6,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
     }
 
     /// Why four bytes are not the header of a usable frame.
-    public enum Refusal: String, Sendable, Hashable {
+    package enum Refusal: String, Sendable, Hashable {
         case noSync = "frame sync is missing"
         case reservedVersion = "MPEG version is reserved"
         case otherLayer = "layer is not III"
@@ -36,7 +36,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
     }
 
     /// Why `parse` refuses `word`; nil when it does not.
-    public static func refusal(_ word: UInt32) -> Refusal? {
+    package static func refusal(_ word: UInt32) -> Refusal? {
         if word & 0xffe0_0000 != 0xffe0_0000 { return .noSync }
         if word & 0x0018_0000 == 0x0008_0000 { return .reservedVersion }
         if word & 0x0006_0000 != 0x0002_0000 { return .otherLayer }
@@ -140,7 +140,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
     }
 
     /// What the frame shares with the others of its stream.
-    public var format: AudioFormat {
+    package var format: AudioFormat {
         AudioFormat(self)
     }
 

@@ -1,11 +1,11 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Finds the audio frames of an MP3 file that arrives in pieces, and leaves out everything else.
 ///
 /// Left out: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapping, Xing/Info/VBRI frames, zeros and junk.
 /// What is passed on is whole Layer III frames of one format. The same bytes give the same frames however they are cut into pieces.
 /// Holds at most 16 KiB of the file.
-public struct MP3Scanner: Sendable {
+package struct MP3Scanner: Sendable {
     enum State {
         /// Outside the frames: looking for a frame or a mark.
         case searching
@@ -60,12 +60,12 @@ public struct MP3Scanner: Sendable {
     let searchLimit: Int64
 
     /// - Parameter searchLimit: bytes without a frame after which a file that has shown none yet is given up; tags do not count.
-    public init(searchLimit: Int64 = 4 << 20) {
+    package init(searchLimit: Int64 = 4 << 20) {
         self.searchLimit = searchLimit
     }
 
     /// Whether more bytes change nothing: the file is not MP3, or changes its format.
-    public var isDone: Bool { state == .done }
+    package var isDone: Bool { state == .done }
 
     /// Takes the next bytes of the file.
     ///
@@ -73,7 +73,7 @@ public struct MP3Scanner: Sendable {
     ///   - chunk: any number of bytes.
     ///   - frames: gets whole frames back to back, and how many.
     /// - Throws: what `frames` throws; the scanner is spent then.
-    public mutating func feed<Failure: Error>(
+    package mutating func feed<Failure: Error>(
         _ chunk: RawSpan,
         _ frames: (RawSpan, Int) throws(Failure) -> Void
     ) throws(Failure) {
@@ -102,7 +102,7 @@ public struct MP3Scanner: Sendable {
     }
 
     /// Says that the file ends here, and passes on the frames that were waiting to be sure.
-    public mutating func end<Failure: Error>(_ frames: (RawSpan, Int) throws(Failure) -> Void) throws(Failure) {
+    package mutating func end<Failure: Error>(_ frames: (RawSpan, Int) throws(Failure) -> Void) throws(Failure) {
         let rest = carry
         carry = []
         _ = try advance(rest.rawSpan, last: true, frames)
@@ -115,7 +115,7 @@ public struct MP3Scanner: Sendable {
     /// What the file held; call it after `end`.
     ///
     /// - Throws: when the file holds no MP3 frame that can be used, with why.
-    public func summary() throws(Malformed) -> MP3Summary {
+    package func summary() throws(Malformed) -> MP3Summary {
         if let failure { throw failure }
         guard let format, frameCount > 0 else {
             if offset == 0 { throw Malformed("file is empty", at: 0) }

@@ -1,15 +1,15 @@
 import CarrelBytes
 
 /// A stretch of an MP3 file that is not sound but says something about it.
-public struct MP3Tag: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable {
+package struct MP3Tag: Sendable, Hashable {
+    package enum Kind: String, Sendable, Hashable {
         case id3v2, id3v1, enhancedID3v1, ape, lyrics3
     }
 
     /// The format of the tag.
-    public let kind: Kind
+    package let kind: Kind
     /// Where it lies, in bytes from the start of the file.
-    public let range: Range<Int64>
+    package let range: Range<Int64>
 }
 
 /// What begins at some byte outside the frames.

@@ -1,16 +1,16 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// APE tags, versions 1 and 2.
-public enum APETag {
+package enum APETag {
     /// Bytes of the header or footer.
-    public static let headerLength = 32
+    package static let headerLength = 32
 
     /// What an APE tag says; a damaged item ends the reading and what came before counts.
     ///
     /// - Parameter tag: the whole tag: header if it has one, items, footer.
     /// - Returns: what it says.
     /// - Throws: when neither header nor footer is there.
-    public static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
+    package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         var end = tag.byteCount
         let hasHeader = tag.matches("APETAGEX", at: 0) && end > headerLength
         let hasFooter = tag.matches("APETAGEX", at: end - headerLength)

@@ -1,94 +1,94 @@
 import CarrelBytes
 
 /// What a file says about itself, whatever the tag format. Nothing here is to be trusted further than a label.
-public struct AudioTags: Sendable, Hashable {
+package struct AudioTags: Sendable, Hashable {
     /// A position in a numbered set: track 3 of 12.
-    public struct Number: Sendable, Hashable {
-        public var value: Int
-        public var total: Int?
+    package struct Number: Sendable, Hashable {
+        package var value: Int
+        package var total: Int?
 
-        public init(_ value: Int, of total: Int? = nil) {
+        package init(_ value: Int, of total: Int? = nil) {
             self.value = value
             self.total = total
         }
     }
 
     /// A picture of the front.
-    public struct Cover: Sendable, Hashable {
+    package struct Cover: Sendable, Hashable {
         /// By the picture's own first bytes: `image/jpeg`, `image/png`, `image/gif`, `image/webp` or `image/bmp`.
-        public var mediaType: String
-        public var bytes: [UInt8]
+        package var mediaType: String
+        package var bytes: [UInt8]
 
         /// The picture, or nil when it is not of a known type or larger than `limit` bytes.
-        public init?(_ bytes: [UInt8], limit: Int = Cover.limit) {
+        package init?(_ bytes: [UInt8], limit: Int = Cover.limit) {
             guard bytes.count <= limit, let mediaType = Cover.mediaType(of: bytes) else { return nil }
             self.mediaType = mediaType
             self.bytes = bytes
         }
 
         /// The largest picture taken, in bytes: 16 MiB.
-        public static let limit = 16 << 20
+        package static let limit = 16 << 20
     }
 
     /// Where a part of the sound begins.
-    public struct Chapter: Sendable, Hashable {
+    package struct Chapter: Sendable, Hashable {
         /// Milliseconds from the start of the sound.
-        public var start: Int64
+        package var start: Int64
         /// What it is called; may be empty.
-        public var title: String
+        package var title: String
 
-        public init(start: Int64, title: String) {
+        package init(start: Int64, title: String) {
             self.start = start
             self.title = title
         }
     }
 
-    public var title: String?
-    public var subtitle: String?
-    public var album: String?
+    package var title: String?
+    package var subtitle: String?
+    package var album: String?
     /// Main artists; in audiobooks usually the authors.
-    public var artists: [String] = []
+    package var artists: [String] = []
     /// Artists of the whole album; in audiobooks usually the authors.
-    public var albumArtists: [String] = []
+    package var albumArtists: [String] = []
     /// Composers; audiobooks often name the narrator so.
-    public var composers: [String] = []
+    package var composers: [String] = []
     /// Narrators who are named as such.
-    public var readers: [String] = []
-    public var publisher: String?
-    public var copyright: String?
+    package var readers: [String] = []
+    package var publisher: String?
+    package var copyright: String?
     /// As written; usually a year or an ISO 8601 date.
-    public var date: String?
+    package var date: String?
     /// As written; usually ISO 639-2 or BCP 47.
-    public var language: String?
-    public var genre: String?
-    public var comment: String?
+    package var language: String?
+    package var genre: String?
+    package var comment: String?
     /// The longer text where there is one.
-    public var description: String?
-    public var track: Number?
-    public var disc: Number?
+    package var description: String?
+    package var track: Number?
+    package var disc: Number?
     /// 13 digits with a correct check digit.
-    public var isbn: String?
-    public var cover: Cover?
+    package var isbn: String?
+    package var cover: Cover?
     /// In order of their starts.
-    public var chapters: [Chapter] = []
+    package var chapters: [Chapter] = []
 
-    public init() {}
+    package init() {}
 
     /// Who wrote it: the album's artists, else the artists.
-    public var authors: [String] { albumArtists.isEmpty ? artists : albumArtists }
+    package var authors: [String] { albumArtists.isEmpty ? artists : albumArtists }
 
     /// Who reads it: those named as such, else composers who are not the authors.
-    public var narrators: [String] { readers.isEmpty ? composers.filter { !authors.contains($0) } : readers }
+    package var narrators: [String] { readers.isEmpty ? composers.filter { !authors.contains($0) } : readers }
 
     /// The year in `date`.
-    public var year: Int? {
+    package var year: Int? {
         let digits = (date ?? "").utf8.prefix(4)
         guard digits.count == 4, digits.allSatisfy({ $0 >= 48 && $0 <= 57 }) else { return nil }
         return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
     }
 
     /// These tags, with what they lack taken from `other`.
-    public func filled(from other: AudioTags) -> AudioTags {
+    package func filled(from other: AudioTags) -> AudioTags {
         func list(_ mine: [String], _ theirs: [String]) -> [String] { mine.isEmpty ? theirs : mine }
         var tags = self
         tags.title = title ?? other.title
@@ -116,7 +116,7 @@ public struct AudioTags: Sendable, Hashable {
 
 extension AudioTags.Number {
     /// Reads `3` or `3/12`; nil when there is no positive number in front.
-    public init?(text: String) {
+    package init?(text: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         func number(_ part: Substring) -> Int? {
             let digits = part.drop { $0 == " " }.prefix { $0.isASCII && $0.isNumber }

@@ -1,12 +1,12 @@
 /// The numbered genres of ID3v1, with the additions that became customary.
-public enum GenreList {
+package enum GenreList {
     /// The genre of that number, if there is one.
-    public static func name(number: Int) -> String? {
+    package static func name(number: Int) -> String? {
         names.indices.contains(number) ? names[number] : nil
     }
 
     /// The genre a text names: a number, a number in parentheses (ID3v2.3 `TCON`), one followed by words, or words.
-    public static func name(for text: String) -> String {
+    package static func name(for text: String) -> String {
         if let number = Int(text) { return name(number: number) ?? text }
         guard text.hasPrefix("("), let close = text.firstIndex(of: ")") else { return text }
         guard let number = Int(text[text.index(after: text.startIndex)..<close]) else { return text }

@@ -1,12 +1,12 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// ID3 tags, versions 1, 1.1, 2.2, 2.3 and 2.4 (id3.org).
-public enum ID3 {
+package enum ID3 {
     /// How long the ID3v2 tag is that begins here.
     ///
     /// - Parameter prefix: at least the first ten bytes of the tag.
     /// - Returns: bytes of the whole tag, its footer included; nil when none begins here.
-    public static func headerLength(_ prefix: RawSpan) -> Int? {
+    package static func headerLength(_ prefix: RawSpan) -> Int? {
         guard prefix.byteCount >= 10, prefix.matches("ID3", at: 0) else { return nil }
         guard (2...4).contains(prefix.u8(at: 3)), prefix.u8(at: 4) != 0xff else { return nil }
         guard let size = synchsafe(prefix.u32(at: 6)) else { return nil }
@@ -21,7 +21,7 @@ public enum ID3 {
     /// - Parameter tag: the tag from its first byte; when its end is missing, the frames that are there are read.
     /// - Returns: what it says, chapters sorted by their start.
     /// - Throws: when this is not an ID3v2 tag.
-    public static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
+    package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard let length = headerLength(tag) else { throw Malformed("not an ID3v2 tag", at: 0) }
         let version = tag.u8(at: 3)
         let flags = tag.u8(at: 5)
@@ -47,7 +47,7 @@ public enum ID3 {
     /// - Parameter tag: the 128 bytes from `TAG` on.
     /// - Returns: what it says.
     /// - Throws: when this is not an ID3v1 tag.
-    public static func parseV1(_ tag: RawSpan) throws(Malformed) -> AudioTags {
+    package static func parseV1(_ tag: RawSpan) throws(Malformed) -> AudioTags {
         guard tag.byteCount >= 128, tag.matches("TAG", at: 0) else { throw Malformed("not an ID3v1 tag", at: 0) }
         func text(_ range: Range<Int>) -> String? {
             var end = range.lowerBound

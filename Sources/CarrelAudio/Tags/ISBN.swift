@@ -1,12 +1,12 @@
 /// An International Standard Book Number in its 13-digit form (ISO 2108).
 ///
 /// An attribute of a title, never its key: publishers change them.
-public struct ISBN: Hashable, Sendable, CustomStringConvertible {
+package struct ISBN: Hashable, Sendable, CustomStringConvertible {
     /// 13 digits.
-    public let description: String
+    package let description: String
 
     /// Reads 10 or 13 digits, with or without hyphens, spaces and a prefix `ISBN` or `urn:isbn:`; nil when the check digit is wrong.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         var digits: [Int] = []
         for scalar in Self.withoutPrefix(text).unicodeScalars {
             switch scalar {

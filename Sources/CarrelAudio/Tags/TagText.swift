@@ -1,7 +1,7 @@
 import CarrelBytes
 
 /// Text as tags store it.
-public enum TagText {
+package enum TagText {
     /// The characters that Windows puts where ISO 8859-1 has controls nobody writes in a tag.
     private static let windows1252: [UInt16] = [
         0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
@@ -11,7 +11,7 @@ public enum TagText {
     ]
 
     /// ISO 8859-1, with Windows' additions.
-    public static func latin1(_ bytes: RawSpan) -> String {
+    package static func latin1(_ bytes: RawSpan) -> String {
         var units: [UInt16] = []
         units.reserveCapacity(bytes.byteCount)
         for i in 0..<bytes.byteCount {
@@ -22,13 +22,13 @@ public enum TagText {
     }
 
     /// UTF-8; what is not valid becomes U+FFFD. A byte order mark is dropped.
-    public static func utf8(_ bytes: RawSpan) -> String {
+    package static func utf8(_ bytes: RawSpan) -> String {
         let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
         return text.unicodeScalars.first == "\u{feff}" ? String(text.unicodeScalars.dropFirst()) : text
     }
 
     /// UTF-16 with a byte order mark; without one, of the order given. An odd last byte is dropped.
-    public static func utf16(_ bytes: RawSpan, bigEndian: Bool) -> String {
+    package static func utf16(_ bytes: RawSpan, bigEndian: Bool) -> String {
         var bigEndian = bigEndian
         var units: [UInt16] = []
         units.reserveCapacity(bytes.byteCount / 2)
@@ -44,7 +44,7 @@ public enum TagText {
     }
 
     /// The text without white space and NULs around it; nil when nothing is left.
-    public static func trimmed(_ text: String) -> String? {
+    package static func trimmed(_ text: String) -> String? {
         func blank(_ scalar: Unicode.Scalar) -> Bool { scalar.value <= 32 || scalar.value == 0xa0 || scalar.value == 0xfeff }
         let scalars = text.unicodeScalars
         guard let first = scalars.firstIndex(where: { !blank($0) }), let last = scalars.lastIndex(where: { !blank($0) }) else {

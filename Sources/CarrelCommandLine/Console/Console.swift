@@ -5,15 +5,15 @@ import Glibc
 ///
 /// Text that may hold a stranger's words (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
 /// printed as it is.
-public final class Console: Sendable {
+package final class Console: Sendable {
     /// The program's name, which begins every note.
-    public let name: String
+    package let name: String
     /// Where results go.
-    public let output: Terminal
+    package let output: Terminal
     /// Where notes, errors and progress go.
-    public let diagnostics: Terminal
-    public let options: OutputOptions
-    public let environment: [String: String]
+    package let diagnostics: Terminal
+    package let options: OutputOptions
+    package let environment: [String: String]
     /// Time since some fixed moment, never going back.
     let now: @Sendable () -> Duration
     private let screen: Screen
@@ -26,7 +26,7 @@ public final class Console: Sendable {
     ///   - results: takes results.
     ///   - notes: takes everything else.
     ///   - now: time since some fixed moment, never going back.
-    public convenience init(
+    package convenience init(
         name: String,
         output: Terminal = Terminal(),
         diagnostics: Terminal = Terminal(),
@@ -57,7 +57,7 @@ public final class Console: Sendable {
     }
 
     /// The process's own standard output and standard error.
-    public static func standard(name: String) -> Console {
+    package static func standard(name: String) -> Console {
         let environment = processEnvironment()
         return Console(
             name: name,
@@ -70,29 +70,29 @@ public final class Console: Sendable {
     }
 
     /// The same console with other options.
-    public func with(_ options: OutputOptions) -> Console {
+    package func with(_ options: OutputOptions) -> Console {
         Console(name, output, diagnostics, options, environment, now, screen)
     }
 
     // MARK: Results
 
     /// Prints a result and a line break, at once, whether somebody watches or not.
-    public func print(_ text: String) {
+    package func print(_ text: String) {
         screen.result(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
 
     /// Prints bytes as they are.
-    public func write(_ bytes: [UInt8]) {
+    package func write(_ bytes: [UInt8]) {
         screen.result(bytes)
     }
 
     /// Prints a table: cut to the width of a terminal, whole in a pipe.
-    public func print(_ table: TextTable) {
+    package func print(_ table: TextTable) {
         print(table.text(width: output.isInteractive ? output.columns : nil, heading: output.bold))
     }
 
     /// Whether nobody reads results any more (`carrel list | head -1`): what is still to be printed may be left out.
-    public var isOutputClosed: Bool { outputFailure == EPIPE }
+    package var isOutputClosed: Bool { outputFailure == EPIPE }
 
     /// Why results could not be written; nil while they could. Later results are dropped.
     var outputFailure: Int32? { screen.failure }
@@ -100,17 +100,17 @@ public final class Console: Sendable {
     // MARK: Notes
 
     /// Says what goes on. Silent with `--quiet`.
-    public func note(_ text: String) {
+    package func note(_ text: String) {
         if !options.quiet { screen.note("\(text.printable)\n") }
     }
 
     /// Says that something is probably not as it was meant. Silent with `--quiet`.
-    public func warning(_ text: String, hint: String? = nil) {
+    package func warning(_ text: String, hint: String? = nil) {
         if !options.quiet { tell("warning", .yellow, text, hint) }
     }
 
     /// Says that something failed.
-    public func error(_ text: String, hint: String? = nil) {
+    package func error(_ text: String, hint: String? = nil) {
         tell("error", .red, text, hint)
     }
 
@@ -153,7 +153,7 @@ public final class Console: Sendable {
     }
 
     /// Time since the machine started.
-    public static let monotonicTime: @Sendable () -> Duration = {
+    package static let monotonicTime: @Sendable () -> Duration = {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)

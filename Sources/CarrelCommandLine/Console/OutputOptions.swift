@@ -1,13 +1,13 @@
 /// How much a command says, and to whom.
-public struct OutputOptions: ParameterGroup, Sendable, Equatable {
+package struct OutputOptions: ParameterGroup, Sendable, Equatable {
     /// Results as JSON, for machines; no progress.
-    public var json = false
+    package var json = false
     /// Errors and results only.
-    public var quiet = false
+    package var quiet = false
 
-    public init() {}
+    package init() {}
 
-    public static var parameters: [Parameter<OutputOptions>] {
+    package static var parameters: [Parameter<OutputOptions>] {
         [
             .flag(\.json, "--json", help: "Print results as JSON."),
             .flag(\.quiet, "--quiet", "-q", help: "Print only results and errors."),

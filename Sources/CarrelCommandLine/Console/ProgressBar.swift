@@ -2,7 +2,7 @@ import CarrelThreads
 
 /// Shows how far something has come: a bar that is redrawn at most ten times a second on a terminal, a line every five seconds
 /// elsewhere, nothing with `--json` or `--quiet`.
-public final class ProgressBar: Sendable {
+package final class ProgressBar: Sendable {
     private struct State {
         var meter: ProgressMeter
         var lastShown: Duration
@@ -24,13 +24,13 @@ public final class ProgressBar: Sendable {
     }
 
     /// - Parameter completed: how much is done in all.
-    public func advance(to completed: Int64) {
+    package func advance(to completed: Int64) {
         let now = console.now()
         show(at: now) { $0.record(completed, at: now) }
     }
 
     /// - Parameter count: how much more is done.
-    public func advance(by count: Int64) {
+    package func advance(by count: Int64) {
         let now = console.now()
         show(at: now) { $0.record($0.completed + count, at: now) }
     }
@@ -38,7 +38,7 @@ public final class ProgressBar: Sendable {
     /// Takes the bar away and says how it ended.
     ///
     /// - Parameter summary: what to say in its place; nil says nothing.
-    public func finish(_ summary: String? = nil) {
+    package func finish(_ summary: String? = nil) {
         let wasRunning = state.withLock { state in
             defer { state.isOver = true }
             return !state.isOver
@@ -75,7 +75,7 @@ extension Console {
     ///   - label: what goes on, such as `ingesting book.mp3`.
     ///   - totalBytes: how much there is to do; nil when nobody knows.
     /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
-    public func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
+    package func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalBytes, unit: .bytes, at: now()))
     }
 
@@ -85,7 +85,7 @@ extension Console {
     ///   - label: what goes on.
     ///   - totalItems: how many there are to do; nil when nobody knows.
     /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
-    public func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
+    package func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalItems, unit: .items, at: now()))
     }
 }

@@ -44,7 +44,7 @@ extension String {
 
     /// The text without what would command a terminal or reorder its line: a title from a stranger's file may hold anything.
     /// Controls and direction overrides become visible escapes; line breaks become blanks.
-    public var printable: String {
+    package var printable: String {
         guard unicodeScalars.contains(where: \.isDangerousOnTerminals) else { return self }
         var out = ""
         for scalar in unicodeScalars {

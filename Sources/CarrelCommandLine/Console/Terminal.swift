@@ -1,17 +1,17 @@
 import Glibc
 
 /// What is known about where a stream of text ends up.
-public struct Terminal: Sendable, Equatable {
+package struct Terminal: Sendable, Equatable {
     /// Whether a person watches: lines may be redrawn.
-    public var isInteractive: Bool
+    package var isInteractive: Bool
     /// Width in character cells; 80 where nobody says.
-    public var columns: Int
+    package var columns: Int
     /// Whether text may be colored and set bold.
-    public var hasColor: Bool
+    package var hasColor: Bool
     /// Whether characters beyond ASCII may be drawn.
-    public var hasUnicode: Bool
+    package var hasUnicode: Bool
 
-    public init(isInteractive: Bool = false, columns: Int = 80, hasColor: Bool = false, hasUnicode: Bool = true) {
+    package init(isInteractive: Bool = false, columns: Int = 80, hasColor: Bool = false, hasUnicode: Bool = true) {
         self.isInteractive = isInteractive
         self.columns = columns
         self.hasColor = hasColor
@@ -21,7 +21,7 @@ public struct Terminal: Sendable, Equatable {
     /// What the system and the environment say about an open file.
     ///
     /// Color needs a terminal, a `TERM` other than `dumb` and no `NO_COLOR` (no-color.org).
-    public init(descriptor: Int32, environment: [String: String]) {
+    package init(descriptor: Int32, environment: [String: String]) {
         isInteractive = isatty(descriptor) == 1
         var size = winsize()
         let known = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
@@ -33,7 +33,7 @@ public struct Terminal: Sendable, Equatable {
     }
 
     /// How a piece of text stands out.
-    public enum Style: Int, Sendable {
+    package enum Style: Int, Sendable {
         case bold = 1
         case faint = 2
         case red = 31
@@ -42,7 +42,7 @@ public struct Terminal: Sendable, Equatable {
     }
 
     /// The text in a style, where the terminal knows styles (ECMA-48 §8.3.117).
-    public func styled(_ text: String, _ style: Style) -> String {
+    package func styled(_ text: String, _ style: Style) -> String {
         hasColor ? "\u{1b}[\(style.rawValue)m\(text)\u{1b}[0m" : text
     }
 

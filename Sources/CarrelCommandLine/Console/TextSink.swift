@@ -2,26 +2,26 @@ import CarrelThreads
 import Glibc
 
 /// Where text goes.
-public protocol TextSink: Sendable {
+package protocol TextSink: Sendable {
     /// Writes all the bytes, or throws.
     func write(_ bytes: [UInt8]) throws(SinkFailure)
 }
 
 /// The system refused to take text.
-public struct SinkFailure: Error, Equatable {
+package struct SinkFailure: Error, Equatable {
     /// `EPIPE`, `ENOSPC`, …
-    public let errno: Int32
+    package let errno: Int32
 }
 
 /// An open file, not owned.
-public struct FileSink: TextSink {
+package struct FileSink: TextSink {
     let descriptor: Int32
 
-    public init(descriptor: Int32) {
+    package init(descriptor: Int32) {
         self.descriptor = descriptor
     }
 
-    public func write(_ bytes: [UInt8]) throws(SinkFailure) {
+    package func write(_ bytes: [UInt8]) throws(SinkFailure) {
         var offset = 0
         while offset < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
@@ -40,15 +40,15 @@ public struct FileSink: TextSink {
 }
 
 /// Keeps what is written, for tests of commands.
-public final class MemorySink: TextSink {
+package final class MemorySink: TextSink {
     private let kept = Locked<[UInt8]>([])
 
-    public init() {}
+    package init() {}
 
-    public func write(_ bytes: [UInt8]) throws(SinkFailure) {
+    package func write(_ bytes: [UInt8]) throws(SinkFailure) {
         kept.withLock { $0 += bytes }
     }
 
     /// Everything written so far.
-    public var text: String { String(decoding: kept.withLock { $0 }, as: UTF8.self) }
+    package var text: String { String(decoding: kept.withLock { $0 }, as: UTF8.self) }
 }

@@ -1,30 +1,30 @@
 /// Rows in aligned columns, for lists.
-public struct TextTable: Sendable, Equatable {
+package struct TextTable: Sendable, Equatable {
     /// One column.
-    public struct Column: Sendable, Equatable {
-        public let title: String
+    package struct Column: Sendable, Equatable {
+        package let title: String
         /// Whether numbers stand in it, which end in line.
-        public let isNumeric: Bool
+        package let isNumeric: Bool
         /// Whether its cells may be cut where the terminal is too narrow.
-        public let canShrink: Bool
+        package let canShrink: Bool
 
-        public init(_ title: String, isNumeric: Bool = false, canShrink: Bool = false) {
+        package init(_ title: String, isNumeric: Bool = false, canShrink: Bool = false) {
             self.title = title
             self.isNumeric = isNumeric
             self.canShrink = canShrink
         }
     }
 
-    public let columns: [Column]
+    package let columns: [Column]
     /// Each as long as `columns`.
-    public private(set) var rows: [[String]] = []
+    package private(set) var rows: [[String]] = []
 
-    public init(_ columns: [Column]) {
+    package init(_ columns: [Column]) {
         self.columns = columns
     }
 
     /// Adds a row with one cell a column; cells may hold a stranger's words.
-    public mutating func add(_ cells: [String]) {
+    package mutating func add(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has one cell a column")
         rows.append(cells.map(\.printable))
     }

@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A command with subcommands has no parameters and does nothing itself: `carrel order` groups `create`, `list` and the like.
-public protocol Command: SendableMetatype {
+package protocol Command: SendableMetatype {
     init()
 
     /// The word that calls it, such as `create`.
@@ -35,15 +35,15 @@ public protocol Command: SendableMetatype {
 }
 
 extension Command {
-    public static var discussion: String { "" }
-    public static var examples: [Example] { [] }
-    public static var parameters: [Parameter<Self>] { [] }
-    public static var subcommands: [any Command.Type] { [] }
-    public var output: OutputOptions { OutputOptions() }
-    public func validate() throws(UsageError) {}
+    package static var discussion: String { "" }
+    package static var examples: [Example] { [] }
+    package static var parameters: [Parameter<Self>] { [] }
+    package static var subcommands: [any Command.Type] { [] }
+    package var output: OutputOptions { OutputOptions() }
+    package func validate() throws(UsageError) {}
 
     /// A group of subcommands: there is nothing to do without one of them.
-    public mutating func run(_ console: Console) async throws {
+    package mutating func run(_ console: Console) async throws {
         throw UsageError(.missingCommand, "'\(Self.name)' needs one of its commands")
     }
 }

@@ -1,6 +1,6 @@
 extension CommandDescription {
     /// What is wrong with the tables themselves, command by command; a program's tests expect nothing.
-    public var problems: [String] {
+    package var problems: [String] {
         flattened.flatMap { command in command.ownProblems.map { "\(command.call): \($0)" } }
     }
 

@@ -1,13 +1,13 @@
 /// A command as its table describes it, with its subcommands: what help, the manual and completions are made from.
-public struct CommandDescription: Sendable, Equatable {
+package struct CommandDescription: Sendable, Equatable {
     /// The words that call it, the program's own first.
-    public let path: [String]
-    public let abstract: String
-    public let discussion: String
-    public let examples: [Example]
+    package let path: [String]
+    package let abstract: String
+    package let discussion: String
+    package let examples: [Example]
     /// With default values filled in.
-    public let parameters: [ParameterDescription]
-    public let subcommands: [CommandDescription]
+    package let parameters: [ParameterDescription]
+    package let subcommands: [CommandDescription]
 
     /// - Parameters:
     ///   - type: the command.
@@ -29,19 +29,19 @@ public struct CommandDescription: Sendable, Equatable {
     }
 
     /// The last of the words that call it.
-    public var name: String { path.last ?? "" }
+    package var name: String { path.last ?? "" }
 
     /// All the words that call it.
-    public var call: String { path.joined(separator: " ") }
+    package var call: String { path.joined(separator: " ") }
 
     var positionals: [ParameterDescription] { parameters.filter { $0.kind == .positional } }
     var options: [ParameterDescription] { parameters.filter { $0.kind != .positional } }
 
     /// This command and all below it, in the order of the tables.
-    public var flattened: [CommandDescription] { [self] + subcommands.flatMap(\.flattened) }
+    package var flattened: [CommandDescription] { [self] + subcommands.flatMap(\.flattened) }
 
     /// The command that `words` call, each a subcommand of the one before.
-    public func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
+    package func find(_ words: some Collection<String>) throws(UsageError) -> CommandDescription {
         guard let word = words.first else { return self }
         guard let next = subcommands.first(where: { $0.name == word }) else { throw unknown(word) }
         return try next.find(words.dropFirst())
@@ -68,7 +68,7 @@ public struct CommandDescription: Sendable, Equatable {
     private var example: String { "\(subcommands.first?.call ?? call) --help" }
 
     /// How it is called, in one line: required parameters by name, the others as `[options]`.
-    public var synopsis: String {
+    package var synopsis: String {
         guard subcommands.isEmpty else { return "\(call) <command>" }
         var words = [call]
         for option in options where option.isRequired { words.append("\(option.title) <\(option.valueName)>") }

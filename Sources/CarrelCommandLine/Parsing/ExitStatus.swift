@@ -1,36 +1,36 @@
 /// How a program ended, by the numbers of `sysexits.h`.
-public struct ExitStatus: RawRepresentable, Hashable, Sendable {
-    public let rawValue: Int32
+package struct ExitStatus: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
 
-    public init(rawValue: Int32) {
+    package init(rawValue: Int32) {
         self.rawValue = rawValue
     }
 
-    public static let success = ExitStatus(rawValue: 0)
+    package static let success = ExitStatus(rawValue: 0)
     /// A failure of no particular kind.
-    public static let failure = ExitStatus(rawValue: 1)
+    package static let failure = ExitStatus(rawValue: 1)
     /// The command line was wrong.
-    public static let usage = ExitStatus(rawValue: 64)
+    package static let usage = ExitStatus(rawValue: 64)
     /// What was to be read is not what it should be.
-    public static let badInput = ExitStatus(rawValue: 65)
+    package static let badInput = ExitStatus(rawValue: 65)
     /// What was to be read is not there.
-    public static let noInput = ExitStatus(rawValue: 66)
+    package static let noInput = ExitStatus(rawValue: 66)
     /// Something needed, such as a server or a program, is not there.
-    public static let unavailable = ExitStatus(rawValue: 69)
+    package static let unavailable = ExitStatus(rawValue: 69)
     /// A result could not be written.
-    public static let cannotCreate = ExitStatus(rawValue: 73)
+    package static let cannotCreate = ExitStatus(rawValue: 73)
     /// Reading or writing failed.
-    public static let inputOutput = ExitStatus(rawValue: 74)
+    package static let inputOutput = ExitStatus(rawValue: 74)
     /// It may succeed later.
-    public static let tryAgain = ExitStatus(rawValue: 75)
+    package static let tryAgain = ExitStatus(rawValue: 75)
     /// The rights for it are missing.
-    public static let noPermission = ExitStatus(rawValue: 77)
+    package static let noPermission = ExitStatus(rawValue: 77)
     /// The settings are wrong.
-    public static let badSettings = ExitStatus(rawValue: 78)
+    package static let badSettings = ExitStatus(rawValue: 78)
     /// Interrupted from the keyboard: 128 + SIGINT.
-    public static let interrupted = ExitStatus(rawValue: 130)
+    package static let interrupted = ExitStatus(rawValue: 130)
     /// Whoever read the results stopped reading: 128 + SIGPIPE.
-    public static let outputClosed = ExitStatus(rawValue: 141)
+    package static let outputClosed = ExitStatus(rawValue: 141)
 
     /// Each with what it says, in order: the manual page prints them.
     static let all: [(ExitStatus, String)] = [

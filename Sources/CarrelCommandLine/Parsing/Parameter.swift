@@ -1,7 +1,7 @@
 /// One row of a command's table: a property of `Root`, how it is written and how it is explained.
-public struct Parameter<Root>: Sendable {
+package struct Parameter<Root>: Sendable {
     /// All but the effect.
-    public internal(set) var description: ParameterDescription
+    package internal(set) var description: ParameterDescription
     /// The effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
     let apply: @Sendable (inout Root, String) throws(InvalidValue) -> Void
     /// The property's value as it would be written; nil when there is none.
@@ -13,7 +13,7 @@ public struct Parameter<Root>: Sendable {
     ///   - description: all but the effect.
     ///   - apply: the effect of one time that it is written: takes the value; of a flag `true`, of its inverse `false`.
     ///   - current: the value as it would be written; nil when there is none.
-    public init(
+    package init(
         description: ParameterDescription,
         apply: @escaping @Sendable (inout Root, String) throws(InvalidValue) -> Void,
         current: @escaping @Sendable (Root) -> String?
@@ -24,7 +24,7 @@ public struct Parameter<Root>: Sendable {
     }
 
     /// The same row for a property of `Outer`.
-    public func lifted<Outer>(to path: any WritableKeyPath<Outer, Root> & Sendable) -> Parameter<Outer> {
+    package func lifted<Outer>(to path: any WritableKeyPath<Outer, Root> & Sendable) -> Parameter<Outer> {
         let apply = apply
         let current = current
         return Parameter<Outer>(
@@ -49,7 +49,7 @@ extension Parameter {
     ///   - environment: the variable that counts when the option is not written.
     ///   - completion: what a shell offers; by default the type's choices.
     /// - Returns: the row.
-    public static func option<Value: TextValue>(
+    package static func option<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value> & Sendable,
         _ names: String...,
         value: String? = nil,
@@ -70,7 +70,7 @@ extension Parameter {
     }
 
     /// An option that may be absent: its property is nil then.
-    public static func option<Value: TextValue>(
+    package static func option<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value?> & Sendable,
         _ names: String...,
         value: String? = nil,
@@ -88,7 +88,7 @@ extension Parameter {
     }
 
     /// An option that may be written several times; the values are kept in that order.
-    public static func option<Value: TextValue>(
+    package static func option<Value: TextValue>(
         _ path: any WritableKeyPath<Root, [Value]> & Sendable,
         _ names: String...,
         value: String? = nil,
@@ -117,7 +117,7 @@ extension Parameter {
     ///   - help: what it does, as one sentence.
     ///   - group: the heading it stands under in help.
     /// - Returns: the row.
-    public static func flag(
+    package static func flag(
         _ path: any WritableKeyPath<Root, Bool> & Sendable,
         _ names: String...,
         inverse: Bool = false,
@@ -136,7 +136,7 @@ extension Parameter {
     }
 
     /// An argument that must be there.
-    public static func positional<Value: TextValue>(
+    package static func positional<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value> & Sendable,
         _ name: String,
         help: String,
@@ -153,7 +153,7 @@ extension Parameter {
     }
 
     /// An argument that may be absent.
-    public static func positional<Value: TextValue>(
+    package static func positional<Value: TextValue>(
         _ path: any WritableKeyPath<Root, Value?> & Sendable,
         _ name: String,
         help: String,
@@ -168,7 +168,7 @@ extension Parameter {
     }
 
     /// All arguments that are left; the last row of its kind.
-    public static func positional<Value: TextValue>(
+    package static func positional<Value: TextValue>(
         _ path: any WritableKeyPath<Root, [Value]> & Sendable,
         _ name: String,
         help: String,

@@ -1,7 +1,7 @@
 /// What is to be known about a parameter to explain it, complete it and document it: all but its effect.
-public struct ParameterDescription: Sendable, Equatable {
+package struct ParameterDescription: Sendable, Equatable {
     /// How a parameter is written.
-    public enum Kind: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
         /// `--name <value>`
         case option
         /// `--name`; with `inverse`, `--no-name` too.
@@ -11,30 +11,30 @@ public struct ParameterDescription: Sendable, Equatable {
     }
 
     /// What a shell offers in place of the value.
-    public enum Completion: Sendable, Equatable {
+    package enum Completion: Sendable, Equatable {
         case nothing
         case file
         case directory
         case words([String])
     }
 
-    public var kind: Kind
+    package var kind: Kind
     /// `--port`, `-p`; for a positional its one name without brackets.
-    public var names: [String]
+    package var names: [String]
     /// Stands for the value in help; empty for a flag.
-    public var valueName = ""
-    public var help: String
+    package var valueName = ""
+    package var help: String
     /// The heading it stands under; nil for the common one.
-    public var group: String?
-    public var isRequired = false
-    public var isRepeated = false
+    package var group: String?
+    package var isRequired = false
+    package var isRepeated = false
     /// What values are allowed, in words.
-    public var allowed: String?
+    package var allowed: String?
     /// The value without it, as it would be written.
-    public var defaultText: String?
+    package var defaultText: String?
     /// The environment variable that counts when it is not written.
-    public var environment: String?
-    public var completion = Completion.nothing
+    package var environment: String?
+    package var completion = Completion.nothing
 
     /// - Parameters:
     ///   - kind: how it is written.
@@ -42,7 +42,7 @@ public struct ParameterDescription: Sendable, Equatable {
     ///   - valueName: stands for the value in help; empty for a flag.
     ///   - help: what it is for, as one sentence.
     ///   - group: the heading it stands under; nil for the common one.
-    public init(kind: Kind, names: [String], valueName: String = "", help: String, group: String? = nil) {
+    package init(kind: Kind, names: [String], valueName: String = "", help: String, group: String? = nil) {
         self.kind = kind
         self.names = names
         self.valueName = valueName
@@ -51,7 +51,7 @@ public struct ParameterDescription: Sendable, Equatable {
     }
 
     /// The name to speak of it by: the first long one.
-    public var title: String {
+    package var title: String {
         kind == .positional ? "<\(names.first ?? "")>" : names.first { $0.hasPrefix("--") } ?? names.first ?? ""
     }
 

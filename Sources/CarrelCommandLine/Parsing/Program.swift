@@ -1,16 +1,16 @@
 import Glibc
 
 /// A command tree with a version: what the words of a command line are given to.
-public struct Program: Sendable {
+package struct Program: Sendable {
     /// The whole tree, with the `help` and `completions` that every program has.
-    public let description: CommandDescription
-    public let version: String
+    package let description: CommandDescription
+    package let version: String
     private let root: any Command.Type
 
     /// - Parameters:
     ///   - root: the command that has the program's name.
     ///   - version: what `--version` prints after the name.
-    public init(_ root: any Command.Type, version: String) {
+    package init(_ root: any Command.Type, version: String) {
         self.root = root
         self.version = version
         description = CommandDescription(root, adding: root.subcommands.isEmpty ? [] : Program.builtIn)
@@ -22,7 +22,7 @@ public struct Program: Sendable {
     ///
     /// From here on a write to a closed pipe is an error and not a signal; a child process that should die of the signal must
     /// have it restored (`POSIX_SPAWN_SETSIGDEF`).
-    public func main() async -> Never {
+    package func main() async -> Never {
         signal(SIGPIPE, SIG_IGN)
         let status = await run(Array(Swift.CommandLine.arguments.dropFirst()), on: .standard(name: description.name))
         exit(status.rawValue)
@@ -34,7 +34,7 @@ public struct Program: Sendable {
     ///   - words: the command line without the program's name.
     ///   - console: where results, notes and errors go.
     /// - Returns: how a process that does only this should end.
-    public func run(_ words: [String], on console: Console) async -> ExitStatus {
+    package func run(_ words: [String], on console: Console) async -> ExitStatus {
         var status = ExitStatus.success
         do {
             try await perform(words, on: console)

@@ -1,5 +1,5 @@
 /// An error that knows how to be told on a terminal. Any other error is told by its description and ends with status 1.
-public protocol ReportableError: Error {
+package protocol ReportableError: Error {
     /// What happened: a lower-case sentence without a period; never a secret.
     var message: String { get }
     /// What to do about it, where that is known.
@@ -9,6 +9,6 @@ public protocol ReportableError: Error {
 }
 
 extension ReportableError {
-    public var hint: String? { nil }
-    public var exitStatus: ExitStatus { .failure }
+    package var hint: String? { nil }
+    package var exitStatus: ExitStatus { .failure }
 }

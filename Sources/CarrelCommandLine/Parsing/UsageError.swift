@@ -1,46 +1,46 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// A command line that does not say what to do: an unknown word, a missing or impossible value.
-public struct UsageError: CodedError, ReportableError {
-    public typealias Code = ErrorCode<UsageError>
+package struct UsageError: CodedError, ReportableError {
+    package typealias Code = ErrorCode<UsageError>
 
     /// What kind of mistake it was; errors are equal when it is.
-    public let code: Code
-    public let message: String
-    public let hint: String?
+    package let code: Code
+    package let message: String
+    package let hint: String?
 
     /// - Parameters:
     ///   - code: what kind of mistake it was.
     ///   - message: a lower-case sentence without a period; never a secret.
     ///   - hint: what to write instead; without it the reader is pointed at the command's help.
-    public init(_ code: Code, _ message: String, hint: String? = nil) {
+    package init(_ code: Code, _ message: String, hint: String? = nil) {
         self.code = code
         self.message = message
         self.hint = hint
     }
 
-    public var exitStatus: ExitStatus { .usage }
+    package var exitStatus: ExitStatus { .usage }
 }
 
 extension ErrorCode where Failure == UsageError {
     /// No command has this name.
-    public static var unknownCommand: Self { Self("usage.unknown-command") }
+    package static var unknownCommand: Self { Self("usage.unknown-command") }
     /// A group of commands was called without one of them.
-    public static var missingCommand: Self { Self("usage.missing-command") }
+    package static var missingCommand: Self { Self("usage.missing-command") }
     /// The command has no such option.
-    public static var unknownOption: Self { Self("usage.unknown-option") }
+    package static var unknownOption: Self { Self("usage.unknown-option") }
     /// An option that counts once is written twice.
-    public static var repeatedOption: Self { Self("usage.repeated-option") }
+    package static var repeatedOption: Self { Self("usage.repeated-option") }
     /// An option that takes a value has none.
-    public static var missingValue: Self { Self("usage.missing-value") }
+    package static var missingValue: Self { Self("usage.missing-value") }
     /// A flag was given a value.
-    public static var unexpectedValue: Self { Self("usage.unexpected-value") }
+    package static var unexpectedValue: Self { Self("usage.unexpected-value") }
     /// A value is not one of its type, or not allowed.
-    public static var badValue: Self { Self("usage.bad-value") }
+    package static var badValue: Self { Self("usage.bad-value") }
     /// Something that must be written is not.
-    public static var missingArgument: Self { Self("usage.missing-argument") }
+    package static var missingArgument: Self { Self("usage.missing-argument") }
     /// A word is left over.
-    public static var unexpectedArgument: Self { Self("usage.unexpected-argument") }
+    package static var unexpectedArgument: Self { Self("usage.unexpected-argument") }
     /// Two parameters cannot both be meant.
-    public static var contradiction: Self { Self("usage.contradiction") }
+    package static var contradiction: Self { Self("usage.contradiction") }
 }

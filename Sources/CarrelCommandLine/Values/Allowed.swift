@@ -1,11 +1,11 @@
 /// Which values of a type one option or setting takes.
-public struct Allowed<Value: Sendable>: Sendable {
+package struct Allowed<Value: Sendable>: Sendable {
     /// What is allowed, for help; nil when everything is.
-    public let explanation: String?
+    package let explanation: String?
     private let problem: @Sendable (Value) -> String?
 
     /// Every value of the type.
-    public static var everything: Allowed { Allowed(explanation: nil) { _ in nil } }
+    package static var everything: Allowed { Allowed(explanation: nil) { _ in nil } }
 
     /// Values for which `test` holds.
     ///
@@ -13,7 +13,7 @@ public struct Allowed<Value: Sendable>: Sendable {
     ///   - explanation: what they are, such as "a power of two".
     ///   - test: whether a value is one.
     /// - Returns: the rule.
-    public static func only(_ explanation: String, where test: @escaping @Sendable (Value) -> Bool) -> Allowed {
+    package static func only(_ explanation: String, where test: @escaping @Sendable (Value) -> Bool) -> Allowed {
         Allowed(explanation: explanation) { test($0) ? nil : "is not \(explanation)" }
     }
 
@@ -23,20 +23,20 @@ public struct Allowed<Value: Sendable>: Sendable {
     }
 
     /// Throws when the value is not allowed.
-    public func check(_ value: Value) throws(InvalidValue) {
+    package func check(_ value: Value) throws(InvalidValue) {
         if let reason = problem(value) { throw InvalidValue(reason) }
     }
 }
 
 extension Allowed where Value: TextValue & Comparable {
     /// Values from `range.lowerBound` to `range.upperBound`, both included.
-    public static func range(_ range: ClosedRange<Value>) -> Allowed {
+    package static func range(_ range: ClosedRange<Value>) -> Allowed {
         let text = "\(range.lowerBound.written) to \(range.upperBound.written)"
         return Allowed(explanation: text) { range.contains($0) ? nil : "is not in the range \(text)" }
     }
 
     /// Values from `lowest` on.
-    public static func atLeast(_ lowest: Value) -> Allowed {
+    package static func atLeast(_ lowest: Value) -> Allowed {
         Allowed(explanation: "at least \(lowest.written)") { $0 >= lowest ? nil : "is less than \(lowest.written)" }
     }
 }

@@ -1,9 +1,9 @@
 /// A number of bytes, written with a unit: `64MiB`, `1.5GB`, `512kB`, `4096B`; a number alone is bytes.
-public struct ByteCount: TextValue, Comparable, Hashable {
+package struct ByteCount: TextValue, Comparable, Hashable {
     /// How many.
-    public var bytes: Int64
+    package var bytes: Int64
 
-    public init(_ bytes: Int64) {
+    package init(_ bytes: Int64) {
         self.bytes = bytes
     }
 
@@ -13,7 +13,7 @@ public struct ByteCount: TextValue, Comparable, Hashable {
         ("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000), ("B", 1),
     ]
 
-    public init(written text: String) throws(InvalidValue) {
+    package init(written text: String) throws(InvalidValue) {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let name = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
         let unit = name.isEmpty ? 1 : ByteCount.units.first { $0.name.lowercased() == name }?.bytes
@@ -26,13 +26,13 @@ public struct ByteCount: TextValue, Comparable, Hashable {
         bytes = Int64(total.rounded())
     }
 
-    public var written: String {
+    package var written: String {
         let unit = ByteCount.units.first { bytes != 0 && bytes % $0.bytes == 0 }
         return unit.map { "\(bytes / $0.bytes)\($0.name)" } ?? "0B"
     }
 
     /// Rounded for a reader, in powers of 1000 as disks and networks count: `812 B`, `1.2 GB`.
-    public var rounded: String {
+    package var rounded: String {
         var value = Double(bytes)
         for unit in ["B", "kB", "MB", "GB"] {
             if value < 999.95 || (unit == "B" && value < 1000) {
@@ -43,8 +43,8 @@ public struct ByteCount: TextValue, Comparable, Hashable {
         return "\(value.tenths) TB"
     }
 
-    public static var valueName: String { "bytes" }
-    public static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
+    package static var valueName: String { "bytes" }
+    package static func < (left: ByteCount, right: ByteCount) -> Bool { left.bytes < right.bytes }
 }
 
 extension Double {

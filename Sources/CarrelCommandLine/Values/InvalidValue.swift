@@ -1,11 +1,11 @@
 /// Why a written value was refused.
-public struct InvalidValue: Error, Equatable {
+package struct InvalidValue: Error, Equatable {
     /// The end of a sentence that begins with the value, such as "is not a whole number". Never the value itself, which may be secret.
-    public let reason: String
+    package let reason: String
     /// What to write instead, where that is known.
-    public let hint: String?
+    package let hint: String?
 
-    public init(_ reason: String, hint: String? = nil) {
+    package init(_ reason: String, hint: String? = nil) {
         self.reason = reason
         self.hint = hint
     }

@@ -1,7 +1,7 @@
 /// Finds the word that was probably meant.
-public enum Suggestion {
+package enum Suggestion {
     /// The word nearest to `text`, or nil when none is near enough to be meant.
-    public static func nearest(to text: String, among words: some Sequence<String>) -> String? {
+    package static func nearest(to text: String, among words: some Sequence<String>) -> String? {
         let text = Array(text.lowercased().utf8)
         guard !text.isEmpty else { return nil }
         let limit = max(1, (text.count + 1) / 3)
@@ -16,7 +16,7 @@ public enum Suggestion {
     }
 
     /// `did you mean 'order'?`, or nil when no word is near enough.
-    public static func hint(for text: String, among words: some Sequence<String>) -> String? {
+    package static func hint(for text: String, among words: some Sequence<String>) -> String? {
         nearest(to: text, among: words).map { "did you mean '\($0)'?" }
     }
 

@@ -4,7 +4,7 @@ extension Duration: TextValue {
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    public init(written text: String) throws(InvalidValue) {
+    package init(written text: String) throws(InvalidValue) {
         guard let milliseconds = try Duration.milliseconds(in: text) else {
             throw InvalidValue("is not a length of time", hint: "write it with units, such as 30s, 5m, 1h30m or 250ms")
         }
@@ -32,7 +32,7 @@ extension Duration: TextValue {
         return Int64(total.rounded())
     }
 
-    public var written: String {
+    package var written: String {
         let (seconds, attoseconds) = components
         var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000
         if rest == 0 { return "0s" }
@@ -44,5 +44,5 @@ extension Duration: TextValue {
         return text
     }
 
-    public static var valueName: String { "time" }
+    package static var valueName: String { "time" }
 }

@@ -1,8 +1,8 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Written as RFC 3339 has it (`2026-01-31T18:00:00Z`), or as a date, which means its first moment in UTC.
 extension Instant: TextValue {
-    public init(written text: String) throws(InvalidValue) {
+    package init(written text: String) throws(InvalidValue) {
         let isDate = text.utf8.count == 10 && !text.contains("T")
         guard let instant = Instant.parse(isDate ? "\(text)T00:00:00Z" : text) else {
             throw InvalidValue(
@@ -13,6 +13,6 @@ extension Instant: TextValue {
         self = instant
     }
 
-    public var written: String { description }
-    public static var valueName: String { "date" }
+    package var written: String { description }
+    package static var valueName: String { "date" }
 }

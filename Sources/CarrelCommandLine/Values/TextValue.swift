@@ -1,7 +1,7 @@
 /// A value that a person writes as one word: on a command line, in a settings file, in the environment.
 ///
 /// An enumeration with `String` raw values that is `CaseIterable` conforms by declaring it.
-public protocol TextValue: Sendable {
+package protocol TextValue: Sendable {
     /// Reads the value from what was written.
     ///
     /// - Throws: `InvalidValue` with the reason, as the end of a sentence that begins with the text.
@@ -18,11 +18,11 @@ public protocol TextValue: Sendable {
 }
 
 extension TextValue {
-    public static var choices: [String] { [] }
+    package static var choices: [String] { [] }
 }
 
 extension TextValue where Self: RawRepresentable & CaseIterable, RawValue == String {
-    public init(written text: String) throws(InvalidValue) {
+    package init(written text: String) throws(InvalidValue) {
         guard let value = Self(rawValue: text) else {
             throw InvalidValue(
                 "is not one of \(Self.choices.joined(separator: ", "))",
@@ -32,7 +32,7 @@ extension TextValue where Self: RawRepresentable & CaseIterable, RawValue == Str
         self = value
     }
 
-    public var written: String { rawValue }
-    public static var valueName: String { choices.joined(separator: "|") }
-    public static var choices: [String] { allCases.map(\.rawValue) }
+    package var written: String { rawValue }
+    package static var valueName: String { choices.joined(separator: "|") }
+    package static var choices: [String] { allCases.map(\.rawValue) }
 }

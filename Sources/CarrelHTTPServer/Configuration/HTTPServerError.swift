@@ -1,12 +1,12 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Why a server does not start.
-public struct HTTPServerError: CodedError {
-    public typealias Code = ErrorCode<HTTPServerError>
+package struct HTTPServerError: CodedError {
+    package typealias Code = ErrorCode<HTTPServerError>
 
-    public let code: Code
+    package let code: Code
     /// What happened and what to do: a lower-case sentence without a period.
-    public let message: String
+    package let message: String
 
     init(_ code: Code, _ message: String) {
         self.code = code
@@ -16,11 +16,11 @@ public struct HTTPServerError: CodedError {
 
 extension ErrorCode where Failure == HTTPServerError {
     /// A listener's address is not numeric, or a Unix path is too long.
-    public static var address: Self { Self("server.address") }
+    package static var address: Self { Self("server.address") }
     /// The system does not let us listen there.
-    public static var listen: Self { Self("server.listen") }
+    package static var listen: Self { Self("server.listen") }
     /// The certificate or its key cannot be used.
-    public static var tls: Self { Self("server.tls") }
+    package static var tls: Self { Self("server.tls") }
     /// The system refused a thread or a descriptor.
-    public static var resources: Self { Self("server.resources") }
+    package static var resources: Self { Self("server.resources") }
 }

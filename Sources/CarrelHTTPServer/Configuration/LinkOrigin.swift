@@ -1,7 +1,7 @@
 import CarrelHTTP
 
 /// The origin of links into the server: one that browsers reach and that the server answers for.
-public enum LinkOrigin {
+package enum LinkOrigin {
     /// The origin for links where the operator has not named a public one.
     ///
     /// - Parameters:
@@ -9,7 +9,7 @@ public enum LinkOrigin {
     ///   - allowedHosts: ``ServerConfiguration/allowedHosts``.
     /// - Returns: scheme, host and port. The host is the address, or the first allowed one where other machines reach the server; nil where it
     ///   listens on every address of the machine and no host is named.
-    public static func origin(of address: BoundAddress, allowedHosts: [String]) -> String? {
+    package static func origin(of address: BoundAddress, allowedHosts: [String]) -> String? {
         guard case .tcp(let ip, let port, let isTLS) = address else { return nil }
         if ip.isLoopback { return "\(address)" }
         guard let host = allowedHosts.first(where: { $0 != "*" }) else { return ip.isWildcard ? nil : "\(address)" }

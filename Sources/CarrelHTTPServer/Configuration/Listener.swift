@@ -1,7 +1,7 @@
-public import CarrelHTTP
+package import CarrelHTTP
 
 /// Where a server listens.
-public enum Listener: Sendable, Hashable {
+package enum Listener: Sendable, Hashable {
     /// A numeric address and a port, 0 for any free one. With TLS when `isTLS`; the configuration names the certificate.
     case tcp(address: String, port: UInt16, isTLS: Bool = false)
     /// A Unix socket for processes of these users.
@@ -9,12 +9,12 @@ public enum Listener: Sendable, Hashable {
 }
 
 /// Where a server was found to listen.
-public enum BoundAddress: Sendable, Hashable, CustomStringConvertible {
+package enum BoundAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(address: IPAddress, port: UInt16, isTLS: Bool)
     case unix(path: String)
 
     /// `http://127.0.0.1:8080`, or `unix:PATH`.
-    public var description: String {
+    package var description: String {
         switch self {
         case .tcp(let address, let port, let isTLS): "\(isTLS ? "https" : "http")://\(address.urlHost):\(port)"
         case .unix(let path): "unix:\(path)"
@@ -22,7 +22,7 @@ public enum BoundAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The port, for TCP.
-    public var port: UInt16? {
+    package var port: UInt16? {
         if case .tcp(_, let port, _) = self { port } else { nil }
     }
 }

@@ -1,34 +1,34 @@
-public import CarrelHTTP
+package import CarrelHTTP
 
 /// How a server listens, whom it believes, and how long it waits.
-public struct ServerConfiguration: Sendable {
+package struct ServerConfiguration: Sendable {
     /// Certificate and key of TLS listeners, in PEM files.
-    public struct TLSFiles: Sendable, Hashable {
+    package struct TLSFiles: Sendable, Hashable {
         /// The certificate and those that signed it, in that order.
-        public var certificate: String
+        package var certificate: String
         /// The private key, not encrypted.
-        public var key: String
+        package var key: String
 
         /// The paths of two PEM files.
-        public init(certificate: String, key: String) {
+        package init(certificate: String, key: String) {
             self.certificate = certificate
             self.key = key
         }
     }
 
     /// Where to listen.
-    public var listeners: [Listener] = [.tcp(address: "127.0.0.1", port: 0)]
+    package var listeners: [Listener] = [.tcp(address: "127.0.0.1", port: 0)]
     /// Threads that serve connections; nil means one for each core.
-    public var workers: Int?
+    package var workers: Int?
     /// What `Host` may say besides the names of this machine's own loopback and the addresses listened on, which rebinding a
     /// foreign name to us (a page reading from us as if from its own host) cannot do. Names without ports; `*` allows all.
-    public var allowedHosts: [String] = []
+    package var allowedHosts: [String] = []
     /// Whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are believed.
-    public var trustedProxies: [AddressRange] = []
+    package var trustedProxies: [AddressRange] = []
     /// For listeners with TLS.
-    public var tls: TLSFiles?
+    package var tls: TLSFiles?
     /// How long browsers use TLS alone after an answer over TLS (`Strict-Transport-Security`); zero sends no header.
-    public var strictTransport: Duration = .zero
+    package var strictTransport: Duration = .zero
     /// From the first byte of a request (or the connection's start) to the end of its header.
     package var headerDeadline: Duration = .seconds(10)
     /// A body may take this long and then one second more for each `minimumBodyRate` bytes.
@@ -42,16 +42,16 @@ public struct ServerConfiguration: Sendable {
     /// The longest exchange, from the first byte of the request to the last of the response.
     package var exchangeDeadline: Duration = .seconds(4 * 3600)
     /// More connections over the network than this are closed as they come.
-    public var maximumConnections = 20000
+    package var maximumConnections = 20000
     /// The same for one IPv4 address or one /64 of IPv6, other than this machine and the trusted proxies; nil for a quarter of
     /// ``maximumConnections``, 0 for any number.
-    public var connectionsPerNetwork: Int?
+    package var connectionsPerNetwork: Int?
     /// Connections of Unix sockets, which the other limits leave alone.
     static let unixConnections = 64
     /// Bytes that all bodies of requests together may take in memory, and an eighth of them those of one network.
-    public var bodyMemory = 64 << 20
+    package var bodyMemory = 64 << 20
     /// Bytes in a second that a client takes of a response on average over ``stalledWriter``; 0 for any number.
-    public var minimumReadRate = 1024
+    package var minimumReadRate = 1024
     /// Bytes that a connection keeps for a request's line and header fields and for those of the answer, and while it is idle. A
     /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
     /// the command has pieces of just this size; the next ones take 20 KiB.
@@ -60,5 +60,5 @@ public struct ServerConfiguration: Sendable {
     static let discardedBody = 1 << 20
 
     /// The defaults: any free port of 127.0.0.1.
-    public init() {}
+    package init() {}
 }

@@ -4,7 +4,7 @@ import CarrelBytes
 ///
 /// Holds windows of the tables, 100 KiB in all, whatever the length of the track, and of one fragment the headers of its runs,
 /// which are limited.
-public struct MP4Samples {
+package struct MP4Samples {
     private var listed: TableSamples
     private var fragmented: FragmentSamples
     private let fileLength: Int64
@@ -17,11 +17,11 @@ public struct MP4Samples {
     private static let runLimit = 1 << 16
 
     /// Samples handed out so far.
-    public private(set) var index = 0
+    package private(set) var index = 0
     /// How long the samples handed out so far last, in units of the track's time scale.
-    public private(set) var duration: Int64 = 0
+    package private(set) var duration: Int64 = 0
     /// Where a sample should have begun or gone on that the file no longer holds; nothing comes after it.
-    public private(set) var truncatedAt: Int64?
+    package private(set) var truncatedAt: Int64?
 
     init(_ listed: TableSamples, _ fragmented: FragmentSamples, fileLength: Int64, allowsTruncation: Bool) {
         self.listed = listed
@@ -34,7 +34,7 @@ public struct MP4Samples {
     ///
     /// - Throws: what the reader throws; `Malformed` when the tables contradict each other or a sample lies past the end of the
     ///   file, unless truncation is allowed: then the samples just end and `truncatedAt` says so.
-    public mutating func next() throws -> MP4Sample? {
+    package mutating func next() throws -> MP4Sample? {
         if let sample = held {
             held = nil
             return handOut(sample)
@@ -65,7 +65,7 @@ public struct MP4Samples {
     /// - Parameter limit: bytes, at most, unless a single sample has more.
     /// - Returns: at least one sample.
     /// - Throws: as `next`.
-    public mutating func nextRun(limit: Int) throws -> MP4Run? {
+    package mutating func nextRun(limit: Int) throws -> MP4Run? {
         guard let first = try next() else { return nil }
         var run = MP4Run(range: first.range, sizes: [first.size])
         while run.sizes.count < Self.runLimit, let sample = try next() {

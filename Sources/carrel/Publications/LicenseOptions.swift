@@ -1,6 +1,6 @@
-public import CarrelCommandLine
+package import CarrelCommandLine
 import CarrelHTTPClient
-public import CarrelLCP
+package import CarrelLCP
 import Glibc
 
 /// Readium LCP at the command line: whom to trust, and what to remember where.
@@ -100,5 +100,5 @@ private struct UnreadableFile: ReportableError {
 }
 
 extension LCPError: ReportableError {
-    public var exitStatus: ExitStatus { code == .store ? .inputOutput : .badInput }
+    package var exitStatus: ExitStatus { code == .store ? .inputOutput : .badInput }
 }

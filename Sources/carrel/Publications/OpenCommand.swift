@@ -1,7 +1,7 @@
-public import CarrelCommandLine
+package import CarrelCommandLine
 import CarrelJSON
 import CarrelLCP
-public import CarrelPublication
+package import CarrelPublication
 import CarrelThreads
 import Glibc
 
@@ -195,7 +195,7 @@ struct CatCommand: Command {
 }
 
 extension Publication.OpeningError: ReportableError {
-    public var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch code {
         case .notFound: .noInput
         case .incorrectCredentials, .cancelled, .forbidden: .noPermission
@@ -204,11 +204,11 @@ extension Publication.OpeningError: ReportableError {
         }
     }
 
-    public var hint: String? { code == .incorrectCredentials ? "give the password with --password" : nil }
+    package var hint: String? { code == .incorrectCredentials ? "give the password with --password" : nil }
 }
 
 extension ResourceError: ReportableError {
-    public var exitStatus: ExitStatus {
+    package var exitStatus: ExitStatus {
         switch code {
         case .notFound: .noInput
         case .forbidden: .noPermission

@@ -1,8 +1,8 @@
-public import CarrelCommandLine
+import CarrelCommandLine
 import CarrelCrypto
 import CarrelEntitlementSources
 import CarrelHome
-public import CarrelReceipts
+package import CarrelReceipts
 import CarrelServer
 import CarrelSettings
 import Glibc
