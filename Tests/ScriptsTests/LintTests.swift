@@ -27,11 +27,12 @@ struct `scripts/lint` {
     @Test func `finds nothing in a clean tree`() async throws {
         let result = try await lint([
             "Sources/A/Book.swift": "import FoundationEssentials\n\nstruct Book {}\n",
+            "Sources/A/Fast.swift": "public struct Fast {\n    @inlinable\n    public init() {}\n}\n",
             "Sources/A/Lock.swift": "final class Lock: @unchecked Sendable {}  // a mutex guards it\n",
             "README.md": "# A\n",
         ])
         #expect(result.status.isSuccess, "\(result.text)\(result.errorText)")
-        #expect(result.text == "lint: clean\n")
+        #expect(result.text == "public declarations: A 2\nlint: clean\n")
     }
 
     // what must be found is put together here, so that this file holds none of it
@@ -47,6 +48,10 @@ struct `scripts/lint` {
         ("Sources/A/B.swift", "let a = 1 \n", "blanks at the end of the line"),
         ("scripts/a", "#!/usr/bin/env bash\nif\n", "syntax error"),
         ("Sources/A/B.swift", "final class B: @unchecked Sendable {}\n", "an unchecked promise without a proof"),
+        (
+            "Sources/A/B.swift", "public struct B {}\n",
+            "Sources/A/B.swift:1: public struct B {}: public, but its target belongs to no product"
+        ),
         (
             "Sources/A/B.swift", "// proofs\nA: @unchecked Sendable // 1\nB: @unchecked Sendable // 2\n",
             "2 unchecked promises of sendability"
