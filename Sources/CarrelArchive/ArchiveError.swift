@@ -4,6 +4,7 @@ package import CarrelBytes
 ///
 /// Two errors are equal when their codes are.
 package struct ArchiveError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<ArchiveError>
 
     /// What kind of refusal it is.

@@ -2,6 +2,7 @@ public import CarrelBytes
 
 /// Why a cryptographic operation did not happen. Never holds keys, plain text or anything derived from them.
 public struct CryptoError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<CryptoError>
 
     /// What went wrong; errors with the same code are equal.

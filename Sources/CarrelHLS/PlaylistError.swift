@@ -2,8 +2,10 @@ package import CarrelBytes
 
 /// Why a playlist cannot be written: a value that its syntax has no place for.
 package struct PlaylistError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<PlaylistError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String

@@ -2,8 +2,10 @@ public import CarrelBytes
 
 /// Why a request has no response. Never holds credentials, header values or the path and query of a URL.
 public struct HTTPClientError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<HTTPClientError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String

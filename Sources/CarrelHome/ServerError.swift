@@ -3,8 +3,10 @@ package import CarrelHTTP
 
 /// What the server or a command on its home could not do, and why.
 package struct ServerError: CodedError, HTTPProblemConvertible {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<ServerError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period, without secrets.
     package let message: String

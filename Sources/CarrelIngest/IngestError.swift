@@ -3,8 +3,10 @@ import Glibc
 
 /// Why something could not be taken into the catalog.
 package struct IngestError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<IngestError>
 
+    /// The kind of failure.
     package let code: Code
     /// The file or archive entry, as the caller named it.
     package let path: String

@@ -2,8 +2,10 @@ package import CarrelBytes
 
 /// Why a signed object is not to be believed. Never holds what is in it.
 package struct JOSEError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<JOSEError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String

@@ -4,8 +4,10 @@ public import CarrelBytes
 ///
 /// Two errors are equal when their codes are. Neither ever holds a passphrase, a key, or the name or address of a user.
 public struct LCPError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<LCPError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String

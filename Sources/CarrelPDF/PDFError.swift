@@ -4,8 +4,10 @@ package import CarrelBytes
 ///
 /// Two errors are equal when their codes are.
 package struct PDFError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<PDFError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period; never content of the document, nor a password.
     package let message: String

@@ -2,8 +2,10 @@ package import CarrelBytes
 
 /// Why a segment or playlist could not be made.
 package struct PackagerError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<PackagerError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String

@@ -3,8 +3,10 @@ public import CarrelUpstream
 
 /// Why a reader cannot do what it was asked to.
 public struct ReaderError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<ReaderError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String

@@ -2,8 +2,10 @@ package import CarrelBytes
 
 /// Why what a store signed is not taken. Never holds what is in it.
 package struct ReceiptError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<ReceiptError>
 
+    /// The kind of failure.
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String

@@ -4,6 +4,7 @@ public import CarrelBytes
 ///
 /// Two errors are equal when their codes are. Neither the words nor the code ever hold a bound value or a key.
 public struct StoreError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<StoreError>
 
     /// What kind of failure it is.

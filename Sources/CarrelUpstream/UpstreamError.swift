@@ -2,8 +2,10 @@ public import CarrelBytes
 
 /// Why a system upstream gave no answer. Never holds a token, a password or what the system said.
 public struct UpstreamError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<UpstreamError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String

@@ -2,6 +2,7 @@ package import CarrelBytes
 
 /// A command line that does not say what to do: an unknown word, a missing or impossible value.
 package struct UsageError: CodedError, ReportableError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<UsageError>
 
     /// What kind of mistake it was; errors are equal when it is.

@@ -2,8 +2,10 @@ package import CarrelBytes
 
 /// Why a server does not start.
 package struct HTTPServerError: CodedError {
+    /// The kinds of this failure.
     package typealias Code = ErrorCode<HTTPServerError>
 
+    /// The kind of failure.
     package let code: Code
     /// What happened and what to do: a lower-case sentence without a period.
     package let message: String

@@ -3,6 +3,11 @@ public final class BytesResource: Resource {
     public let link: Link
     private let bytes: [UInt8]
 
+    /// Creates a resource over bytes in memory.
+    ///
+    /// - Parameters:
+    ///   - link: the link that ``link`` returns; its media type is not checked.
+    ///   - bytes: the whole content.
     public init(_ link: Link, _ bytes: [UInt8]) {
         self.link = link
         self.bytes = bytes

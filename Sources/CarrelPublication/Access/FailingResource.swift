@@ -3,6 +3,11 @@ public final class FailingResource: Resource {
     public let link: Link
     private let error: ResourceError
 
+    /// Creates a resource that throws on every read.
+    ///
+    /// - Parameters:
+    ///   - link: the link that ``link`` returns.
+    ///   - error: the error that ``length()`` and ``read(_:into:)`` throw.
     public init(_ link: Link, _ error: ResourceError) {
         self.link = link
         self.error = error

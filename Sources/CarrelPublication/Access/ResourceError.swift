@@ -4,12 +4,19 @@ public import CarrelBytes
 ///
 /// Two errors are equal when their codes are.
 public struct ResourceError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<ResourceError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period; never content of the resource, nor a secret.
     public let message: String
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: a lower-case sentence without a period; no content of the resource and no secret.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message

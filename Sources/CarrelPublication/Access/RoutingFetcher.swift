@@ -5,6 +5,11 @@ public final class RoutingFetcher: Fetcher {
         let fetcher: any Fetcher
         let accepts: @Sendable (Link) -> Bool
 
+        /// Creates a route.
+        ///
+        /// - Parameters:
+        ///   - fetcher: the fetcher of the accepted links.
+        ///   - accepts: whether a link belongs to the route; by default every link does.
         public init(_ fetcher: any Fetcher, accepts: @escaping @Sendable (Link) -> Bool = { _ in true }) {
             self.fetcher = fetcher
             self.accepts = accepts
@@ -13,6 +18,9 @@ public final class RoutingFetcher: Fetcher {
 
     private let routes: [Route]
 
+    /// Creates a fetcher over routes.
+    ///
+    /// - Parameter routes: in order of precedence; the first that accepts a link serves it.
     public init(_ routes: [Route]) {
         self.routes = routes
     }

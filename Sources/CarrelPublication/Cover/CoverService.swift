@@ -11,6 +11,7 @@ public protocol CoverService: PublicationService {
 public struct Cover: Sendable, Equatable {
     /// By the picture's own first bytes.
     public let mediaType: MediaType
+    /// The encoded image, at most ``limit`` bytes.
     public let bytes: [UInt8]
 
     /// Where covers are served.

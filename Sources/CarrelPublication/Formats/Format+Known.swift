@@ -1,32 +1,57 @@
 extension Format {
+    /// EPUB 2 or 3 in a ZIP container (EPUB 3.3, "OCF ZIP Container").
     public static let epub = Format([.zip, .epub], "application/epub+zip", "epub")
+    /// PDF (ISO 32000).
     public static let pdf = Format([.pdf], "application/pdf", "pdf")
+    /// A Readium Web Publication Manifest of no narrower profile.
     public static let webPublication = Format([.json, .rwpm], "application/webpub+json", "json")
+    /// A Readium Web Publication Manifest of an audiobook.
     public static let audiobookManifest = Format([.json, .rwpm], "application/audiobook+json", "json")
+    /// A Readium Web Publication Manifest of a visual narrative (Divina).
     public static let divinaManifest = Format([.json, .rwpm], "application/divina+json", "json")
+    /// A Readium package: a ZIP archive with a `manifest.json`.
     public static let webPublicationPackage = Format([.zip, .rwp], "application/webpub+zip", "webpub")
+    /// A Readium package of an audiobook.
     public static let audiobookPackage = Format([.zip, .rwp], "application/audiobook+zip", "audiobook")
+    /// A Readium package of a visual narrative (Divina).
     public static let divinaPackage = Format([.zip, .rwp], "application/divina+zip", "divina")
+    /// A PDF in a Readium package that LCP protects (LCP for PDF).
     public static let lcpProtectedPDF = Format([.zip, .rwp, .lcp], "application/pdf+lcp", "lcpdf")
+    /// A Readium audiobook package that LCP protects.
     public static let lcpProtectedAudiobook = Format([.zip, .rwp, .lcp], "application/audiobook+lcp", "lcpa")
+    /// A Divina package that LCP protects.
     public static let lcpProtectedDivina = Format([.zip, .rwp, .lcp], "application/divina+lcp", "lcpdi")
+    /// A Readium LCP license document without its publication.
     public static let lcpLicense = Format([.json, .lcpLicense], "application/vnd.readium.lcp.license.v1.0+json", "lcpl")
+    /// A package in the W3C's Lightweight Packaging Format.
     public static let lpf = Format([.zip, .lpf], "application/lpf+zip", "lpf")
+    /// A W3C publication manifest (W3C "Publication Manifest").
     public static let w3cPublicationManifest = Format([.json, .w3cPublicationManifest], "application/ld+json", "json")
+    /// A ZIP archive of images, known as a comic book archive.
     public static let cbz = Format([.zip, .informalComic], "application/vnd.comicbook+zip", "cbz")
+    /// A ZIP archive of audio files.
     public static let zab = Format([.zip, .informalAudiobook], "application/x.readium.zab+zip", "zab")
+    /// An OPDS 1.2 catalog feed.
     public static let opds1Catalog = Format([.xml, .opds1Catalog], "application/atom+xml;profile=opds-catalog", "xml")
+    /// A single OPDS 1.2 entry.
     public static let opds1Entry = Format([.xml, .opds1Entry], "application/atom+xml;type=entry;profile=opds-catalog", "xml")
+    /// An OPDS 2.0 catalog feed.
     public static let opds2Catalog = Format([.json, .opds2Catalog], "application/opds+json", "json")
+    /// A single publication of OPDS 2.0.
     public static let opds2Publication = Format([.json, .opds2Publication], "application/opds-publication+json", "json")
+    /// An OPDS authentication document (Authentication for OPDS 1.0).
     public static let opdsAuthentication = Format(
         [.json, .opdsAuthentication],
         "application/opds-authentication+json",
         "json"
     )
+    /// HTML in the syntax of HTML.
     public static let html = Format([.html], "text/html", "html")
+    /// HTML in the syntax of XML.
     public static let xhtml = Format([.xml, .xhtml], "application/xhtml+xml", "xhtml")
+    /// JSON (RFC 8259) of no narrower kind.
     public static let json = Format([.json], "application/json", "json")
+    /// A ZIP archive of no narrower kind.
     public static let zip = Format([.zip], "application/zip", "zip")
     /// Nobody knows.
     public static let unknown = Format([], "application/octet-stream", "bin")

@@ -6,16 +6,24 @@ public struct Accessibility: Sendable, Equatable {
     public var conformsTo: [String]
     /// Why it need not conform, such as `eaa-microenterprise`.
     public var exemption: String?
+    /// Senses needed to perceive the content, such as `textual`, `visual`, `auditory` (schema.org `accessMode`).
     public var accessModes: [String]
     /// Each a set of modes that suffice together.
     public var accessModesSufficient: [[String]]
+    /// Features that help readers, such as `alternativeText` or `readingOrder` (schema.org `accessibilityFeature`).
     public var features: [String]
+    /// Hazards to readers, such as `flashing` or `noMotionSimulationHazard` (schema.org `accessibilityHazard`).
     public var hazards: [String]
+    /// A summary for people (schema.org `accessibilitySummary`).
     public var summary: String?
+    /// The name of the certifier of conformance.
     public var certifiedBy: String?
+    /// The certifier's credential, a name or a URI.
     public var certifierCredential: String?
+    /// The URI of the certifier's report.
     public var certifierReport: String?
 
+    /// Creates empty metadata.
     public init() {
         conformsTo = []
         accessModes = []

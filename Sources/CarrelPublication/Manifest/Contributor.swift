@@ -2,6 +2,7 @@ import CarrelJSON
 
 /// Who had a part in a publication: a person or an organisation.
 public struct Contributor: Sendable, Equatable {
+    /// The name as shown to readers.
     public var name: LocalizedString
     /// The name as it is put in order, such as "Woolf, Virginia".
     public var sortAs: LocalizedString?
@@ -11,8 +12,16 @@ public struct Contributor: Sendable, Equatable {
     public var roles: [String]
     /// The place in a series.
     public var position: Double?
+    /// Links to more about the contributor, such as a catalog of their works.
     public var links: [Link]
 
+    /// Creates a contributor.
+    ///
+    /// - Parameters:
+    ///   - name: the name as shown to readers.
+    ///   - sortAs: the name to sort by.
+    ///   - identifier: a URI.
+    ///   - roles: MARC relators.
     public init(name: LocalizedString, sortAs: LocalizedString? = nil, identifier: String? = nil, roles: [String] = []) {
         self.name = name
         self.sortAs = sortAs
@@ -65,20 +74,54 @@ public struct Contributor: Sendable, Equatable {
 
 /// What a contributor did, by the member of the metadata that says so.
 public enum ContributorRole: String, Sendable, Hashable, CaseIterable {
-    case author, translator, editor, artist, illustrator, letterer, penciler, colorist, inker, narrator, contributor, publisher,
-        imprint
+    /// A writer of the text.
+    case author
+    /// A translator of the text.
+    case translator
+    /// An editor of the text.
+    case editor
+    /// An artist of a visual narrative.
+    case artist
+    /// An illustrator of the text.
+    case illustrator
+    /// An artist of the lettering of a comic.
+    case letterer
+    /// An artist of the pencil drawings of a comic.
+    case penciler
+    /// An artist of the colors of a comic.
+    case colorist
+    /// An artist of the ink drawings of a comic.
+    case inker
+    /// A reader of an audiobook.
+    case narrator
+    /// A contributor in no other role.
+    case contributor
+    /// A publisher.
+    case publisher
+    /// An imprint of the publisher.
+    case imprint
 }
 
 /// What a publication is about.
 public struct Subject: Sendable, Equatable {
+    /// The name as shown to readers.
     public var name: LocalizedString
+    /// The name to sort by.
     public var sortAs: LocalizedString?
     /// The URI of a scheme of terms.
     public var scheme: String?
     /// The term in that scheme.
     public var code: String?
+    /// Links to more about the subject, such as a catalog of its publications.
     public var links: [Link]
 
+    /// Creates a subject.
+    ///
+    /// - Parameters:
+    ///   - name: the name as shown to readers.
+    ///   - sortAs: the name to sort by.
+    ///   - scheme: the URI of a scheme of terms.
+    ///   - code: the term in that scheme.
     public init(name: LocalizedString, sortAs: LocalizedString? = nil, scheme: String? = nil, code: String? = nil) {
         self.name = name
         self.sortAs = sortAs

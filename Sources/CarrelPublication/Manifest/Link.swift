@@ -2,12 +2,16 @@
 public struct Link: Sendable, Equatable {
     /// The address, relative to the publication or absolute; percent-encoded (RFC 3986), or a URI template (RFC 6570).
     public var href: String
+    /// Whether ``href`` is a URI template (RFC 6570).
     public var isTemplated: Bool
+    /// The media type of the resource; nil when the manifest does not name one.
     public var mediaType: MediaType?
+    /// Further members of the link, such as its encryption.
     public var properties: Properties
     /// What few links have. A publication has tens of thousands of links, and each copy of one copies what it holds.
     private var rest: Rest?
 
+    /// The title of the resource, such as the name of a chapter.
     public var title: String? {
         get { rest?.fields.title }
         set { change { $0.title = newValue } }
@@ -88,6 +92,18 @@ public struct Link: Sendable, Equatable {
         rest = fields.isEmpty ? nil : Rest(fields)
     }
 
+    /// Creates a link.
+    ///
+    /// - Parameters:
+    ///   - href: a percent-encoded address (RFC 3986), relative to the publication or absolute.
+    ///   - isTemplated: whether `href` is a URI template (RFC 6570).
+    ///   - mediaType: the media type of the resource.
+    ///   - title: the title of the resource.
+    ///   - relations: relations to the publication, such as `cover`.
+    ///   - properties: further members.
+    ///   - duration: seconds.
+    ///   - alternates: the same content in other forms.
+    ///   - children: links below this one in a table of contents.
     public init(
         href: String,
         isTemplated: Bool = false,

@@ -6,8 +6,14 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
     public struct Translation: Sendable, Hashable {
         /// A BCP 47 tag; nil when nobody says.
         public let language: String?
+        /// The text in ``language``; not empty.
         public let text: String
 
+        /// Creates a translation.
+        ///
+        /// - Parameters:
+        ///   - text: the text.
+        ///   - language: a BCP 47 tag; nil when it is not known.
         public init(_ text: String, language: String? = nil) {
             self.text = text
             self.language = language
@@ -17,6 +23,7 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
     /// At least one; the first is the one that was meant first.
     public let translations: [Translation]
 
+    /// Creates a text of unknown language.
     public init(_ text: String) {
         translations = [Translation(text)]
     }

@@ -4,9 +4,13 @@ public import CarrelJSON
 public struct Locator: Sendable, Equatable {
     /// The address of the resource, as its link has it.
     public var href: String
+    /// The media type of the resource.
     public var mediaType: MediaType
+    /// The title of the chapter or section, for a list of bookmarks.
     public var title: String?
+    /// Positions in the resource.
     public var locations: Locations
+    /// The text at the position.
     public var text: Text
 
     /// Ways to say where in the resource.
@@ -22,15 +26,20 @@ public struct Locator: Sendable, Equatable {
         /// What else says it, such as `cssSelector`.
         public var other = JSONObject()
 
+        /// Creates locations that name the resource only.
         public init() {}
     }
 
     /// The words at the place and around it.
     public struct Text: Sendable, Equatable {
+        /// The text before the position.
         public var before: String?
+        /// The text at the position, such as a selection.
         public var highlight: String?
+        /// The text after the position.
         public var after: String?
 
+        /// Creates a text; each part is optional.
         public init(before: String? = nil, highlight: String? = nil, after: String? = nil) {
             self.before = before
             self.highlight = highlight
@@ -38,6 +47,14 @@ public struct Locator: Sendable, Equatable {
         }
     }
 
+    /// Creates a locator.
+    ///
+    /// - Parameters:
+    ///   - href: the address of the resource, as its link has it.
+    ///   - mediaType: the media type of the resource.
+    ///   - title: the title of the chapter or section.
+    ///   - locations: positions in the resource.
+    ///   - text: the text at the position.
     public init(href: String, mediaType: MediaType, title: String? = nil, locations: Locations = Locations(), text: Text = Text())
     {
         self.href = href
@@ -64,6 +81,7 @@ public struct Locator: Sendable, Equatable {
         text = Text(before: words?["before"]?.string, highlight: words?["highlight"]?.string, after: words?["after"]?.string)
     }
 
+    /// The locator as JSON (Readium "Locator" model), to store and to send.
     public var json: JSON {
         var object = JSONObject()
         object["href"] = .string(href)

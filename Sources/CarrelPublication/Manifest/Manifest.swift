@@ -4,12 +4,15 @@ public import CarrelJSON
 public struct Manifest: Sendable, Equatable {
     /// URIs of JSON-LD contexts.
     public var context: [String]
+    /// The metadata: title, contributors, languages and more.
     public var metadata: Metadata
+    /// Links about the publication as a whole, such as `self` and `cover`.
     public var links: [Link]
     /// What is read, in its order.
     public var readingOrder: [Link]
     /// What is needed besides: images, styles, fonts.
     public var resources: [Link]
+    /// The table of contents; chapters below others are their `children`.
     public var tableOfContents: [Link]
     /// Further collections by their role, such as `landmarks`, `pageList`, `guided`.
     public var subcollections: [String: [PublicationCollection]]
@@ -17,6 +20,13 @@ public struct Manifest: Sendable, Equatable {
     /// Of the manifest itself.
     public static let mediaType = MediaType(known: "application/webpub+json")
 
+    /// Creates a manifest with the default context.
+    ///
+    /// - Parameters:
+    ///   - metadata: at least a title.
+    ///   - readingOrder: resources in the order of reading.
+    ///   - resources: further resources.
+    ///   - tableOfContents: a tree of links into the reading order.
     public init(metadata: Metadata, readingOrder: [Link] = [], resources: [Link] = [], tableOfContents: [Link] = []) {
         context = ["https://readium.org/webpub-manifest/context.jsonld"]
         self.metadata = metadata
@@ -27,7 +37,9 @@ public struct Manifest: Sendable, Equatable {
         subcollections = [:]
     }
 
+    /// Links to parts of structure, such as the beginning of the text (EPUB 3.3, "The landmarks nav Element").
     public var landmarks: [Link] { collection("landmarks") }
+    /// Links to the pages of a printed edition (EPUB 3.3, "The page-list nav Element").
     public var pageList: [Link] { collection("pageList") }
 
     /// The links of the collections of a role.
@@ -39,10 +51,14 @@ public struct Manifest: Sendable, Equatable {
 
 /// A collection of links beside the reading order, such as a list of illustrations.
 public struct PublicationCollection: Sendable, Equatable {
+    /// Members of the collection's metadata, unparsed.
     public var metadata: JSONObject
+    /// The links of the collection, in order.
     public var links: [Link]
+    /// Nested collections by role.
     public var subcollections: [String: [PublicationCollection]]
 
+    /// Creates a collection without metadata.
     public init(links: [Link]) {
         metadata = JSONObject()
         self.links = links

@@ -33,8 +33,11 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// A parameter, such as `charset=utf-8`.
     public struct Parameter: Sendable, Hashable {
+        /// The name in lower case.
         public let name: String
+        /// The value without its quotation marks.
         public let value: String
     }
 
@@ -71,7 +74,9 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
         parameters.reduce(essence) { "\($0);\($1.name)=\(Self.isToken($1.value[...]) ? $1.value : "\"\($1.value)\"")" }
     }
 
+    /// Whether the type is `audio/…`.
     public var isAudio: Bool { type == "audio" }
+    /// Whether the type is `video/…`.
     public var isVideo: Bool { type == "video" }
     /// An image that browsers show: no PSD, no TIFF.
     public var isBitmap: Bool { type == "image" && Self.bitmaps.contains(subtype) }

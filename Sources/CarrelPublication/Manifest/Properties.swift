@@ -18,6 +18,9 @@ public struct Properties: Sendable, Equatable {
         }
     }
 
+    /// Creates properties.
+    ///
+    /// - Parameter json: all members, kept as they are.
     public init(_ json: JSONObject = JSONObject()) {
         if !json.isEmpty { content = Content(json) }
     }
@@ -114,6 +117,14 @@ public struct Encryption: Sendable, Hashable {
         shared = Shared(method)
     }
 
+    /// Creates a description of an encryption.
+    ///
+    /// - Parameters:
+    ///   - algorithm: the URI of the cipher, such as ``aes256CBC``.
+    ///   - compression: `deflate`, or nil.
+    ///   - originalLength: bytes before compression and encryption.
+    ///   - profile: the URI of the profile of the protection.
+    ///   - scheme: the URI of the protection, such as ``lcpScheme``.
     public init(
         algorithm: String,
         compression: String? = nil,

@@ -4,6 +4,7 @@ import CarrelThreads
 ///
 /// None can be made of a restricted publication.
 public final class Navigator: Sendable {
+    /// The publication, which is open and not restricted.
     public let publication: Publication
     private let place: Locked<Locator>
 

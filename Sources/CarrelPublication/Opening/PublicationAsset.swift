@@ -8,17 +8,28 @@ public struct PublicationAsset: Sendable, Equatable {
         case remote(url: String)
     }
 
+    /// The file or address.
     public let location: Location
     /// What it is, where somebody said; the bytes decide.
     public var mediaType: MediaType?
     /// A license document that is kept beside it, in the place of one in it; nil when there is none.
     public var license: [UInt8]?
 
+    /// Creates an asset of this machine.
+    ///
+    /// - Parameters:
+    ///   - path: a file or a folder; relative paths start at the working directory.
+    ///   - mediaType: a hint; the bytes decide.
     public init(path: String, mediaType: MediaType? = nil) {
         location = .file(path: path)
         self.mediaType = mediaType
     }
 
+    /// Creates an asset of a server.
+    ///
+    /// - Parameters:
+    ///   - url: an absolute `https:` or `http:` address.
+    ///   - mediaType: a hint; the response and the bytes decide.
     public init(url: String, mediaType: MediaType? = nil) {
         location = .remote(url: url)
         self.mediaType = mediaType

@@ -12,10 +12,16 @@ public struct Warning: Sendable, Equatable, CustomStringConvertible {
         case major
     }
 
+    /// How much a reader misses.
     public let severity: Severity
     /// A lower-case sentence without a period.
     public let message: String
 
+    /// Creates a warning.
+    ///
+    /// - Parameters:
+    ///   - severity: how much a reader misses.
+    ///   - message: a lower-case sentence without a period.
     public init(_ severity: Severity, _ message: String) {
         self.severity = severity
         self.message = message
@@ -26,6 +32,9 @@ public struct Warning: Sendable, Equatable, CustomStringConvertible {
 
 /// Hears of the mistakes in a publication while it is opened.
 public protocol WarningLogger: AnyObject, Sendable {
+    /// Receives one warning.
+    ///
+    /// - Parameter warning: a mistake in the publication. Calls may come from any thread, several concurrently.
     func log(_ warning: Warning)
 }
 
@@ -44,6 +53,7 @@ public final class WarningList: WarningLogger {
         kept.withLock { if $0.count < limit { $0.append(warning) } }
     }
 
+    /// The warnings so far, oldest first.
     public var warnings: [Warning] { kept.withLock { $0 } }
 }
 

@@ -18,7 +18,9 @@ public protocol PositionsService: PublicationService {
 
 /// Where positions are served.
 public enum Positions {
+    /// The media type of a list of positions.
     public static let mediaType = MediaType(known: "application/vnd.readium.position-list+json")
+    /// The address of the list, relative to the publication.
     public static let href = "~readium/positions"
     static let relation = "http://readium.org/position-list"
 

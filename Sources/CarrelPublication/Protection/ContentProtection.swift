@@ -33,6 +33,12 @@ public struct ProtectedAsset: Sendable {
     /// Mistakes that did not keep it from being opened.
     public var warnings: [Warning] = []
 
+    /// Creates an asset.
+    ///
+    /// - Parameters:
+    ///   - asset: the asset with the media type of the unprotected publication.
+    ///   - fetcher: reads the unlocked resources, or refuses them.
+    ///   - onCreatePublication: adds the protection's service to the builder.
     public init(
         asset: PublicationAsset,
         fetcher: any Fetcher,
@@ -53,7 +59,9 @@ public typealias OnAskCredentials = OnAskCredentialsCallback
 
 /// A question to the user whose answer is an `Answer`: a title, a message, a field and two buttons.
 public struct Dialog<Answer: Sendable>: Sendable {
+    /// The title of the dialog.
     public var title: LocalizedString
+    /// The question in a sentence.
     public var message: LocalizedString
     /// A hint at the answer, from whoever protected the publication.
     public var hint: String?
@@ -62,6 +70,14 @@ public struct Dialog<Answer: Sendable>: Sendable {
     /// The button that sends none.
     public var cancel: LocalizedString
 
+    /// Creates a dialog.
+    ///
+    /// - Parameters:
+    ///   - title: the title of the dialog.
+    ///   - message: the question in a sentence.
+    ///   - hint: a hint at the answer.
+    ///   - confirm: the label of the button that sends the answer.
+    ///   - cancel: the label of the button that sends none.
     public init(
         title: LocalizedString,
         message: LocalizedString,

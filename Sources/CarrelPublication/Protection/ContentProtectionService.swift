@@ -7,6 +7,7 @@ public protocol ContentProtectionService: PublicationService {
     var error: (any Error)? { get }
     /// What unlocked it, so that it need not be asked for another time. A secret: the app keeps it in a vault or not at all.
     var credentials: String? { get }
+    /// The rights to copy and print; none when the publication is restricted.
     var rights: any UserRights { get }
     /// For "Protected by …".
     var name: LocalizedString? { get }

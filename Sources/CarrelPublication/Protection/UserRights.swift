@@ -43,6 +43,7 @@ extension UserRights {
 
 /// The rights of a publication that nobody restricts.
 public struct UnrestrictedUserRights: UserRights {
+    /// Creates rights without a limit.
     public init() {}
 
     public var isUnlimited: Bool { true }
@@ -56,6 +57,7 @@ public struct UnrestrictedUserRights: UserRights {
 
 /// No right at all: of a restricted publication.
 public struct AllRestrictedUserRights: UserRights {
+    /// Creates rights that forbid everything.
     public init() {}
 
     public var canCopy: Bool { get async { false } }
@@ -71,6 +73,11 @@ public struct FixedUserRights: UserRights {
     private let mayCopy: Bool
     private let mayPrint: Bool
 
+    /// Creates rights that do not change.
+    ///
+    /// - Parameters:
+    ///   - copy: whether text may be copied.
+    ///   - print: whether pages may be printed.
     public init(copy: Bool, print: Bool) {
         mayCopy = copy
         mayPrint = print

@@ -5,12 +5,19 @@ extension Publication {
     ///
     /// Two errors are equal when their codes are.
     public struct OpeningError: CodedError {
+        /// The kinds of this failure.
         public typealias Code = ErrorCode<OpeningError>
 
+        /// The kind of failure.
         public let code: Code
         /// A lower-case sentence without a period; never a secret.
         public let message: String
 
+        /// Creates an error.
+        ///
+        /// - Parameters:
+        ///   - code: the kind of failure.
+        ///   - message: a lower-case sentence without a period; never a secret.
         public init(_ code: Code, _ message: String) {
             self.code = code
             self.message = message
@@ -32,6 +39,7 @@ extension Publication {
 extension ErrorCode where Failure == Publication.OpeningError {
     /// No parser takes this kind of file.
     public static var unsupportedFormat: Self { Self("opening.unsupported-format") }
+    /// The file or address does not exist.
     public static var notFound: Self { Self("opening.not-found") }
     /// The file is not what it says it is.
     public static var parsingFailed: Self { Self("opening.parsing-failed") }

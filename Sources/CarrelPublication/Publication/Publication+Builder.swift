@@ -4,11 +4,22 @@ extension Publication {
         /// Changes a builder before the publication is made of it.
         public typealias Transform = @Sendable (inout Builder) -> Void
 
+        /// The manifest of the publication.
         public var manifest: Manifest
+        /// The format of the asset.
         public var format: Format
+        /// Reads the resources.
         public var fetcher: any Fetcher
+        /// The services of the publication.
         public var services: ServicesBuilder
 
+        /// Creates a builder.
+        ///
+        /// - Parameters:
+        ///   - manifest: the manifest of the publication.
+        ///   - format: the format of the asset.
+        ///   - fetcher: reads the resources.
+        ///   - services: by default positions and a cover.
         public init(manifest: Manifest, format: Format, fetcher: any Fetcher, services: ServicesBuilder = ServicesBuilder()) {
             self.manifest = manifest
             self.format = format

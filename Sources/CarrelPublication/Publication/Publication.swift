@@ -4,6 +4,7 @@ import CarrelThreads
 ///
 /// It is either open or restricted, from the beginning to the end; unlocking one means to open it again.
 public final class Publication: Sendable {
+    /// The manifest, parsed or made from the publication's own format.
     public let manifest: Manifest
     /// What kind of publication it is.
     public let format: Format
@@ -20,8 +21,11 @@ public final class Publication: Sendable {
         services = builder.services.make(PublicationServiceContext(manifest: builder.manifest, fetcher: builder.fetcher))
     }
 
+    /// The metadata of the manifest.
     public var metadata: Metadata { manifest.metadata }
+    /// The resources in the order of reading.
     public var readingOrder: [Link] { manifest.readingOrder }
+    /// The table of contents of the manifest; may be empty.
     public var tableOfContents: [Link] { manifest.tableOfContents }
 
     /// The link of the manifest that leads to the same resource as an address.

@@ -9,6 +9,7 @@ public protocol PublicationService: AnyObject, Sendable {
     /// - Returns: nil for a link that is not the service's.
     func get(_ link: Link) -> (any Resource)?
 
+    /// Releases what the service holds. Called once, when the publication is closed; does nothing by default.
     func close()
 }
 
@@ -23,6 +24,8 @@ public typealias PublicationServiceFactory = @Sendable (PublicationServiceContex
 
 /// What a service may use of its publication.
 public struct PublicationServiceContext: Sendable {
+    /// The manifest of the publication.
     public let manifest: Manifest
+    /// Reads the publication's resources.
     public let fetcher: any Fetcher
 }

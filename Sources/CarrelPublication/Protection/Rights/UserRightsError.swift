@@ -4,12 +4,19 @@ public import CarrelBytes
 ///
 /// Whoever gets one forbids what was asked. Two errors are equal when their codes are.
 public struct UserRightsError: CodedError {
+    /// The kinds of this failure.
     public typealias Code = ErrorCode<UserRightsError>
 
+    /// The kind of failure.
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: the kind of failure.
+    ///   - message: a lower-case sentence without a period.
     public init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
