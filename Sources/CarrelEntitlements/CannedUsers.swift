@@ -106,35 +106,35 @@ package struct CannedUsers: EntitlementSource {
         }
     }
 
-    package func standing(of token: String) async throws -> Standing? {
+    package func status(of token: String) async throws -> SubscriptionStatus? {
         guard let user = Self.user(of: token) else { return nil }
         if let faults = Self.faults(user) {
             try await raise(faults[1])
-            return standing(.active, message: nil)
+            return status(.active, message: nil)
         }
         switch user {
-        case "expiredtoken", "alwaysstaletoken", "blockedtoken": return Standing(.stale, message: "This token is to be renewed")
+        case "expiredtoken", "alwaysstaletoken", "blockedtoken": return SubscriptionStatus(.stale, message: "This token is to be renewed")
         case "yesbyproxy":
-            return standing(.active, message: "This says that you are active, but no edition will be granted")
-        case "suspended": return Standing(.suspended, message: "Your subscription is suspended")
-        case "unknown": return Standing(.unknown, message: "Your subscription could not be looked up")
-        case "expired": return standing(.inactive, message: "Your subscription has expired")
+            return status(.active, message: "This says that you are active, but no edition will be granted")
+        case "suspended": return SubscriptionStatus(.suspended, message: "Your subscription is suspended")
+        case "unknown": return SubscriptionStatus(.unknown, message: "Your subscription could not be looked up")
+        case "expired": return status(.inactive, message: "Your subscription has expired")
         default: break
         }
-        guard let kind = Self.kind(of: user) else { return standing(.active, message: "You are \(user)") }
+        guard let kind = Self.kind(of: user) else { return status(.active, message: "You are \(user)") }
         let isActive = isActive(user)
         var message = isActive ? "You are an active subscriber" : "Your subscription has lapsed"
         if user.hasPrefix("flip") { message += ", for \(secondsToFlip) more seconds" }
-        var standing = standing(isActive ? .active : .inactive, message: message)
-        standing.categories = [("name", user)]
-        standing.issues = listed(kind)
-        return standing
+        var status = status(isActive ? .active : .inactive, message: message)
+        status.categories = [("name", user)]
+        status.issues = listed(kind)
+        return status
     }
 
-    private func standing(_ state: Standing.State, message: String?) -> Standing {
-        var standing = Standing(state, message: message)
-        standing.onlyProducts = isIssue
-        return standing
+    private func status(_ state: SubscriptionStatus.State, message: String?) -> SubscriptionStatus {
+        var status = SubscriptionStatus(state, message: message)
+        status.onlyProducts = isIssue
+        return status
     }
 
     package func decision(on productID: String, token: String) async throws -> SourceDecision? {

@@ -38,7 +38,7 @@ package protocol EntitlementSource: Sendable {
     func renew(_ token: String, for caller: AuditActor) async throws -> SignInOutcome?
 
     /// What the token's account has; nil when the token is none of this source's.
-    func standing(of token: String) async throws -> Standing?
+    func status(of token: String) async throws -> SubscriptionStatus?
 
     /// Whether the token's account may read a product; nil when the token is none of this source's.
     func decision(on productID: String, token: String) async throws -> SourceDecision?
@@ -115,7 +115,7 @@ package enum SignInOutcome: Sendable, Equatable {
 }
 
 /// What an account has, as an app is told when it starts.
-package struct Standing: Sendable {
+package struct SubscriptionStatus: Sendable {
     package enum State: String, Sendable, CaseIterable { case unknown, active, inactive, suspended, stale }
 
     package var state: State

@@ -42,14 +42,14 @@ package struct EntitlementSources: Sendable {
     /// What the token's account has; nil when nobody knows the token.
     ///
     /// - Throws: ``SourceFailure`` when one who might know it cannot tell.
-    package func standing(of token: String) async throws -> Standing? {
-        let (standing, failure) = try await ask(about: token) {
-            try await $0.standing(of: token)
+    package func status(of token: String) async throws -> SubscriptionStatus? {
+        let (status, failure) = try await ask(about: token) {
+            try await $0.status(of: token)
         } leavesNoDoubt: {
             $0.state == .active || $0.state == .suspended || $0.issues != nil
         }
         if let failure { throw failure }
-        return standing
+        return status
     }
 
     /// What is remembered of a token is asked again.

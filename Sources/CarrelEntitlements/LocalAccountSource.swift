@@ -149,18 +149,18 @@ struct LocalAccountSource: EntitlementSource {
 
     func forget(_ text: String) { known.forget(OpaqueToken.hash(of: text)) }
 
-    func standing(of text: String) async throws -> Standing? {
+    func status(of text: String) async throws -> SubscriptionStatus? {
         let (now, hash) = (clock.now, OpaqueToken.hash(of: text))
         switch try await find(text, hash, at: now) {
         case .foreign: return nil
-        case .over: return Standing(.stale, message: "Please sign in again")
+        case .over: return SubscriptionStatus(.stale, message: "Please sign in again")
         case .holdings(let holdings, let state):
             try await sessions.touch(seenAt: holdings.session.seenAt, hash)
-            var standing = try await Standing(of: holdings.entitlement, products, at: now)
-            guard standing.state != .suspended else { return standing }
-            if state == .stale { standing.state = .stale }
-            standing.categories.insert(("username", holdings.session.account.name), at: 0)
-            return standing
+            var status = try await SubscriptionStatus(of: holdings.entitlement, products, at: now)
+            guard status.state != .suspended else { return status }
+            if state == .stale { status.state = .stale }
+            status.categories.insert(("username", holdings.session.account.name), at: 0)
+            return status
         }
     }
 

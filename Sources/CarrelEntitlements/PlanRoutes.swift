@@ -48,7 +48,7 @@ package struct PlanRoutes {
         }
         router.on(.post, "admin/v1/purchases/{purchase}/end") { request, parameters in
             let actor = try await callers.require(request, .changeHoldings)
-            try await subscriptions.takeBack(parameters["purchase"], by: actor)
+            try await subscriptions.endPurchase(parameters["purchase"], by: actor)
             return .empty(.noContent)
         }
     }

@@ -199,7 +199,7 @@ package struct Subscriptions: Sendable {
     }
 
     /// Takes a single product back, and voids the credentials that the account has; one that has ended stays as it is.
-    package func takeBack(_ id: String, by actor: AuditActor) async throws {
+    package func endPurchase(_ id: String, by actor: AuditActor) async throws {
         let entry = actor.entry("purchase.end", on: id, at: clock.now)
         try await lifecycle.write(in: database) { transaction, changes in
             guard let known = try SubscriptionStore.purchase(id, in: transaction) else {

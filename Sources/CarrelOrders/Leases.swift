@@ -67,7 +67,7 @@ package final class Leases: Sendable {
     ///   - now: the time.
     /// - Returns: how many listen, how many may (0 means any number), and where all places are taken, in how many seconds the first
     ///   is free if it is not renewed.
-    package func standing(of subject: String, at now: Instant) -> (held: Int, limit: Int, wait: Int64?) {
+    package func usage(of subject: String, at now: Instant) -> (held: Int, limit: Int, wait: Int64?) {
         let live = state.withLock { $0.listeners[subject, default: [:]].values.filter { now - $0 < Self.life } }
         guard limit > 0, live.count >= limit, let oldest = live.min() else { return (live.count, limit, nil) }
         return (live.count, limit, Self.seconds(from: now, to: oldest + Self.life))

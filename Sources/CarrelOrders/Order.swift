@@ -9,7 +9,7 @@ package struct Order: Sendable, Equatable {
         case loan
     }
 
-    /// What has been done with the order. Whether its time has come or is over, the clock says: see ``standing(at:)``.
+    /// What has been done with the order. Whether its time has come or is over, the clock says: see ``availability(at:)``.
     package enum State: String, Sendable, CaseIterable {
         /// Never played nor downloaded: its key has not been handed out.
         case ready
@@ -24,7 +24,7 @@ package struct Order: Sendable, Equatable {
     }
 
     /// Whether an order lets its title be played at some instant, and if not, why.
-    package enum Standing: String, Sendable {
+    package enum Availability: String, Sendable {
         case live
         case notStarted = "not-started"
         case expired
@@ -47,7 +47,7 @@ package struct Order: Sendable, Equatable {
     package var activatedAt: Instant?
     package var endedAt: Instant?
 
-    package func standing(at now: Instant) -> Standing {
+    package func availability(at now: Instant) -> Availability {
         switch state {
         case .returned: return .returned
         case .revoked: return .revoked
@@ -72,6 +72,6 @@ package struct Order: Sendable, Equatable {
 
     /// The state a client is told: `expired` is the clock's, the others are the record's.
     package func publicState(at now: Instant) -> String {
-        standing(at: now) == .expired ? "expired" : state.rawValue
+        availability(at: now) == .expired ? "expired" : state.rawValue
     }
 }

@@ -120,6 +120,6 @@ struct SignOnRoutes {
     }
 
     private static func page(_ sentence: String, _ status: HTTPStatus) throws -> HTTPResponse {
-        try Page.door("sign-on-failed", ["problem": .plain(sentence)], status: status)
+        try WebPage.door("sign-on-failed", ["problem": .plain(sentence)], status: status)
     }
 }

@@ -47,8 +47,8 @@ package final class Streaming: Sendable {
     /// Refuses an order that is not live, or whose account is suspended, with the reason.
     static func requireLive(_ grant: PlaybackGrantCache.Grant, at now: Instant) throws(HTTPError) {
         let order = grant.order
-        let standing = order.standing(at: now)
-        if standing == .live, grant.isSuspended {
+        let availability = order.availability(at: now)
+        if availability == .live, grant.isSuspended {
             throw HTTPError(
                 .forbidden,
                 "order.suspended",
@@ -57,8 +57,8 @@ package final class Streaming: Sendable {
             )
         }
         let detail: String
-        var extra: [(String, HTTPError.Value)] = [("reason", .text(standing.rawValue))]
-        switch standing {
+        var extra: [(String, HTTPError.Value)] = [("reason", .text(availability.rawValue))]
+        switch availability {
         case .live: return
         case .notStarted:
             detail = "this order has not started yet"
@@ -70,7 +70,7 @@ package final class Streaming: Sendable {
         case .revoked: detail = "this order has been revoked"
         case .cancelled: detail = "this order has been cancelled"
         }
-        throw HTTPError(.forbidden, "order.\(standing.rawValue)", detail, extra: extra)
+        throw HTTPError(.forbidden, "order.\(availability.rawValue)", detail, extra: extra)
     }
 
     /// Takes or renews the listener's lease, or refuses.

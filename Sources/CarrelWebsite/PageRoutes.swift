@@ -12,12 +12,12 @@ struct PageRoutes {
             guard [.get, .head].contains(request.method), request.headers["Accept"]?.contains("text/html") == true else {
                 return nil
             }
-            return try? Page.door("not-found", status: .notFound)
+            return try? WebPage.door("not-found", status: .notFound)
         }
         router.on(.get, "") { request, _ in try await page("shelf.html", request) }
         router.on(.get, "admin{/}") { request, _ in
             // Never kept, so that the page asks for the scripts that it was made with.
-            var response = try Page.file("admin.html", request)
+            var response = try WebPage.file("admin.html", request)
             response.headers["Cache-Control"] = "no-store"
             response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
             return response
@@ -25,15 +25,15 @@ struct PageRoutes {
         router.on(.get, "listen/{order}", secret: ["order"]) { request, _ in try await page("listen.html", request) }
         router.on(.get, "account") { request, _ in
             guard try await callers.session(request) != nil else { return try signIn.page(then: request) }
-            return try Page.file("account.html", request)
+            return try WebPage.file("account.html", request)
         }
-        router.on(.get, "assets/{name}") { request, parameters in try Page.file(parameters["name"], request) }
-        router.on(.get, "openapi.json") { request, _ in try Page.file("openapi.json", request) }
+        router.on(.get, "assets/{name}") { request, parameters in try WebPage.file(parameters["name"], request) }
+        router.on(.get, "openapi.json") { request, _ in try WebPage.file("openapi.json", request) }
     }
 
     /// A page for an account's reader, or the page to sign in at.
     private func page(_ name: String, _ request: HTTPRequest) async throws -> HTTPResponse {
         guard try await callers.readerIfAny(request) != nil else { return try signIn.page(then: request) }
-        return try Page.file(name, request)
+        return try WebPage.file(name, request)
     }
 }

@@ -26,7 +26,7 @@ struct SignInRoutes {
         router.on(.get, "sign-in") { request, _ in
             if try await callers.session(request) != nil { return .redirect(to: "/") }
             let isChanged = request.query["changed"] != nil
-            let notice = Page.Markup.notice("Your new password is set. Sign in with it.")
+            let notice = WebPage.Markup.notice("Your new password is set. Sign in with it.")
             return try form(isChanged ? ["problem": notice] : [:], then: "/")
         }
         router.on(.post, "sign-in", acceptsForms: true) { request, _ in try await signIn(request) }
@@ -38,7 +38,7 @@ struct SignInRoutes {
         }
         router.on(.get, "reset/{token}", secret: ["token"]) { request, parameters in
             guard let account = try await desk.account(ofResetLink: parameters["token"]) else { return try Self.ended(request) }
-            return try Page.door("reset", ["name": .plain(account.name)])
+            return try WebPage.door("reset", ["name": .plain(account.name)])
         }
         router.on(.post, "reset/{token}", secret: ["token"], acceptsForms: true) { request, parameters in
             try await reset(request, parameters["token"])
@@ -62,7 +62,7 @@ struct SignInRoutes {
     }
 
     private func form(
-        _ parts: [String: Page.Markup],
+        _ parts: [String: WebPage.Markup],
         then path: String,
         status: HTTPStatus = .ok
     ) throws -> HTTPResponse {
@@ -71,7 +71,7 @@ struct SignInRoutes {
         if let signOnLabel {
             parts["sign-on"] = .link(signOnLabel, to: "/sign-in/oidc?to=\(PercentEncoding.encode(path))")
         }
-        return try Page.door("sign-in", parts, status: status)
+        return try WebPage.door("sign-in", parts, status: status)
     }
 
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -121,11 +121,11 @@ struct SignInRoutes {
     /// signed in as somebody else without seeing it.
     private func askFirst(_ request: HTTPRequest, _ token: String) async throws -> HTTPResponse {
         guard let account = try await accounts.account(ofSignInLink: token) else { return try Self.ended(request) }
-        var parts: [String: Page.Markup] = ["name": .plain(account.name)]
+        var parts: [String: WebPage.Markup] = ["name": .plain(account.name)]
         if let other = try await callers.session(request)?.account, other.id != account.id {
             parts["problem"] = .notice("This browser is signed in as \(other.name), who will be signed out.")
         }
-        return try Page.door("sign-in-link", parts)
+        return try WebPage.door("sign-in-link", parts)
     }
 
     /// Signs in by a link: only the form of our own page asks for it.
@@ -151,7 +151,7 @@ struct SignInRoutes {
         guard let account = try await desk.account(ofResetLink: token) else { return try Self.ended(request) }
         let form = try await request.form(upTo: Self.formLimit)
         func again(_ sentence: String) throws -> HTTPResponse {
-            try Page.door("reset", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
+            try WebPage.door("reset", ["name": .plain(account.name), "problem": .problem(sentence)], status: .badRequest)
         }
         guard let password = form["password"], form["again"] == password else {
             return try again("The two passwords differ. Type the new one twice.")
@@ -165,7 +165,7 @@ struct SignInRoutes {
     }
 
     private static func ended(_ request: HTTPRequest) throws -> HTTPResponse {
-        try Page.door("link-ended", status: .forbidden)
+        try WebPage.door("link-ended", status: .forbidden)
     }
 
     /// Where to go on: one of our own paths, as a link could say anything.

@@ -168,7 +168,7 @@ struct `What is remembered of an account` {
         #expect(try await stand.credentials().pair == nil)
         let gift = try await stand.service.subscriptions.give("issue-1", to: stand.alice, as: .gift, by: staff).purchase.id
         #expect(try await stand.credentials().pair != nil)
-        try await stand.service.subscriptions.takeBack(gift, by: staff)
+        try await stand.service.subscriptions.endPurchase(gift, by: staff)
         #expect(try await stand.credentials().pair == nil)
     }
 

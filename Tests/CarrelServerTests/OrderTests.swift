@@ -155,14 +155,14 @@ struct `Orders of a shop` {
                 order.state = state
                 for time in [0, 9_999, 10_000, 19_999, 20_000] {
                     let (isEarly, isLate) = (start.map { time < $0 * 1000 } ?? false, end.map { time >= $0 * 1000 } ?? false)
-                    let expected: Order.Standing =
+                    let expected: Order.Availability =
                         switch state {
                         case .ready, .active: isEarly ? .notStarted : isLate ? .expired : .live
                         case .returned: .returned
                         case .revoked: .revoked
                         case .cancelled: .cancelled
                         }
-                    #expect(order.standing(at: now + .milliseconds(time)) == expected, "\(state) \(time)")
+                    #expect(order.availability(at: now + .milliseconds(time)) == expected, "\(state) \(time)")
                     let told = expected == .expired ? "expired" : state.rawValue
                     #expect(order.publicState(at: now + .milliseconds(time)) == told)
                     cases += 1

@@ -92,7 +92,7 @@ struct `A plan or product that is granted twice` {
         #expect(try await shop.post("subscriptions", body).json["id"]?.string == id)
         let gift: JSON = ["product": "issue-1", "number": "1"]
         let purchase = try #require(try await shop.post("purchases", gift).json["id"]?.string)
-        try await shop.test.service.subscriptions.takeBack(purchase, by: .operator)
+        try await shop.test.service.subscriptions.endPurchase(purchase, by: .operator)
         #expect(try await shop.post("purchases", gift).json["id"]?.string == purchase)
         #expect(try await shop.held().subscriptions.count == 1)
         #expect(try await shop.held().purchases.count == 1)
@@ -164,7 +164,7 @@ struct `A plan or product that is granted twice` {
         #expect(repeated.status == 409 && repeated.json["id"] == later.json["id"])
         #expect(try await shop.post("subscriptions", ["plan": "gold"]).status == 201)
         let purchase = try #require(try await shop.post("purchases", ["product": "issue-1"]).json["id"]?.string)
-        try await shop.test.service.subscriptions.takeBack(purchase, by: .operator)
+        try await shop.test.service.subscriptions.endPurchase(purchase, by: .operator)
         #expect(try await shop.post("purchases", ["product": "issue-1"]).status == 201)
     }
 

@@ -140,7 +140,7 @@ struct `Credentials that were given out` {
         let asked = try await stand.test.ask("edition_credentials", ["token": token, "product_id": "issue-1"])
         let pair = try #require(asked.pair)
         #expect(await stand.test.opening(pair, "issue-1") == .opens)
-        try await stand.test.service.subscriptions.takeBack(purchase.id, by: staff)
+        try await stand.test.service.subscriptions.endPurchase(purchase.id, by: staff)
         stand.test.clock.advance(by: .seconds(1))
         #expect(await stand.test.opening(pair, "issue-1") == .revoked)
     }

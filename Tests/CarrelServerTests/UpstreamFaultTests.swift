@@ -354,7 +354,7 @@ struct `A system upstream that fails` {
         // a name that leads into a private network is no way in
         #expect(upstream.connectionCount == 2)
         let test = try await Self.service(upstream, .closed) {
-            $0.way = .calls(SubscriptionEndpoints(base: "https://localhost.localdomain:\(upstream.port)"))
+            $0.transport = .calls(SubscriptionEndpoints(base: "https://localhost.localdomain:\(upstream.port)"))
         }
         #expect(try await test.ask("sign_in", ["username": "reader", "password": "right"]).status == 503)
         #expect(upstream.connectionCount == 2)

@@ -51,7 +51,7 @@ struct OrderExplanations: Sendable {
         }
         guard let (account, orders, unnamed) = found else { return nil }
         var explanation = SourceExplanation(verdict: .notEntitled, findings: orders.map { Self.finding(of: $0, at: now) })
-        let live = orders.filter { $0.standing(at: now) == .live }
+        let live = orders.filter { $0.availability(at: now) == .live }
         if let first = live.first {
             explanation.verdict = account.isSuspended ? .suspended : .granted
             explanation.rule = account.isSuspended ? nil : Self.rule(of: first)
@@ -86,7 +86,7 @@ struct OrderExplanations: Sendable {
             let reason = instant.map { "\(what) at \($0)" } ?? what
             return Entitlement.Finding(rule: rule(of: order), effect: effect, reason: reason, until: order.endsAt)
         }
-        switch order.standing(at: now) {
+        switch order.availability(at: now) {
         case .live:
             let key = order.activatedAt.map { "its key was first handed out at \($0)" } ?? "its key has not been handed out yet"
             return says(.grants, (order.endsAt.map { "it lasts until \($0)" } ?? "it is for good") + "; \(key)", nil)
@@ -99,7 +99,7 @@ struct OrderExplanations: Sendable {
     }
 
     private func listeners(_ rule: String, _ subject: String, at now: Instant) -> Entitlement.Finding {
-        let (held, limit, wait) = leases.standing(of: subject, at: now)
+        let (held, limit, wait) = leases.usage(of: subject, at: now)
         let (effect, reason): (Entitlement.Finding.Effect, String) =
             if let wait {
                 (.none, "all \(limit) places are taken: one more has to wait, \(wait) seconds if one of them stops now")

@@ -67,7 +67,7 @@ struct EditionWriter: EditionCatalogRegister {
         return Entered(edition, change)
     }
 
-    func takeBack(_ blobs: Set<BlobID>) async {
-        await titles.takeBack(blobs, on: thread)
+    func discard(_ blobs: Set<BlobID>) async {
+        await titles.discard(blobs, on: thread)
     }
 }

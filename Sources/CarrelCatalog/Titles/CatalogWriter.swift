@@ -47,7 +47,7 @@ package protocol CatalogWriter<Made, Entry>: Sendable {
     func enter(_ made: Made) async throws -> Entered<Entry>
 
     /// Removes what a failed ingest made, where nothing in the catalog uses it. In doubt it stays, and goes with a ``BlobSweep``.
-    func takeBack(_ blobs: Set<BlobID>) async
+    func discard(_ blobs: Set<BlobID>) async
 }
 
 /// A register of editions, which knows when their pages changed.

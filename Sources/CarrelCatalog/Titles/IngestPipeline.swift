@@ -129,7 +129,7 @@ package final class IngestPipeline: Sendable {
         do {
             return try await body(trail)
         } catch {
-            if !trail.made.isEmpty { await register.takeBack(trail.made) }
+            if !trail.made.isEmpty { await register.discard(trail.made) }
             throw Self.isFull(error) ? diskIsFull(path) : error
         }
     }

@@ -65,7 +65,7 @@ struct IngestRoutes {
                 guard let blob = BlobID(text) else { throw ServerError(.invalid, "blobs should name blobs") }
                 return blob
             }
-            await titles.takeBack(Set(blobs), on: IngestService.uploads)
+            await titles.discard(Set(blobs), on: IngestService.uploads)
             return .empty(.noContent).unstored
         }
     }

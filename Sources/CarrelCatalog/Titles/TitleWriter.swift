@@ -31,8 +31,8 @@ struct TitleWriter: CatalogWriter {
         return Entered(title, created ? .created : .none, warnings: Titles.warnings(ofISBN: made.metadata.isbn, twins))
     }
 
-    func takeBack(_ blobs: Set<BlobID>) async {
-        await titles.takeBack(blobs, on: thread)
+    func discard(_ blobs: Set<BlobID>) async {
+        await titles.discard(blobs, on: thread)
     }
 }
 
@@ -70,7 +70,7 @@ extension Titles {
     }
 
     /// Removes blobs that no title uses. Another ingest of the very same content may lose what it has not entered yet.
-    func takeBack(_ made: Set<BlobID>, on thread: BlockingThreadPool) async {
+    func discard(_ made: Set<BlobID>, on thread: BlockingThreadPool) async {
         let blobs = blobs
         for blob in made {
             guard let isUsed = try? await database.read({ try TitleStore.uses(blob: blob.text, in: $0) }), !isUsed else {

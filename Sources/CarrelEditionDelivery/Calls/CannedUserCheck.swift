@@ -35,7 +35,7 @@ struct CannedUserCheck: Sendable {
         let asked: [(call: String, parameters: [(String, String)], read: @Sendable ([UInt8]) -> String)] = [
             ("sign_in", [("username", user), ("password", user == "peter" ? "pan" : "any")], Self.readSignIn),
             ("renew_token", [("token", token)], { Self.readRenewal($0, token) }),
-            ("verify_subscription", [("token", token)], Self.readStanding),
+            ("verify_subscription", [("token", token)], Self.readStatus),
             ("edition_credentials", [("token", token), ("product_id", product)], Self.readCredentials),
             ("sign_out", [("token", token)], { $0 == Array("signed out\n".utf8) ? "done" : "garbage" }),
         ]
@@ -107,9 +107,9 @@ struct CannedUserCheck: Sendable {
                 "sign_out": ["done"],
             ]
         }
-        let (signIn, renewal, standing, credentials) = words(for: user)
+        let (signIn, renewal, status, credentials) = words(for: user)
         return [
-            "sign_in": signIn, "renew_token": renewal, "verify_subscription": standing, "edition_credentials": credentials,
+            "sign_in": signIn, "renew_token": renewal, "verify_subscription": status, "edition_credentials": credentials,
             "sign_out": ["done"],
         ]
     }
@@ -171,7 +171,7 @@ struct CannedUserCheck: Sendable {
         return token == before ? "the same token" : "another token"
     }
 
-    private static func readStanding(_ body: [UInt8]) -> String {
+    private static func readStatus(_ body: [UInt8]) -> String {
         guard let answer = try? SubscriptionAnswer.parse(body) else { return "garbage" }
         guard let issues = answer.issues else { return answer.state.rawValue }
         return "\(answer.state.rawValue), \(issues.isEmpty ? "nothing" : "some") listed"

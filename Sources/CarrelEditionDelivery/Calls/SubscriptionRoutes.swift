@@ -40,7 +40,7 @@ struct SubscriptionRoutes {
             return Self.xml(try await service.renew(token, for: Self.caller(request)).write())
         }
         on("verify_subscription", of: &router) { _, parameters in
-            answer(try await service.standing(of: parameters[names.token] ?? ""))
+            answer(try await service.status(of: parameters[names.token] ?? ""))
         }
         on("edition_credentials", of: &router) { request, parameters in
             let answer = try await service.credentials(
@@ -194,13 +194,13 @@ struct SubscriptionRoutes {
     }
 
     /// An answer in one piece where it is short, else as a stream.
-    private func answer(_ standing: Standing) -> HTTPResponse {
+    private func answer(_ status: SubscriptionStatus) -> HTTPResponse {
         let head = SubscriptionAnswer(
-            SubscriptionAnswer.State(rawValue: standing.state.rawValue) ?? .unknown,
-            message: standing.message,
-            categories: standing.categories.map { .init(scheme: $0.scheme, term: $0.term) }
+            SubscriptionAnswer.State(rawValue: status.state.rawValue) ?? .unknown,
+            message: status.message,
+            categories: status.categories.map { .init(scheme: $0.scheme, term: $0.term) }
         )
-        guard let issues = standing.issues else { return Self.xml(head.write(alsoValue: alsoValue)) }
+        guard let issues = status.issues else { return Self.xml(head.write(alsoValue: alsoValue)) }
         var writer = SubscriptionWriter(head, alsoValue: alsoValue, hasIssues: true)
         let start = writer
         for issue in issues {

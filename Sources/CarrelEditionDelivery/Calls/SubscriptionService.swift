@@ -64,9 +64,9 @@ struct SubscriptionService: Sendable {
         .token(token, globalAuthPassword: password.map { $0.isEmpty ? feedPasswords.password(of: token) : $0 })
     }
 
-    func standing(of token: String) async throws -> Standing {
-        if let standing = try await sources.standing(of: token) { return standing }
-        return Standing(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
+    func status(of token: String) async throws -> SubscriptionStatus {
+        if let status = try await sources.status(of: token) { return status }
+        return SubscriptionStatus(.stale, message: token.isEmpty ? "No token!" : "Please sign in again")
     }
 
     func credentials(for productID: String, token: String, caller: AuditActor) async throws -> CredentialsAnswer {

@@ -76,10 +76,10 @@ package struct ReaderEntitlement: Sendable {
                 if case .granted = entitlement.verdict(on: product, of: products, at: now) { true } else { false }
             }
         case .token(let token):
-            guard let standing = try await standing(of: token) else { return nil }
-            if standing.state == .suspended { return [] }
-            let open = newest.filter { standing.onlyProducts?.contains($0.id) ?? true }
-            guard let issues = standing.issues else { return standing.state == .active ? open : open.filter(\.isFree) }
+            guard let status = try await status(of: token) else { return nil }
+            if status.state == .suspended { return [] }
+            let open = newest.filter { status.onlyProducts?.contains($0.id) ?? true }
+            guard let issues = status.issues else { return status.state == .active ? open : open.filter(\.isFree) }
             let listed = Set(issues)
             return open.filter { $0.isFree || listed.contains($0.id) }
         }
@@ -90,17 +90,17 @@ package struct ReaderEntitlement: Sendable {
         switch reader {
         case .account(let account): return !account.isSuspended
         case .token(let token):
-            guard let standing = try await standing(of: token) else { return false }
-            return standing.state != .suspended && standing.onlyProducts == nil
+            guard let status = try await status(of: token) else { return false }
+            return status.state != .suspended && status.onlyProducts == nil
         }
     }
 
     /// What is said of a token; nil when nobody knows it, or it has ended.
-    private func standing(of token: String) async throws -> Standing? {
-        guard let standing = try await sources.standing(of: token), standing.state != .unknown, standing.state != .stale else {
+    private func status(of token: String) async throws -> SubscriptionStatus? {
+        guard let status = try await sources.status(of: token), status.state != .unknown, status.state != .stale else {
             return nil
         }
-        return standing
+        return status
     }
 
     private func reader(basic request: HTTPRequest) async throws -> Reader? {

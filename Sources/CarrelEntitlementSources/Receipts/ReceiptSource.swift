@@ -46,11 +46,11 @@ package struct ReceiptSource: EntitlementSource {
 
     package func signOut(_ token: String, for caller: AuditActor) async throws -> Bool { try await owns(token) }
 
-    package func standing(of token: String) async throws -> Standing? {
+    package func status(of token: String) async throws -> SubscriptionStatus? {
         let texts = Self.texts(in: token)
         guard !texts.isEmpty else { return nil }
         guard let holdings = try await holdings(try await receipts.check(texts)) else {
-            return Standing(.inactive, message: "This purchase does not count here")
+            return SubscriptionStatus(.inactive, message: "This purchase does not count here")
         }
         let open = holdings.filter { !$0.isSuspended }
         let together = Entitlement(
@@ -58,7 +58,7 @@ package struct ReceiptSource: EntitlementSource {
             subscriptions: open.flatMap(\.subscriptions),
             purchases: open.flatMap(\.purchases)
         )
-        return try await Standing(of: together, products, at: receipts.clock.now)
+        return try await SubscriptionStatus(of: together, products, at: receipts.clock.now)
     }
 
     package func decision(on productID: String, token: String) async throws -> SourceDecision? {

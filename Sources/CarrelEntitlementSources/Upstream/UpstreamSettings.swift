@@ -9,7 +9,7 @@ import CarrelWebAPI
 /// What the operator says of one system upstream.
 package struct UpstreamSettings: Sendable {
     /// How the system is asked.
-    package enum Way: Sendable {
+    package enum Transport: Sendable {
         case calls(SubscriptionEndpoints)
         /// By docs/entitlement-webhook.md.
         case webhook(url: String, secret: Secret)
@@ -17,7 +17,7 @@ package struct UpstreamSettings: Sendable {
 
     /// What configuration, reports and the audit log call it.
     package var name: String
-    package var way: Way
+    package var transport: Transport
     package var policy = FailPolicy.closed
     /// How long one call may take in all.
     package var timeout = Duration.seconds(5)
@@ -29,9 +29,9 @@ package struct UpstreamSettings: Sendable {
     package var concurrency = 128
     package var breaker = CircuitBreaker.Limits()
 
-    package init(name: String, _ way: Way) {
+    package init(name: String, _ transport: Transport) {
         self.name = name
-        self.way = way
+        self.transport = transport
     }
 
     /// The system, behind a client of its own, so that nobody else waits for its connections.
@@ -47,7 +47,7 @@ package struct UpstreamSettings: Sendable {
             )
         )
         let timeouts = ClientTimeouts(connect: timeout, total: timeout, stall: max(timeout, .seconds(1)))
-        switch way {
+        switch transport {
         case .calls(let endpoints): return try SubscriptionCalls(endpoints, client: client, timeouts: timeouts)
         case .webhook(let url, let secret):
             return try EntitlementWebhookClient(url, secret: secret, client: client, timeouts: timeouts)
@@ -62,7 +62,7 @@ package struct UpstreamSettings: Sendable {
             }
         }
         let isHere =
-            switch way {
+            switch transport {
             case .calls(let endpoints): endpoints.isOnThisMachine
             case .webhook(let url, _): UpstreamAddress.isOnThisMachine(url)
             }

@@ -285,21 +285,21 @@ package final class UpstreamSource: EntitlementSource {
 
     // MARK: Entitlement
 
-    func standing(of token: String) async throws -> Standing? {
+    func status(of token: String) async throws -> SubscriptionStatus? {
         guard Self.isToken(token) else { return nil }
         let known = try await memory.record(of: token)
-        if known?.memory.token == .ended { return Standing(.stale, message: "Please sign in again") }
+        if known?.memory.token == .ended { return SubscriptionStatus(.stale, message: "Please sign in again") }
         let isConfirmed = known?.memory.token == .live
         switch await ask(.verify, isConfirmed: isConfirmed, { system throws(UpstreamError) in try await system.verify(token) }) {
         case .success(let answer):
             try await memory.told(answer, of: token, known)
-            return Standing(answer)
+            return SubscriptionStatus(answer)
         case .failure(let error):
             guard let known, let answer = known.answer, policy.mayRepeat(answer.at, of: known.memory, at: clock.now) else {
                 throw failure(error)
             }
             meter.countStandIn("last_known_good", .verify)
-            return Standing(try SubscriptionAnswer.parse(answer.bytes))
+            return SubscriptionStatus(try SubscriptionAnswer.parse(answer.bytes))
         }
     }
 
@@ -364,7 +364,7 @@ package final class UpstreamSource: EntitlementSource {
     }
 }
 
-extension Standing {
+extension SubscriptionStatus {
     /// What a system upstream said.
     fileprivate init(_ answer: SubscriptionAnswer) {
         self.init(

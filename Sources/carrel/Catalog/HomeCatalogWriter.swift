@@ -28,7 +28,7 @@ struct HomeCatalogWriter<Made: Sendable>: CatalogWriter {
 
     private static func warnings(_ answer: JSON) -> [String] { answer["warnings"]?.array?.compactMap(\.string) ?? [] }
 
-    func takeBack(_ blobs: Set<BlobID>) async {
+    func discard(_ blobs: Set<BlobID>) async {
         let body: JSON = ["blobs": .array(blobs.map { .string($0.text) })]
         _ = try? await catalog.call("/admin/v1/accessions/take-back", body.write())
     }

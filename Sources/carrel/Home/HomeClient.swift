@@ -10,12 +10,12 @@ import Glibc
 
 /// Calls the service of a home: over its Unix socket when a server runs there, in this process when none does.
 struct HomeClient {
-    private enum Way {
+    private enum Transport {
         case socket(HTTPClient, String)
         case here(CarrelService)
     }
 
-    private let way: Way
+    private let transport: Transport
 
     /// - Parameters:
     ///   - options: which home.
@@ -29,9 +29,9 @@ struct HomeClient {
     ) async throws {
         let home = try options.find(missing: console == nil ? .refuse : .create)
         if Self.accepts(home.socketPath) {
-            way = .socket(HTTPClient(), home.socketPath)
+            transport = .socket(HTTPClient(), home.socketPath)
         } else {
-            way = .here(try await options.openService(settings, creating: console))
+            transport = .here(try await options.openService(settings, creating: console))
         }
     }
 
@@ -74,7 +74,7 @@ struct HomeClient {
     ///
     /// - Throws: ``ServiceProblem`` with what the service said.
     func copy(_ target: String, to sink: @escaping @Sendable ([UInt8]) -> Void) async throws {
-        switch way {
+        switch transport {
         case .socket(let client, let path):
             let request = Self.request(.get, target, to: path)
             let stream = try await client.open(request)
@@ -99,7 +99,7 @@ struct HomeClient {
 
     /// Seals what the home's audit log has, where no server runs.
     func seal() async {
-        if case .here(let service) = way { await Self.seal(service) }
+        if case .here(let service) = transport { await Self.seal(service) }
     }
 
     /// Seals what a command recorded where no server runs, whose loop would. What cannot be sealed, `audit verify` tells.
@@ -127,7 +127,7 @@ struct HomeClient {
         _ headers: HTTPFields,
         _ body: [UInt8]
     ) async throws -> (Int, [UInt8]) {
-        switch way {
+        switch transport {
         case .socket(let client, let path):
             let request = Self.request(method, target, headers, body, to: path)
             let response = try await client.send(request)

@@ -11,7 +11,7 @@ import CarrelUpstream
 /// What the file `upstream/NAME.conf` of a home says of one system upstream.
 struct UpstreamFile: SettingsTable {
     /// How the system is asked.
-    enum Way: String, CaseIterable, TextValue { case calls, webhook }
+    enum Transport: String, CaseIterable, TextValue { case calls, webhook }
     /// How the five calls travel.
     enum Method: String, CaseIterable, TextValue { case post, get }
     /// What is said while the system does not answer.
@@ -21,7 +21,7 @@ struct UpstreamFile: SettingsTable {
         case open
     }
 
-    var way = Way.calls
+    var transport = Transport.calls
     var url: String?
     var secret: String?
     var method = Method.post
@@ -46,7 +46,7 @@ struct UpstreamFile: SettingsTable {
     var certificateAuthorities: String?
 
     static let settings: [Setting<Self>] = [
-        Setting(\.way, "upstream.protocol", help: "Whether the system speaks the five calls, or Carrel's webhook."),
+        Setting(\.transport, "upstream.protocol", help: "Whether the system speaks the five calls, or Carrel's webhook."),
         Setting(\.url, "upstream.url", value: "url", help: "Where it is: https, or http on this machine."),
         Setting(
             \.secret,
@@ -118,7 +118,7 @@ struct UpstreamFile: SettingsTable {
 
     var contradictions: [(setting: String, problem: String)] {
         var found: [(setting: String, problem: String)] = []
-        switch way {
+        switch transport {
         case .calls:
             if url == nil, signInURL == nil || verifyURL == nil || credentialsURL == nil {
                 found.append(("upstream.url", "is needed, unless sign-in-url, verify-url and credentials-url are all set"))
@@ -173,12 +173,12 @@ struct UpstreamFile: SettingsTable {
 
     /// What the service needs of it; nil for a webhook without an address, which ``contradictions`` refuses.
     func settings(name: String) -> UpstreamSettings {
-        let way: UpstreamSettings.Way =
-            switch way {
+        let transport: UpstreamSettings.Transport =
+            switch transport {
             case .calls: .calls(endpoints)
             case .webhook: .webhook(url: url ?? "", secret: Secret(Array((secret ?? "").utf8)))
             }
-        var made = UpstreamSettings(name: name, way)
+        var made = UpstreamSettings(name: name, transport)
         made.policy =
             switch policy {
             case .closed: .closed

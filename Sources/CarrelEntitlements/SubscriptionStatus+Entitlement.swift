@@ -2,7 +2,7 @@ package import CarrelBytes
 package import CarrelCatalog
 package import CarrelSubscription
 
-extension Standing {
+extension SubscriptionStatus {
     /// What an app is told of what somebody holds.
     ///
     /// - Parameters:

@@ -3,7 +3,7 @@ import CarrelHome
 import CarrelWeb
 
 /// The pages in the binary, as responses.
-package enum Page {
+package enum WebPage {
     static let missing = ServerError(.notFound, "there is no such page")
 
     /// A file as it is.
