@@ -77,16 +77,16 @@ package struct AccountsCapability: Capability {
     package static let tables: [String: PersonalData.Treatment] = [
         "accounts": .kept(
             exportedAs: "account",
-            because: "orders and the audit log refer to it; the name becomes a random one, the password is removed"
+            because: "orders and the audit log refer to it; the name is replaced with a random one, the password is deleted"
         ),
         "devices": .deleted(exportedAs: "devices"),
         "sessions": .deleted(exportedAs: "sessions"),
         "app_passwords": .deleted(exportedAs: "appPasswords"),
-        "throttle": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; gone after 90 days"),
-        "sign_in_networks": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; gone after 90 days"),
-        "setup_links": .nothing("links for the first administrator, before there is one; gone after an hour"),
+        "throttle": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; deleted after 90 days"),
+        "sign_in_networks": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; deleted after 90 days"),
+        "setup_links": .nothing("links for the first administrator, before there is one; deleted after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
-        "revocations": .nothing("ids of accounts and products, and from when on their credentials are void"),
+        "revocations": .nothing("ids of accounts and products, and when their credentials were revoked"),
         "credential_serial": .nothing("a number"),
     ]
     package static let statements =

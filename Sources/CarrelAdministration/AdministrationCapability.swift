@@ -63,7 +63,7 @@ package struct AdministrationCapability: Capability {
     package static let tables: [String: PersonalData.Treatment] = [
         "secrets": .nothing("the server's own secrets, wrapped"),
         "master_keys": .nothing("fingerprints of the server's own keys"),
-        "nodes": .nothing("the servers on this database; gone some minutes after the last sign of life"),
+        "nodes": .nothing("the servers on this database; deleted minutes after their last heartbeat"),
         "installation": .nothing("a random id"),
         "schema_version": .nothing("the version of the tables"),
     ]
@@ -104,12 +104,12 @@ package struct AdministrationCapability: Capability {
     package var jobs: [BackgroundJob] {
         let (housekeeping, nodes) = (housekeeping, nodes)
         return [
-            BackgroundJob(every: Housekeeping.interval, trouble: "what has expired cannot be removed") {
+            BackgroundJob(every: Housekeeping.interval, trouble: "cannot delete expired data") {
                 try await housekeeping.run()
             },
             BackgroundJob(
                 every: Nodes.interval,
-                trouble: "this node cannot keep up with the others on its database",
+                trouble: "cannot follow the changes that other nodes make to the database",
                 work: { try await nodes.beat() },
                 end: { try await nodes.leave() }
             ),

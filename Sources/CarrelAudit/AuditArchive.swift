@@ -37,7 +37,7 @@ package struct AuditArchive: Sendable {
                     let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
                     let row = Row(entry: entry, mark: mark, page: page)
                     guard try chain.count(row, after: previous) != nil else {
-                        throw ServerError(.conflict, "row \((previous?.number ?? 0) + 1) of the audit log is not what was sealed")
+                        throw ServerError(.conflict, "row \((previous?.number ?? 0) + 1) of the audit log does not match its seal")
                     }
                     lines.append((row.json, mark))
                     previous = mark
@@ -60,7 +60,7 @@ package struct AuditArchive: Sendable {
         let entry = actor.entry("audit.archive", on: "", at: now, reason: "through \(mark.number)")
         try await database.write { [chain] transaction in
             guard try AuditStore.seal(of: mark.number, in: transaction) == mark.seal else {
-                throw ServerError(.conflict, "the log has no row \(mark.number) with the seal of the archive's end")
+                throw ServerError(.conflict, "the log has no row \(mark.number) with the archive's last seal")
             }
             let known = try chain.mark(.archived, in: transaction)
             if known.map({ $0.number < mark.number }) ?? true { try chain.set(.archived, to: mark, in: transaction) }
@@ -87,7 +87,7 @@ package struct AuditArchive: Sendable {
     package func verify(_ lines: [JSON], after start: AuditHead.Mark?) async throws -> Verification {
         var (last, entries) = (start, 0)
         for line in lines {
-            guard let row = Row(line) else { throw ServerError(.invalid, "a line of the archive is no row of an audit log") }
+            guard let row = Row(line) else { throw ServerError(.invalid, "a line of the archive is not an audit entry") }
             guard let count = try chain.count(row, after: last) else { return .broken(number: (last?.number ?? 0) + 1) }
             entries += count
             last = row.mark

@@ -68,7 +68,7 @@ package final class AuditChain: Sendable {
         guard let (mark, mac) = try AuditStore.mark(kind, in: transaction) else { return nil }
         let expected = key.authenticate(kind.sealed(mark).rawSpan)
         guard constantTimeEqual(expected.rawSpan, mac.rawSpan) else {
-            throw ServerError(.conflict, "the \(kind.rawValue) of the audit log is not the one that was sealed")
+            throw ServerError(.conflict, "the \(kind.rawValue) of the audit log does not match its seal")
         }
         return mark
     }

@@ -35,7 +35,7 @@ package struct AuditHead: Sendable {
         let count = unsafe fread(&bytes, 1, bytes.count, file)
         let parts = String(decoding: bytes.prefix(count), as: UTF8.self).split { $0 == " " || $0 == "\n" }
         guard parts.count == 2, let number = Int64(parts[0]), let seal = Hex.decode(String(parts[1])) else {
-            throw ServerError(.home, "\(path) does not hold the number and the seal of an audit entry")
+            throw ServerError(.home, "\(path) does not contain the number and the seal of an audit entry")
         }
         return Mark(number: number, seal: seal)
     }
@@ -69,7 +69,7 @@ package struct AuditHead: Sendable {
     var isMissing: ServerError {
         ServerError(
             .conflict,
-            "the audit log is not the one that was sealed, and nothing more is sealed; if the database comes from a backup, "
+            "the audit log does not match its last seal, so sealing has stopped; if the database was restored from a backup, "
                 + "remove \(path)"
         )
     }

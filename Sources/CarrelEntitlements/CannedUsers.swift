@@ -187,12 +187,12 @@ package struct CannedUsers: EntitlementSource {
         case "yesbyproxy": return says(.notEntitled, "it is verified as active, and granted nothing")
         case "credserror": return says(.notEntitled, "credentials are refused with an error that has no status")
         case "suspended": return says(.suspended, "it is suspended, and opens nothing")
-        case "unknown": return says(.notEntitled, "nothing can be looked up of it, and it opens nothing")
+        case "unknown": return says(.notEntitled, "its subscription cannot be looked up, and it opens nothing")
         case "expired": return says(.expired, "its subscription has expired")
         default: break
         }
         guard let kind = Self.kind(of: user) else { return grants("it is granted every canned product") }
-        if kind == .random { return says(.asked, "each time it is asked, it lists others") }
+        if kind == .random { return says(.asked, "it lists different products on every request") }
         if let listed = listed(kind) {
             return listed.contains(productID)
                 ? says(.granted, "it lists the product") : says(.notEntitled, "it does not list the product")

@@ -219,6 +219,6 @@ package struct SourceFailure: HTTPProblemConvertible, Equatable, CustomStringCon
     package var description: String { "\(source): \(detail)" }
 
     package var problem: HTTPError {
-        HTTPError(.serviceUnavailable, "subscription.source", "\(source) does not answer", headers: ["Retry-After": "30"])
+        HTTPError(.serviceUnavailable, "subscription.source", "\(source) does not respond", headers: ["Retry-After": "30"])
     }
 }

@@ -85,7 +85,7 @@ struct LocalAccountSource: EntitlementSource {
                 status: "devicelimit",
                 message: isOneFree
                     ? "This account has changed devices too often today. Try again tomorrow."
-                    : "This account is in use on as many devices as it may be. Sign out on one of them first."
+                    : "This account is signed in on its maximum number of devices. Sign out on one of them first."
             )
         }
     }

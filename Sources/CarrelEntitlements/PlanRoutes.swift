@@ -59,7 +59,7 @@ package struct PlanRoutes {
         try object.allowOnly(["name", "scope", "graceIssues", "deviceLimit", "products"])
         let word = try object.string("scope") ?? Plan.Scope.everything.rawValue
         guard let scope = Plan.Scope(rawValue: word) else {
-            throw ServerError(.invalid, "scope is \(Plan.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            throw ServerError(.invalid, "scope must be \(Plan.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
         }
         let plan = Plan(
             name: try object.requiredString("name"),
@@ -91,7 +91,7 @@ package struct PlanRoutes {
         try object.allowOnly(["product", "kind", "end", "number"])
         let word = try object.string("kind") ?? Purchase.Kind.purchase.rawValue
         guard let kind = Purchase.Kind(rawValue: word) else {
-            throw ServerError(.invalid, "kind is \"purchase\" or \"gift\"")
+            throw ServerError(.invalid, "kind must be \"purchase\" or \"gift\"")
         }
         let (purchase, created) = try await subscriptions.give(
             try object.requiredString("product"),

@@ -143,12 +143,12 @@ struct FeedRoutes {
         }
         if let word = request.query["kind"], !word.isEmpty {
             guard let kind = Title.Kind(rawValue: word), kind != .audiobook else {
-                throw ServerError(.invalid, "kind is not known")
+                throw ServerError(.invalid, "unknown kind")
             }
             search.kind = kind
         }
         if let word = request.query["price"], !word.isEmpty {
-            guard let price = Edition.Price(rawValue: word) else { throw ServerError(.invalid, "price is \"free\" or \"paid\"") }
+            guard let price = Edition.Price(rawValue: word) else { throw ServerError(.invalid, "price must be \"free\" or \"paid\"") }
             search.price = price
         }
         search.language = try request.query["language"].flatMap { $0.isEmpty ? nil : try Self.words(request, "language") }
@@ -186,7 +186,7 @@ struct FeedRoutes {
     private static func words(_ request: HTTPRequest, _ name: String) throws(ServerError) -> String {
         let text = request.query[name] ?? ""
         guard text.utf8.count <= 1000 else { throw ServerError(.invalid, "\(name) is longer than 1000 bytes") }
-        guard !text.utf8.contains(0) else { throw ServerError(.invalid, "\(name) holds the character U+0000") }
+        guard !text.utf8.contains(0) else { throw ServerError(.invalid, "\(name) contains the character U+0000") }
         return text
     }
 

@@ -3,7 +3,7 @@ import CarrelStore
 extension BlobID {
     /// A name that the database holds.
     package init(stored text: String) throws(ServerError) {
-        guard let id = BlobID(text) else { throw ServerError(.home, "the database names a blob that cannot be one") }
+        guard let id = BlobID(text) else { throw ServerError(.home, "the database contains an invalid blob id") }
         self = id
     }
 }

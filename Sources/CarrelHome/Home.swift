@@ -93,7 +93,7 @@ package struct Home: Sendable {
         for part in path.split(separator: "/") {
             made += "/\(part)"
             if unsafe mkdir(made, 0o700) != 0 && errno != EEXIST {
-                throw ServerError(.home, "cannot make the folder \(made): \(reason(errno))")
+                throw ServerError(.home, "cannot create the folder \(made): \(reason(errno))")
             }
         }
         try requireUsable(path)

@@ -34,7 +34,7 @@ extension MasterKeyring {
         /// A secret that signs, as the database keeps it.
         package func unwrap(_ id: UInt8, _ wrapped: Wrapped) throws -> SigningSecret {
             guard let secret = SigningSecret(id: id, stored: try unwrap(wrapped)) else {
-                throw ServerError(.home, "a signing secret in the database is not one")
+                throw ServerError(.home, "the database contains an invalid signing secret")
             }
             return secret
         }

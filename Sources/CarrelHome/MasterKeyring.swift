@@ -57,7 +57,7 @@ package struct MasterKeyring: Sendable {
         } catch {
             throw ServerError(
                 .masterKey,
-                "version \(wrapped.masterVersion) of the master key in \(path) is not the one of this database"
+                "version \(wrapped.masterVersion) of the master key in \(path) does not belong to this database"
             )
         }
     }
@@ -125,11 +125,11 @@ package struct MasterKeyring: Sendable {
             let parts = line.split(separator: " ")
             guard parts.count == 2, let version = Int64(parts[0]), version > 0, let bytes = Hex.decode(parts[1]),
                 bytes.count == 32
-            else { throw ServerError(.masterKey, "\(path) is not a keyring: a line should be a version and 64 hex digits") }
+            else { throw ServerError(.masterKey, "\(path) is not a keyring: each line must be a version and 64 hex digits") }
             keys[version] = Secret(bytes)
             current = max(current, version)
         }
-        guard current > 0 else { throw ServerError(.masterKey, "\(path) holds no key") }
+        guard current > 0 else { throw ServerError(.masterKey, "\(path) contains no key") }
     }
 
     /// Adds a new key of a version after all others, here and in the database, and makes it the current one.
@@ -169,7 +169,7 @@ package struct MasterKeyring: Sendable {
         guard isWritable(in: home) else {
             throw ServerError(
                 .masterKey,
-                "the master key comes from a systemd credential: add a line with a new key there, restart, and rotate then"
+                "the master key comes from a systemd credential: add a line with a new key there, restart, then rotate"
             )
         }
     }

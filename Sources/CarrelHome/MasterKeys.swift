@@ -38,15 +38,15 @@ package struct MasterKeys: Sendable {
             guard let fingerprint = keyring.fingerprint(of: key.version) else {
                 throw ServerError(
                     .masterKey,
-                    "\(keyring.path) lacks version \(key.version) of the master key, which this database is used with: "
-                        + "bring it there with 'carrel keys add --from FILE', a copy of the keys of a home that has it"
+                    "\(keyring.path) lacks version \(key.version) of the master key, which this database needs: "
+                        + "add it with 'carrel keys add --from FILE'; FILE is a copy of master.key of a home that has it"
                 )
             }
             guard fingerprint == key.fingerprint else {
                 throw ServerError(
                     .masterKey,
-                    "version \(key.version) of the master key in \(keyring.path) is not the one of this database: "
-                        + "remove its line there, and bring the right one with 'carrel keys add --from FILE'"
+                    "version \(key.version) of the master key in \(keyring.path) does not belong to this database: "
+                        + "remove its line and add the right key with 'carrel keys add --from FILE'"
                 )
             }
         }

@@ -29,7 +29,7 @@ package struct Bookmarks: Sendable {
     }
 
     package func add(account: String, title: String, positionMS: Int64, note: String) async throws -> Bookmark {
-        guard positionMS >= 0 else { throw ServerError(.invalid, "seconds should not be negative") }
+        guard positionMS >= 0 else { throw ServerError(.invalid, "seconds must not be negative") }
         guard note.utf8.count <= 4096, !note.unicodeScalars.contains(where: { $0.value == 0 }) else {
             throw ServerError(.invalid, "a note has at most 4096 bytes")
         }
@@ -37,7 +37,7 @@ package struct Bookmarks: Sendable {
         try await database.write { transaction in
             guard try AccountStore.account(id: account, in: transaction) != nil else { throw AccountAdministration.unknown }
             guard try BookmarkStore.list(account: account, title: title, in: transaction).count < Self.limit else {
-                throw ServerError(.invalid, "a title holds at most \(Self.limit) bookmarks")
+                throw ServerError(.invalid, "a title has at most \(Self.limit) bookmarks")
             }
             try BookmarkStore.insert(bookmark, account: account, title: title, in: transaction)
         }

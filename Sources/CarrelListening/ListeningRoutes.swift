@@ -58,7 +58,7 @@ struct ListeningRoutes {
                 isFromApps: true
             ).array
         else {
-            throw ServerError(.invalid, "the body should be an array of intervals")
+            throw ServerError(.invalid, "the body must be an array of intervals")
         }
         guard report.count <= Self.elementLimit else {
             throw HTTPError(.contentTooLarge, "request.too-large", "a report holds at most \(Self.elementLimit) intervals")

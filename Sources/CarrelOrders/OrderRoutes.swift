@@ -49,7 +49,7 @@ struct OrderRoutes {
         try object.allowOnly(["account", "title", "isbn", "kind", "start", "end", "orderNumber"])
         let kindText = try object.string("kind") ?? Order.Kind.sale.rawValue
         guard let kind = Order.Kind(rawValue: kindText) else {
-            throw ServerError(.invalid, "kind is \(Order.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            throw ServerError(.invalid, "kind must be \(Order.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
         }
         let (order, created) = try await orders.place(
             Orders.Request(

@@ -147,7 +147,7 @@ package final class Orders: Sendable {
                     throw ServerError(.invalid, "there is no title \(id)")
                 }
                 guard kind == .audiobook else {
-                    throw ServerError(.invalid, "title \(id) is no audiobook: give its product with 'carrel plan give' instead")
+                    throw ServerError(.invalid, "title \(id) is not an audiobook: give its product with 'carrel plan give'")
                 }
                 return id
             case .isbn(let isbn):

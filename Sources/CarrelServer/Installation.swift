@@ -28,7 +28,7 @@ enum Installation {
         guard try await thread.run({ try blobs.isEmpty || blobs.contains { named.contains($0) } }) else {
             throw ServerError(
                 .installation,
-                "\(blobs.path) holds media, and the database names none of them: where no title is missing from the catalog, move it away and start again"
+                "\(blobs.path) contains media, but the database refers to none of them: if the catalog is complete, move this folder away and start again"
             )
         }
         let wanted = inDatabase ?? inStore ?? Random.uuid()
@@ -39,7 +39,7 @@ enum Installation {
     /// Refuses to create a database beside media: they belong to one that is missing.
     static func requireNoMedia(_ blobs: DirectoryBlobStore, beside home: Home) throws {
         guard try !blobs.isEmpty else { return }
-        throw ServerError(.installation, "\(blobs.path) holds media, and their database \(home.databasePath) is missing or empty")
+        throw ServerError(.installation, "\(blobs.path) contains media, but their database \(home.databasePath) is missing or empty")
     }
 
     private static func requireSame(

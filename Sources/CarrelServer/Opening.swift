@@ -68,7 +68,7 @@ extension CarrelService {
         guard try await database.read({ try SecretStore.secrets(in: $0).isEmpty }) else {
             throw ServerError(
                 .masterKey,
-                "\(home.masterKeyPath) is missing, and this database was written under it: put back the copy that was kept apart"
+                "\(home.masterKeyPath) is missing, but this database needs it: restore your separate copy"
             )
         }
         guard missing == .create else {

@@ -103,8 +103,8 @@ extension CarrelService {
         if unsafe stat(path + "-wal", &log) == 0, log.st_size > 0 {
             throw ServerError(
                 .invalid,
-                "\(path) has a write-ahead log beside it, which holds its last changes: open and close it with its own version of "
-                    + "Carrel or with sqlite3 first"
+                "\(path) has a write-ahead log next to it, which contains its last changes: first open and close it with its own version of "
+                    + "Carrel or with sqlite3"
             )
         }
         let check = try await SQLiteDatabase.check(path)
@@ -172,7 +172,7 @@ extension CarrelService {
                 try keys.require(keyring)
                 if keys.known.isEmpty { for (_, secret) in secrets { _ = try keyring.unwrap(secret) } }
             } catch {
-                throw ServerError(.masterKey, "the master key of \(home.directory) does not fit the backup: \(error)")
+                throw ServerError(.masterKey, "the master key of \(home.directory) does not match the backup: \(error)")
             }
         } else if home.hasDatabase {
             let old = ReadOnlySQLiteDatabase(path: home.databasePath)
@@ -184,7 +184,7 @@ extension CarrelService {
                 own.known.contains { $0.version == key.version && $0.fingerprint != key.fingerprint }
             }
             guard !differs, id == nil || other == nil || id == other else {
-                throw ServerError(.masterKey, "the backup is of another home than \(home.databasePath)")
+                throw ServerError(.masterKey, "the backup belongs to a home other than that of \(home.databasePath)")
             }
         }
     }

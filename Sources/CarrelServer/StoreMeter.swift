@@ -4,11 +4,11 @@ import CarrelStore
 /// What SQLite's writer has done, for an operator: how many writes share a commit, and how many wait for theirs.
 enum StoreMeter {
     static func add(_ database: SQLiteDatabase, to metrics: MetricsRegistry) {
-        metrics.counter("carrel_store_writes_total", "Writes that were answered by a commit.") { database.counters.writes }
-        metrics.counter("carrel_store_commits_total", "Commits, each of one or more writes.") { database.counters.commits }
-        metrics.counter("carrel_store_failures_total", "Groups of writes that could not be begun or committed.") {
+        metrics.counter("carrel_store_writes_total", "Committed writes.") { database.counters.writes }
+        metrics.counter("carrel_store_commits_total", "Commits; each contains one or more writes.") { database.counters.commits }
+        metrics.counter("carrel_store_failures_total", "Groups of writes that failed to begin or commit.") {
             database.counters.failures
         }
-        metrics.gauge("carrel_store_waiting_writes", "Writes that wait for their commit.") { Double(database.waitingWrites) }
+        metrics.gauge("carrel_store_waiting_writes", "Writes waiting for their commit.") { Double(database.waitingWrites) }
     }
 }

@@ -34,7 +34,7 @@ struct IdentityRoutes {
             let account = try await desk.find(parameters["account"])
             try await callers.requireAuthority(request, over: account)
             guard let issuer = request.query["issuer"], let subject = request.query["subject"] else {
-                throw ServerError(.invalid, "the query names the issuer and the subject")
+                throw ServerError(.invalid, "the query must contain issuer and subject")
             }
             try await identities.unlink(issuer: issuer, subject: subject, of: account, by: actor)
             return .empty(.noContent)

@@ -132,7 +132,7 @@ struct SignOn: Sendable {
                 at: now,
                 in: transaction
             )
-            guard isNew else { throw ServerError(.conflict, "the identity was linked while it signed in") }
+            guard isNew else { throw ServerError(.conflict, "the identity was linked during the sign-in: try again") }
             let actor = AuditActor(account.id)
             try AuditStore.append(actor.entry("account.create", on: account.id, at: now, reason: "oidc"), in: transaction)
             return account

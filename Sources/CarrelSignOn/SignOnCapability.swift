@@ -57,7 +57,7 @@ package struct SignOnCapability: Capability {
 
     package static let tables: [String: PersonalData.Treatment] = [
         "identities": .deleted(exportedAs: "identities"),
-        "used_sign_ons": .nothing("hashes of random numbers; gone within the hour"),
+        "used_sign_ons": .nothing("hashes of random numbers; deleted within an hour"),
     ]
     package static let statements = SignOnStore.statements
 

@@ -100,10 +100,10 @@ struct SignOnRoutes {
 
     private static func sentence(for reason: String) -> String {
         switch reason {
-        case "state": "This sign-in was started elsewhere, or too long ago. Start it again."
-        case "declined": "The sign-in was called off."
-        case "suspended": "This account is suspended. Ask the library or shop that keeps it."
-        default: "Nobody here knows this identity. Ask the library or shop to let it in."
+        case "state": "This sign-in was started in another browser, or too long ago. Start it again."
+        case "declined": "The sign-in was cancelled."
+        case "suspended": "This account is suspended. Contact your library or shop."
+        default: "This identity is not linked to an account. Ask your library or shop to link it."
         }
     }
 
@@ -112,7 +112,7 @@ struct SignOnRoutes {
             return try page("The sign-in could not be completed. Start it again, or sign in another way.", .forbidden)
         }
         var response = try page(
-            "The place to sign in at does not answer. Try again later, or sign in with a password or a link.",
+            "The sign-in provider does not respond. Try again later, or sign in with a password or a link.",
             .serviceUnavailable
         )
         response.headers["Retry-After"] = "30"

@@ -70,7 +70,7 @@ struct StreamRoutes {
         let query = request.query
         guard let form = SegmentForm(rawValue: query.value(ignoringCaseOf: "format") ?? SegmentForm.transportStream.rawValue)
         else {
-            throw ServerError(.invalid, "format is \"ts\" or \"packed\"")
+            throw ServerError(.invalid, "format must be \"ts\" or \"packed\"")
         }
         let asked = Streaming.PlaylistRequest(
             form: form,

@@ -79,7 +79,7 @@ package final class Streaming: Sendable {
         throw HTTPError(
             .forbidden,
             "order.concurrency",
-            "too many listeners at once: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
+            "too many concurrent listeners: this \(settings.access == .session ? "account" : "order") allows \(settings.concurrency)",
             extra: [
                 ("reason", .text("concurrency")), ("limit", .number(Int64(settings.concurrency))),
                 ("retryAfter", .number(seconds)),

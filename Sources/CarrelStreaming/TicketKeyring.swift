@@ -87,7 +87,7 @@ package final class TicketKeyring: Sendable {
                 .ticket,
                 known: known,
                 dead: atOnce ? known : [],
-                full: "255 ticket secrets are in use: restart the server, which forgets the dead ones",
+                full: "255 ticket secrets are in use: restart the server to delete expired ones",
                 in: transaction
             )
         }

@@ -15,7 +15,7 @@ package enum JSONBody {
     /// - Throws: 400 for what is not a JSON object or has more values, 413 for more than `limit` bytes, 415 for another content type.
     package static func object(of request: HTTPRequest, limit: Int, values: Int = usualValues) async throws -> JSONObject {
         guard let object = try await value(of: request, limit: limit, values: values).object else {
-            throw ServerError(.invalid, "the body should be a JSON object")
+            throw ServerError(.invalid, "the body must be a JSON object")
         }
         return object
     }
@@ -38,7 +38,7 @@ package enum JSONBody {
         if let type = request.headers["Content-Type"]?.lowercased(),
             !type.hasPrefix("application/json"), !(isFromApps && request.contentType == "text/json")
         {
-            throw HTTPError(.unsupportedMediaType, "request.media-type", "the body should be application/json")
+            throw HTTPError(.unsupportedMediaType, "request.media-type", "the body must be application/json")
         }
         let bytes = try await request.body.collect(upTo: limit)
         let mark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -62,8 +62,8 @@ extension JSONObject {
     /// The text of a member; nil when it is absent or null. U+0000, which no database keeps, is refused.
     package func string(_ name: String) throws(ServerError) -> String? {
         guard let value = self[name], value != .null else { return nil }
-        guard let text = value.string else { throw ServerError(.invalid, "\(name) should be a string") }
-        guard !text.utf8.contains(0) else { throw ServerError(.invalid, "\(name) holds the character U+0000") }
+        guard let text = value.string else { throw ServerError(.invalid, "\(name) must be a string") }
+        guard !text.utf8.contains(0) else { throw ServerError(.invalid, "\(name) contains the character U+0000") }
         return text
     }
 
@@ -75,7 +75,7 @@ extension JSONObject {
     package func instant(_ name: String) throws(ServerError) -> Instant? {
         guard let text = try string(name) else { return nil }
         guard let instant = Instant.parse(text) else {
-            throw ServerError(.invalid, "\(name) should be an instant such as 2026-01-31T18:00:00Z")
+            throw ServerError(.invalid, "\(name) must be an instant such as 2026-01-31T18:00:00Z")
         }
         return instant
     }
@@ -83,14 +83,14 @@ extension JSONObject {
     /// A whole number from 0 on; nil when it is absent or null.
     package func count(_ name: String) throws(ServerError) -> Int? {
         guard let value = self[name], value != .null else { return nil }
-        guard let number = value.int, number >= 0 else { throw ServerError(.invalid, "\(name) should be a whole number") }
+        guard let number = value.int, number >= 0 else { throw ServerError(.invalid, "\(name) must be a whole number") }
         return number
     }
 
     /// A truth value; nil when it is absent or null.
     package func flag(_ name: String) throws(ServerError) -> Bool? {
         guard let value = self[name], value != .null else { return nil }
-        guard let flag = value.bool else { throw ServerError(.invalid, "\(name) should be true or false") }
+        guard let flag = value.bool else { throw ServerError(.invalid, "\(name) must be true or false") }
         return flag
     }
 
@@ -98,14 +98,14 @@ extension JSONObject {
     package func strings(_ name: String, limit: Int = 1000) throws(ServerError) -> [String]? {
         guard let value = self[name], value != .null else { return nil }
         guard let strings = value.array?.map(\.string), strings.count <= limit, !strings.contains(nil) else {
-            throw ServerError(.invalid, "\(name) should be an array of strings")
+            throw ServerError(.invalid, "\(name) must be an array of strings")
         }
         return strings.compactMap(\.self)
     }
 
     package func number(_ name: String) throws(ServerError) -> Double? {
         guard let value = self[name], value != .null else { return nil }
-        guard let number = value.double else { throw ServerError(.invalid, "\(name) should be a number") }
+        guard let number = value.double else { throw ServerError(.invalid, "\(name) must be a number") }
         return number
     }
 }
@@ -140,7 +140,7 @@ extension Query {
     package func integer(_ name: String, in range: ClosedRange<Int>) throws(ServerError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw ServerError(.invalid, "\(name) should be a number from \(range.lowerBound) to \(range.upperBound)")
+            throw ServerError(.invalid, "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }
@@ -149,7 +149,7 @@ extension Query {
     package func number(_ name: String, in range: ClosedRange<Double>) throws(ServerError) -> Double? {
         guard let text = self[name] else { return nil }
         guard let value = Double(text), range.contains(value) else {
-            throw ServerError(.invalid, "\(name) should be a number from \(range.lowerBound) to \(range.upperBound)")
+            throw ServerError(.invalid, "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }

@@ -23,7 +23,7 @@ package enum PersonalData {
     }
 
     /// The reason why what was sold, lent and given is kept.
-    package static let accounting = "the accounts of the shop or library have to add up"
+    package static let accounting = "required for the shop's or library's accounting"
 
     /// The person whose data are exported.
     package struct Person: Sendable {

@@ -6,7 +6,7 @@ extension QueueFull: HTTPProblemConvertible {
         HTTPError(
             .serviceUnavailable,
             "server.busy",
-            "the server has too much to do: try again",
+            "the server is overloaded: try again",
             headers: ["Retry-After": "1"]
         )
     }

@@ -19,7 +19,7 @@ package enum SameOrigin {
             throw HTTPError(
                 .forbidden,
                 "request.other-origin",
-                "with a cookie, only our own pages can do this; programs send a token in the Authorization header"
+                "with a cookie, only pages of this server can do this; programs must send a token in the Authorization header"
             )
         }
     }

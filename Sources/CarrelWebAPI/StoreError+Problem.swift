@@ -6,7 +6,7 @@ extension StoreError: HTTPProblemConvertible {
     /// What a client can do something about; everything else is the server's own matter, and only its log says what.
     public var problem: HTTPError {
         switch code {
-        case .text: HTTPError(.badRequest, "request.invalid", "a text in the request holds the character U+0000")
+        case .text: HTTPError(.badRequest, "request.invalid", "a text in the request contains the character U+0000")
         case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full", headers: Self.later)
         case .busy:
             HTTPError(.serviceUnavailable, code.identifier, "the database is busy: try again", headers: ["Retry-After": "1"])
@@ -14,21 +14,21 @@ extension StoreError: HTTPProblemConvertible {
             HTTPError(
                 .serviceUnavailable,
                 code.identifier,
-                "the database takes no writes now: try again later",
+                "the database is read-only at the moment: try again later",
                 headers: Self.later
             )
         case .unavailable, .closed:
             HTTPError(
                 .serviceUnavailable,
                 code.identifier,
-                "the database or the disk does not answer: try again later",
+                "the database or the disk does not respond: try again later",
                 headers: Self.later
             )
         case .damaged:
             HTTPError(
                 .internalServerError,
                 code.identifier,
-                "the file of this title is damaged on the server: its operator finds out more with 'carrel blobs check'"
+                "the file of this title is damaged on the server; operators: run 'carrel blobs check'"
             )
         default:
             HTTPError(.internalServerError, "http.internal", "internal error: see the server log for this request id")

@@ -44,7 +44,7 @@ struct ShelfRoutes {
             let order = try await ownOrder(of: account, parameters)
             let object = try await JSONBody.object(of: request, limit: 16_384)
             guard let seconds = try object.number("seconds"), seconds >= 0, seconds < 1e8 else {
-                throw ServerError(.invalid, "seconds should be a position in the title")
+                throw ServerError(.invalid, "seconds must be a position in the title")
             }
             let bookmark = try await bookmarks.add(
                 account: account.id,

@@ -98,7 +98,7 @@ struct SignInRoutes {
                 return try again(Self.notRecognised, .unauthorized)
             case .right(let record, _) where record.account.isSuspended:
                 activity.refuse("suspended")
-                return try again("This account is suspended. Ask the library or shop that keeps it.", .forbidden)
+                return try again("This account is suspended. Contact your library or shop.", .forbidden)
             case .right(let record, let rehash):
                 try await endSession(request)
                 let actor = AuditActor(record.account.id, requestID: request.id)

@@ -57,7 +57,7 @@ struct `The commands of the audit log` {
         let place = try await place()
         let file = place.directory.file("audit.jsonl")
         _ = try await place.checked("audit", "archive", file)
-        for (change, why) in [("2s/account/acc0unt/", "not what was sealed"), ("$d", "cut off"), ("1d", "no archive")] {
+        for (change, why) in [("2s/account/acc0unt/", "does not match its seal"), ("$d", "truncated"), ("1d", "not an archive")] {
             let other = place.directory.file("changed.jsonl")
             try await checkProcess(["sh", "-c", "sed '\(change)' \(file) > \(other)"])
             let answer = try await place.run("audit", "verify", "--archive", other)

@@ -141,7 +141,7 @@ struct `The command on a disk` {
         )
         #expect(status == .exited(73), "\(errors)")
         #expect(errors.contains("cannot use the folder \(directory.file("disk"))/home: read-only file system"))
-        #expect(errors.contains("cannot make the folder \(directory.file("disk"))/other: read-only file system"))
+        #expect(errors.contains("cannot create the folder \(directory.file("disk"))/other: read-only file system"))
     }
 }
 

@@ -33,7 +33,7 @@ struct `A home beside the wrong database` {
         for arguments in [["serve", "--port", "0"], ["init"], ["ingest", directory.file("tone-2.mp3")]] {
             let refused = try await runProcess([DemoServer.program] + arguments + ["--home", home], timeout: .seconds(60))
             #expect(refused.status == .exited(78), "\(arguments): \(refused.errorText)")
-            #expect(refused.errorText.contains("\(home)/blobs holds media, and their database"))
+            #expect(refused.errorText.contains("\(home)/blobs contains media, but their database"))
             #expect(refused.errorText.contains("carrel: hint: nothing was changed: check --home"))
         }
         #expect(try await carrel("title", "list").status == .exited(66))

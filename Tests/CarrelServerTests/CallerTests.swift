@@ -63,8 +63,8 @@ struct `Who calls` {
         }
         #expect(try await told(nil) == "you are not signed in")
         #expect(try await told("Bearer x") == "you are not signed in")
-        #expect(try await told(basic("alice", "x")) == "this name and app password do not open this")
-        #expect(try await told("bAsIc eDp5") == "this name and app password do not open this")
+        #expect(try await told(basic("alice", "x")) == "this name and app password do not give access to this")
+        #expect(try await told("bAsIc eDp5") == "this name and app password do not give access to this")
     }
 
     @Test func `and is a guest sees the guest account's shelf, and nobody's where it is suspended or not there`() async throws {

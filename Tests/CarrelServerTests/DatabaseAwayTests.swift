@@ -56,7 +56,7 @@ struct `A service whose database` {
         for round in 1...2 {
             let ready = try await timed(service, "/readyz")
             #expect(ready.status == 503 && ready.json["code"] == "server.database")
-            #expect(ready.json["detail"] == "the database does not answer")
+            #expect(ready.json["detail"] == "the database does not respond")
             #expect(ready.headers["Retry-After"] != nil)
             let alive = try await timed(service, "/healthz")
             #expect(alive.status == 200 && alive.json == ["status": "ok", "away": ["database"]])

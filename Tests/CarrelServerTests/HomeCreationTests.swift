@@ -55,7 +55,7 @@ struct `A home` {
         for missing in [Home.Missing.refuse, .create] {
             let caught = await #expect(throws: ServerError.self) { try await open(home, address, missing: missing) }
             #expect(caught?.code == .masterKey)
-            #expect(caught?.message.contains("put back the copy") == true)
+            #expect(caught?.message.contains("restore your separate copy") == true)
             #expect(!MasterKeyring.isMade(for: home))
         }
         directory.write("home/master.key", key)

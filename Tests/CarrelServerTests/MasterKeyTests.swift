@@ -65,7 +65,7 @@ struct `Master keys of several homes` {
         let (path, right) = (home.masterKeyPath, try #require(elsewhere.read("other/master.key")))
         let wrong = String(repeating: "ab", count: 32)
         let differing = try await refusal(test, home, "1 \(wrong)\n")
-        #expect(differing.contains("version 1 of the master key in \(path) is not"), "\(differing)")
+        #expect(differing.contains("version 1 of the master key in \(path) does not belong"), "\(differing)")
         let missing = try await refusal(test, home, "2 \(wrong)\n")
         #expect(missing.contains("\(path) lacks version 1"), "\(missing)")
         elsewhere.write("other/master.key", right)
@@ -179,7 +179,7 @@ struct `Master keys of several homes` {
         )
         let wrong = try MasterKeyring(text: "1 \(String(repeating: "ab", count: 32))\n", path: "copy")
         let caught = await #expect(throws: ServerError.self) { _ = try await rotation.take(from: wrong) }
-        #expect(caught?.message == "version 1 of the master key in copy is not the one of this database")
+        #expect(caught?.message == "version 1 of the master key in copy does not belong to this database")
         #expect(!MasterKeyring.isMade(for: home))
         let lines = String(decoding: try #require(test.directory.read("master.key")), as: UTF8.self)
         let more = try MasterKeyring(text: lines + "9 \(String(repeating: "cd", count: 32))\n", path: "copy")

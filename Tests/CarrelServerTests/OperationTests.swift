@@ -38,7 +38,7 @@ struct `Health` {
         let answer = try await test.call(.get, "/readyz")
         #expect(answer.status == 503)
         #expect(answer.json["code"] == "server.database")
-        #expect(answer.json["detail"] == "the database does not answer", "and no more than that")
+        #expect(answer.json["detail"] == "the database does not respond", "and no more than that")
         #expect(try await test.call(.get, "/healthz").status == 200)
     }
 }

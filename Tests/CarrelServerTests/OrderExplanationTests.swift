@@ -37,7 +37,7 @@ struct `Why an audiobook may or may not be listened to` {
             #expect(answer["sources"]?.array?.map { $0["name"]?.string } == ["orders"])
             #expect(
                 lines(answer) == [
-                    "sale 4711 | grants | it is for good; its key has not been handed out yet",
+                    "sale 4711 | grants | it has no end;  its key has not been issued yet",
                     "listeners of sale 4711 | grants | 0 of 3 places are taken",
                 ]
             )
@@ -73,7 +73,7 @@ struct `Why an audiobook may or may not be listened to` {
         }
         let ended = [
             "sale later | notYet | it starts at \(now + day)", "loan over | lapsed | it ended at \(start + .seconds(60))",
-            "loan returned | lapsed | it was given back at \(now)", "sale revoked | none | it was revoked at \(now)",
+            "loan returned | lapsed | it was returned at \(now)", "sale revoked | none | it was revoked at \(now)",
             "sale cancelled | none | it was cancelled at \(now)",
         ]
         let before = try await explain(test.title.id, test)
@@ -85,7 +85,7 @@ struct `Why an audiobook may or may not be listened to` {
         let rule = "loan placed at \(now)"
         let after = try await explain(test.title.id, test)
         #expect(after["verdict"] == "granted" && after["rule"]?.string == rule)
-        let key = "its key was first handed out at \(now)"
+        let key = "its key was first issued at \(now)"
         #expect(lines(after).contains("\(rule) | grants | it lasts until \(now + day); \(key)"))
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         try await test.service.desk.setSuspended(true, account.id, by: .operator)
@@ -110,7 +110,7 @@ struct `Why an audiobook may or may not be listened to` {
         let over = try await explain(title, test)
         #expect(over["verdict"] == "expired" && lines(over).count == 101)
         #expect(lines(over).first?.hasPrefix("loan 1000 | lapsed") == true)
-        #expect(lines(over).last == "other orders | none | 901 more are not named here: none of them says more than those above")
+        #expect(lines(over).last == "other orders | none | 901 more orders are omitted; they change nothing")
 
         let (soon, good) = (test.clock.now + day, test.clock.now)
         _ = try await test.order(.init(account: "alice", titleID: title, number: "live"))
@@ -119,7 +119,7 @@ struct `Why an audiobook may or may not be listened to` {
         #expect(try await test.call(.post, "/admin/v1/orders/\(revoked.id)/revoke", peer: local).status == 200)
         let live = try await explain(title, test)
         #expect(live["verdict"] == "granted" && live["rule"] == "sale live")
-        #expect(lines(live).first == "sale live | grants | it is for good; its key has not been handed out yet")
+        #expect(lines(live).first == "sale live | grants | it has no end;  its key has not been issued yet")
         #expect(lines(live).contains { $0.hasPrefix("other orders | none | 904 more") })
         #expect(lines(live).count == 102 && live["findings"]?.array?.count == 102 && good < soon)
         let account = try #require(try await test.service.accounts.find(named: "alice"))
@@ -156,7 +156,7 @@ struct `Why an audiobook may or may not be listened to` {
             let said =
                 number == 0
                 ? "\(rule) | grants | 1 of 2 places are taken"
-                : "\(rule) | none | all 2 places are taken: one more has to wait, 120 seconds if one of them stops now"
+                : "\(rule) | none | all 2 places are taken; if a listener stops now, its place is free in 120 seconds"
             #expect(lines(try await explain(test.title.id, test)).last == said)
         }
         test.clock.advance(by: .seconds(120))
@@ -164,7 +164,7 @@ struct `Why an audiobook may or may not be listened to` {
         let any = try await TestService { $0.stream.concurrency = 0 }
         _ = try await any.order()
         #expect(
-            lines(try await explain(any.title.id, any)).last?.hasSuffix("| grants | 0 listen now, and any number may") == true
+            lines(try await explain(any.title.id, any)).last?.hasSuffix("| grants | 0 listening now; no limit") == true
         )
     }
 

@@ -71,7 +71,7 @@ extension `Purchases in an app store` {
         let shop = try await Shop()
         let time = JSON.integer(Int(shop.now.milliseconds))
         for (changes, answer, message) in [
-            (["productId": "com.example.other", "type": "Consumable"], "notrecognised", "This purchase does not count here"),
+            (["productId": "com.example.other", "type": "Consumable"], "notrecognised", "This purchase is not accepted here"),
             (["revocationDate": time], "notentitled", "You have no subscription"),
         ] as [([String: JSON?], String, String)] {
             let text = try await shop.month(changes)

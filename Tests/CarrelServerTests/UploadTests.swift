@@ -101,7 +101,7 @@ struct `An upload of sound` {
         let refused = try await upload(test, "title=Cut", cut)
         #expect(refused.status == 422 && refused.json["code"] == "ingest.truncated")
         #expect(refused.json["detail"]?.string?.hasPrefix("the upload cut off at byte ") == true, "\(refused.json)")
-        #expect(refused.json["hint"] == "allowTruncated=true takes what is usable")
+        #expect(refused.json["hint"] == "allowTruncated=true keeps the usable part")
         let taken = try await upload(test, "title=Cut&allowTruncated=true", cut)
         #expect(taken.status == 201)
         #expect(taken.json["warnings"]?.array?.count == 1)

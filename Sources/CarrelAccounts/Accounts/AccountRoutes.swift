@@ -87,7 +87,7 @@ package struct AccountRoutes {
     ) async throws -> HTTPResponse {
         let object = try await JSONBody.object(of: request, limit: 4096)
         try object.allowOnly(["name"])
-        guard object["name"] != nil else { throw ServerError(.invalid, "name is missing: a text, or null") }
+        guard object["name"] != nil else { throw ServerError(.invalid, "name is required: a string, or null") }
         let name = object["name"]?.isNull == true ? nil : try object.string("name")
         return .json(json(try await devices.rename(device, of: account, to: name, by: actor)))
     }
@@ -105,7 +105,7 @@ package struct AccountRoutes {
         let scopes = words.compactMap { AppPassword.Scope(rawValue: $0) }
         guard scopes.count == words.count, !scopes.isEmpty else {
             let known = AppPassword.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw ServerError(.invalid, "scopes is a list of \(known)")
+            throw ServerError(.invalid, "scopes must be a list of \(known)")
         }
         let (password, text) = try await appPasswords.create(
             for: account,

@@ -69,7 +69,7 @@ package enum AccountStore {
     package static func findOrInsert(_ account: Account, at now: Instant, in transaction: any Transaction) throws -> Account {
         _ = try transaction.run(insertAccount, [.text(account.id), .text(account.name), .integer(now.milliseconds)])
         guard let found = try self.account(named: account.name, in: transaction) else {
-            throw ServerError(.conflict, "the account was removed while it was being created")
+            throw ServerError(.conflict, "the account was removed while it was being created: try again")
         }
         return found
     }

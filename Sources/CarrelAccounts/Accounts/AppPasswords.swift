@@ -30,7 +30,7 @@ package struct AppPasswords: Sendable {
         else { throw ServerError(.invalid, "the name of an app password has 1 to 100 bytes and no control characters") }
         guard !scopes.isEmpty else { throw ServerError(.invalid, "an app password has at least one scope") }
         let (secret, now) = (AppPassword.Secret.random(), clock.now)
-        if let expiresAt, expiresAt <= now { throw ServerError(.invalid, "an app password ends in the future") }
+        if let expiresAt, expiresAt <= now { throw ServerError(.invalid, "the end of an app password must be in the future") }
         let password = AppPassword(
             id: Random.uuid(),
             accountID: account.id,

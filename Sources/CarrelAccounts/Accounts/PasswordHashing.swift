@@ -58,7 +58,7 @@ package final class PasswordHashing: Sendable {
             throw HTTPError(
                 .serviceUnavailable,
                 "sign-in.busy",
-                "too many people are signing in at the moment",
+                "too many sign-ins at the moment: try again",
                 headers: ["Retry-After": "5"]
             )
         }

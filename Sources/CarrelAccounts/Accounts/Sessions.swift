@@ -49,7 +49,7 @@ package struct Sessions: Sendable {
                 created: now,
                 in: transaction
             )
-        else { throw ServerError(.conflict, "a random token was drawn twice") }
+        else { throw ServerError(.conflict, "a random token collided with an existing one: try again") }
     }
 
     /// The session of a token with its state; nil when there is none.

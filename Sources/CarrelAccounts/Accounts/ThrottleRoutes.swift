@@ -18,7 +18,7 @@ struct ThrottleRoutes {
             let (name, address) = (try object.string("account"), try object.string("network"))
             let all = try object.flag("all") ?? false
             guard all != (name != nil || address != nil) else {
-                throw ServerError(.invalid, "\"account\", \"network\" or both are needed, or \"all\" alone")
+                throw ServerError(.invalid, "give \"account\", \"network\" or both, or only \"all\"")
             }
             if all { try await callers.require(request, .manageKeys) }
             let subject = if let name { try await accounts.find(named: name)?.id ?? "" } else { "" }

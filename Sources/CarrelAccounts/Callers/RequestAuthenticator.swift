@@ -176,7 +176,7 @@ package struct RequestAuthenticator: Sendable {
         return HTTPError(
             .unauthorized,
             "request.unauthenticated",
-            isBasic ? "this name and app password do not open this" : "you are not signed in",
+            isBasic ? "this name and app password do not give access to this" : "you are not signed in",
             headers: ["WWW-Authenticate": isBasic ? "Basic realm=\"Carrel\", charset=\"UTF-8\"" : "Bearer"]
         )
     }

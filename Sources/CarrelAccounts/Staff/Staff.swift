@@ -73,7 +73,7 @@ package struct Staff: Sendable {
     private static let notRecognised = HTTPError(
         .unauthorized,
         "staff.not-recognised",
-        "this name and password are not those of a member of staff"
+        "wrong name or password, or the account has no staff role"
     )
 
     private func fresh(_ account: Account, _ role: Role) -> (StaffSession, OpaqueToken, family: String) {
@@ -166,7 +166,7 @@ package struct Staff: Sendable {
     static let deadLink = HTTPError(
         .forbidden,
         "staff.link",
-        "this setup link was used or is too old: 'carrel admin setup-link' makes another"
+        "this setup link was used or has expired: create another with 'carrel admin setup-link'"
     )
 
     // MARK: Roles
@@ -189,7 +189,7 @@ package struct Staff: Sendable {
     /// - Throws: ``ServerError`` `invalid` for a role that is for keys, `conflict` when no owner would be left.
     @discardableResult
     package func setRole(_ role: Role, of account: Account, by actor: AuditActor) async throws -> String? {
-        guard role != .service else { throw ServerError(.invalid, "the role service is for back-office keys") }
+        guard role != .service else { throw ServerError(.invalid, "the role 'service' is only for back-office keys") }
         let entry = actor.entry("staff.role", on: account.id, at: clock.now, reason: role.rawValue)
         let token = AccountAdministration.freshResetToken()
         return try await lifecycle.write(in: database) { transaction, changes in

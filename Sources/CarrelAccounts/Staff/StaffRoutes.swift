@@ -50,7 +50,7 @@ package struct StaffRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["role"])
             guard let role = Role(rawValue: try object.requiredString("role")), role != .service else {
-                throw ServerError(.invalid, "role is \"owner\", \"admin\", \"support\" or \"reader\"")
+                throw ServerError(.invalid, "role must be \"owner\", \"admin\", \"support\" or \"reader\"")
             }
             let token = try await staff.setRole(role, of: account, by: actor)
             var answer = token.map(AccountRoutes.json(resetLink:)) ?? [:]

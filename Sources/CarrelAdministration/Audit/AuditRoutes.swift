@@ -51,7 +51,7 @@ struct AuditRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["number", "seal"])
             guard let mark = AuditArchive.mark(.object(object)) else {
-                throw ServerError(.invalid, "number and seal say where an archive ends")
+                throw ServerError(.invalid, "number and seal must be those of an archive's last entry")
             }
             try await audit.archive.noteArchived(mark, by: actor, at: audit.clock.now)
             return .empty(.noContent)
@@ -82,7 +82,7 @@ struct AuditRoutes {
     private func `operator`(_ request: HTTPRequest) async throws -> AuditActor {
         let actor = try await callers.require(request, .readAudit)
         guard case .local = request.peer else {
-            throw ServerError(.forbidden, "only a command on the home itself archives the audit log")
+            throw ServerError(.forbidden, "only a command on the server's own home can archive the audit log")
         }
         return actor
     }
@@ -99,7 +99,7 @@ struct AuditRoutes {
         filter.actor = query["actor"]
         if let text = query["outcome"] {
             guard let outcome = Audit.Entry.Outcome(rawValue: text) else {
-                throw ServerError(.invalid, "outcome is \"allowed\", \"refused\" or \"failed\"")
+                throw ServerError(.invalid, "outcome must be \"allowed\", \"refused\" or \"failed\"")
             }
             filter.outcome = outcome
         }
@@ -113,7 +113,7 @@ struct AuditRoutes {
     private static func instant(_ query: Query, _ name: String) throws -> Instant? {
         guard let text = query[name] else { return nil }
         guard let instant = Instant.parse(text) else {
-            throw ServerError(.invalid, "\(name) should be an instant such as 2026-01-31T18:00:00Z")
+            throw ServerError(.invalid, "\(name) must be an instant such as 2026-01-31T18:00:00Z")
         }
         return instant
     }

@@ -57,7 +57,7 @@ struct ExplanationRoutes {
         router.on(.get, "admin/v1/explanations") { request, _ in
             try await callers.require(request, .readAccounts)
             guard let name = request.query["name"], let asked = request.query["product"] else {
-                throw ServerError(.invalid, "name and product are needed")
+                throw ServerError(.invalid, "name and product are required")
             }
             products.forget()
             try? await audit.settle()

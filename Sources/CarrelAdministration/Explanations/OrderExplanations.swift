@@ -59,7 +59,7 @@ struct OrderExplanations: Sendable {
             explanation.verdict = .expired
         }
         if unnamed > 0 {
-            let reason = "\(unnamed) more are not named here: none of them says more than those above"
+            let reason = "\(unnamed) more orders are omitted; they change nothing"
             explanation.findings.append(Entitlement.Finding(rule: "other orders", effect: .none, reason: reason))
         }
         if account.isSuspended {
@@ -88,11 +88,11 @@ struct OrderExplanations: Sendable {
         }
         switch order.availability(at: now) {
         case .live:
-            let key = order.activatedAt.map { "its key was first handed out at \($0)" } ?? "its key has not been handed out yet"
-            return says(.grants, (order.endsAt.map { "it lasts until \($0)" } ?? "it is for good") + "; \(key)", nil)
+            let key = order.activatedAt.map { "its key was first issued at \($0)" } ?? "its key has not been issued yet"
+            return says(.grants, (order.endsAt.map { "it lasts until \($0)" } ?? "it has no end") + "; \(key)", nil)
         case .notStarted: return says(.notYet, "it starts", order.startsAt)
         case .expired: return says(.lapsed, "it ended", order.endsAt)
-        case .returned: return says(.lapsed, "it was given back", order.endedAt)
+        case .returned: return says(.lapsed, "it was returned", order.endedAt)
         case .revoked: return says(.none, "it was revoked", order.endedAt)
         case .cancelled: return says(.none, "it was cancelled", order.endedAt)
         }
@@ -102,11 +102,11 @@ struct OrderExplanations: Sendable {
         let (held, limit, wait) = leases.usage(of: subject, at: now)
         let (effect, reason): (Entitlement.Finding.Effect, String) =
             if let wait {
-                (.none, "all \(limit) places are taken: one more has to wait, \(wait) seconds if one of them stops now")
+                (.none, "all \(limit) places are taken; if a listener stops now, its place is free in \(wait) seconds")
             } else if limit > 0 {
                 (.grants, "\(held) of \(limit) places are taken")
             } else {
-                (.grants, "\(held) listen now, and any number may")
+                (.grants, "\(held) listening now; no limit")
             }
         return Entitlement.Finding(rule: rule, effect: effect, reason: reason)
     }

@@ -40,7 +40,7 @@ package struct KeyRotation: Sendable {
     }
 
     private func lock() throws -> FileLock {
-        try FileLock(home.masterKeyPath + ".lock", taken: "another rotation of the master key is at work: wait for its end")
+        try FileLock(home.masterKeyPath + ".lock", taken: "another rotation of the master key is running: wait until it ends")
     }
 
     private func known() async throws -> MasterKeys {
@@ -82,7 +82,7 @@ package struct KeyRotation: Sendable {
     private static func isAdded(_ version: Int64) -> ServerError {
         ServerError(
             .conflict,
-            "version \(version) of the master key was added already: bring it to the other homes with "
+            "version \(version) of the master key was already added: copy it to the other homes with "
                 + "'carrel keys add --from FILE', then 'carrel keys rotate'"
         )
     }
@@ -97,13 +97,13 @@ package struct KeyRotation: Sendable {
         defer { withExtendedLifetime(lock) {} }
         let keys = try await known()
         guard !keys.known.isEmpty else {
-            throw ServerError(.conflict, "the database knows no master key yet: start the home that has it first")
+            throw ServerError(.conflict, "the database has no master key yet: first start the server of the home that has it")
         }
         for key in keys.known {
             guard let fingerprint = copy.fingerprint(of: key.version), fingerprint != key.fingerprint else { continue }
             throw ServerError(
                 .masterKey,
-                "version \(key.version) of the master key in \(copy.path) is not the one of this database"
+                "version \(key.version) of the master key in \(copy.path) does not belong to this database"
             )
         }
         var keyring = try MasterKeyring.ofFile(of: home)
@@ -178,7 +178,7 @@ package struct KeyRotation: Sendable {
         guard isFinished else { return nil }
         throw ServerError(
             .conflict,
-            "no key was added: 'carrel keys add' adds one here, 'carrel keys add --from FILE' brings it to the other homes"
+            "no key to rotate to: add one here with 'carrel keys add', and to the other homes with 'carrel keys add --from FILE'"
         )
     }
 

@@ -27,9 +27,9 @@ struct DatabaseHealth: Sendable {
         var detail: String? {
             switch self {
             case .available: nil
-            case .readOnly: "the database takes no writes"
+            case .readOnly: "the database is read-only"
             case .full: "the disk of the database is full"
-            case .away: "the database does not answer"
+            case .away: "the database does not respond"
             }
         }
 

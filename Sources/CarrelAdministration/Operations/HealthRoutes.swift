@@ -30,7 +30,7 @@ struct HealthRoutes {
         router.on(.get, "admin/v1/statistics") { request, _ in
             try await bound.bounded { try await callers.require(request, .readHealth) }
             guard let step = Activity.Step(rawValue: request.query["by"] ?? "minute") else {
-                throw ServerError(.invalid, "by is \"minute\" or \"hour\"")
+                throw ServerError(.invalid, "by must be \"minute\" or \"hour\"")
             }
             let count = try request.query.integer("count", in: 1...step.kept) ?? 60
             return .json([

@@ -44,7 +44,7 @@ package enum NodeStore {
         for other in try recent(at: now, in: transaction) where other.id != node && !other.masterVersions.contains(version) {
             throw ServerError(
                 .conflict,
-                "the node \(other.name) lacks version \(version) of the master key: bring it there with "
+                "the node \(other.name) lacks version \(version) of the master key: copy it there with "
                     + "'carrel keys add --from FILE', then rotate"
             )
         }

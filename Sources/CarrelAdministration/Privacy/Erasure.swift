@@ -28,7 +28,7 @@ package struct Erasure: Sendable {
             guard let account = try AccountStore.account(id: id, in: transaction) else { throw AccountAdministration.unknown }
             if let name, name != account.name { throw ServerError(.invalid, "this is not the account's name") }
             guard try StaffStore.role(of: id, in: transaction)?.isStaff != true else {
-                throw ServerError(.conflict, "this account is staff: an owner has to end that first")
+                throw ServerError(.conflict, "this account has a staff role: an owner must remove the role first")
             }
             try changes.note(.erased(name: account.name), of: id, by: actor, at: now, in: transaction)
             try AccountStore.erase(id, pseudonym: pseudonym, at: now, in: transaction)

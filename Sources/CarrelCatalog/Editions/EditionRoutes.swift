@@ -102,14 +102,14 @@ struct EditionRoutes {
 
     static func price(_ text: String?) throws -> Edition.Price? {
         guard let text else { return nil }
-        guard let price = Edition.Price(rawValue: text) else { throw ServerError(.invalid, "price is \"free\" or \"paid\"") }
+        guard let price = Edition.Price(rawValue: text) else { throw ServerError(.invalid, "price must be \"free\" or \"paid\"") }
         return price
     }
 
     private static func date(_ text: String?, _ name: String) throws -> Instant? {
         guard let text else { return nil }
         guard let instant = Instant.parse(text) else {
-            throw ServerError(.invalid, "\(name) should be an instant such as 2026-01-31T18:00:00Z")
+            throw ServerError(.invalid, "\(name) must be an instant such as 2026-01-31T18:00:00Z")
         }
         return instant
     }

@@ -62,7 +62,7 @@ struct IngestRoutes {
             let object = try await JSONBody.object(of: request, limit: 4096)
             try object.allowOnly(["blobs"])
             let blobs = try (try object.strings("blobs", limit: 16) ?? []).map { text in
-                guard let blob = BlobID(text) else { throw ServerError(.invalid, "blobs should name blobs") }
+                guard let blob = BlobID(text) else { throw ServerError(.invalid, "blobs must be a list of blob ids") }
                 return blob
             }
             await titles.discard(Set(blobs), on: IngestService.uploads)

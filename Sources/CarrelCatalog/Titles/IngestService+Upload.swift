@@ -35,7 +35,7 @@ extension IngestService {
     }
 
     private static func tooLarge(_ limit: Int64) -> HTTPError {
-        HTTPError(.contentTooLarge, "request.too-large", "such an upload has at most \(limit >> 20) MiB")
+        HTTPError(.contentTooLarge, "request.too-large", "the upload is larger than \(limit >> 20) MiB")
     }
 }
 
@@ -56,16 +56,16 @@ extension HTTPError {
     /// What an uploader is told of a source that was not taken.
     package init(upload error: IngestError) {
         // Words for the command line name the home and its options, which are not a client's.
-        let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true takes what is usable" : error.hint
+        let hint = error.code == .truncated && error.hint != nil ? "allowTruncated=true keeps the usable part" : error.hint
         // What the server's own disk has is nobody else's matter.
         if error.code == .scratch {
-            self.init(.internalServerError, error.code.identifier, "the server cannot keep the upload")
+            self.init(.internalServerError, error.code.identifier, "the server could not store the upload")
             return
         }
         self.init(
             error.code == .full ? .insufficientStorage : .unprocessableContent,
             error.code.identifier,
-            error.code == .full ? "there is no room for the upload" : "the upload \(error.reason)",
+            error.code == .full ? "there is no disk space for the upload" : "the upload \(error.reason)",
             extra: hint.map { [("hint", .text($0))] } ?? []
         )
     }

@@ -11,13 +11,13 @@ extension JSONObject {
     /// The 32 bytes of SHA-256 that a member spells.
     package func digest(_ name: String) throws(ServerError) -> [UInt8] {
         guard let digest = Hex.decode(try requiredString(name)), digest.count == 32 else {
-            throw ServerError(.invalid, "\(name) should be a SHA-256 in hexadecimal")
+            throw ServerError(.invalid, "\(name) must be a SHA-256 in hexadecimal")
         }
         return digest
     }
 
     package func blob(_ name: String) throws(ServerError) -> BlobID {
-        guard let blob = BlobID(try requiredString(name)) else { throw ServerError(.invalid, "\(name) should name a blob") }
+        guard let blob = BlobID(try requiredString(name)) else { throw ServerError(.invalid, "\(name) must be a blob id") }
         return blob
     }
 
@@ -30,7 +30,7 @@ extension JSONObject {
     /// An object, or nothing.
     package func part(_ name: String) throws(ServerError) -> JSONObject? {
         guard let value = self[name], value != .null else { return nil }
-        guard let object = value.object else { throw ServerError(.invalid, "\(name) should be an object") }
+        guard let object = value.object else { throw ServerError(.invalid, "\(name) must be an object") }
         return object
     }
 

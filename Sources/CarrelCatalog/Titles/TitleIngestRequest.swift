@@ -69,7 +69,7 @@ package struct TitleIngestRequest: Sendable {
 
     private static func object(_ bytes: [UInt8]) throws(ServerError) -> JSONObject {
         guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: limit)).object else {
-            throw ServerError(.invalid, "the body should be a JSON object")
+            throw ServerError(.invalid, "the body must be a JSON object")
         }
         return object
     }
@@ -86,7 +86,7 @@ package struct TitleIngestRequest: Sendable {
         try object.allowOnly(["metadata", "media", "index", "cover", "sample"])
         guard let serialized = Base64.decode(try object.requiredString("index")),
             let index = try? SegmentIndex(serialized: serialized.rawSpan)
-        else { throw ServerError(.invalid, "index should be a segment index") }
+        else { throw ServerError(.invalid, "index must be a segment index") }
         return IngestedTitle(
             metadata: try TitleMetadata(json: try object.requiredPart("metadata")),
             sourceHash: sourceHash,

@@ -56,7 +56,7 @@ extension Titles {
     static func warnings(ofISBN isbn: ISBN?, _ twins: [String]) -> [String] {
         guard let isbn, let twin = twins.first else { return [] }
         return [
-            "the title \(twin) has the ISBN \(isbn) too: order either by its title id; the sample is the newest title's (--strict refuses this)"
+            "title \(twin) has ISBN \(isbn) too: order by title id; the sample served is that of the newest title (--strict refuses such a title)"
         ]
     }
 
@@ -65,7 +65,7 @@ extension Titles {
         guard let twin = twins.first else { return }
         throw ServerError(
             .conflict,
-            "the title \(twin) has the ISBN \(isbn) already: give this one another, or leave out --strict"
+            "title \(twin) already has ISBN \(isbn): give this title another one, or omit --strict"
         )
     }
 

@@ -23,14 +23,14 @@ package struct ParameterNames: Sendable, Equatable {
     package var problem: (of: String, text: String)? {
         for (of, names) in lists {
             if names.isEmpty { return (of, "needs at least one name") }
-            if names.contains(where: { $0.isEmpty || $0.utf8.count > 64 }) { return (of, "has a name that is empty or too long") }
+            if names.contains(where: { $0.isEmpty || $0.utf8.count > 64 }) { return (of, "has a name that is empty or longer than 64 bytes") }
         }
         let signIn = user + password + device + deviceName
         for (of, names) in lists where of != "token" && of != "product" {
             if let twice = names.first(where: { name in signIn.count { $0 == name } > 1 }) {
-                return (of, "has the name '\(twice)', which means something else too")
+                return (of, "has the name '\(twice)', which another parameter has too")
             }
         }
-        return token.contains(where: product.contains) ? ("token", "has a name that means the product too") : nil
+        return token.contains(where: product.contains) ? ("token", "has a name that the product's parameter has too") : nil
     }
 }

@@ -84,7 +84,7 @@ struct SubscriptionRoutes {
         for method in [HTTPMethod.get, .post] {
             let counter = metrics.counter(
                 "carrel_query_secrets_total",
-                "Calls of apps with a token or a password in the query, which the logs of proxies keep.",
+                "App calls with a token or a password in the query, which proxies log.",
                 [("call", name), ("method", method.rawValue)]
             )
             // GET signs in too here, so that HEAD is not the harmless thing that it is elsewhere.

@@ -13,7 +13,7 @@ struct CredentialCounters: Sendable {
             outcomes.map { outcome in
                 metrics.counter(
                     "carrel_edition_credentials_total",
-                    "Editions' credentials that clients presented, by scheme (sha1: the old one, where it is let in).",
+                    "Edition credentials that clients presented, by scheme (sha1: the legacy scheme, if accepted).",
                     [("scheme", scheme.rawValue), ("outcome", outcome)]
                 )
             }

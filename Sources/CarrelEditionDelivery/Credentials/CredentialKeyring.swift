@@ -204,7 +204,7 @@ package final class CredentialKeyring: Sendable {
                 .credential,
                 known: known,
                 dead: dead,
-                full: "255 credential secrets are in use: one may die within a month, or rotate at once",
+                full: "255 credential secrets are in use: wait up to a month until one expires, or end all of them with --at-once",
                 in: transaction
             )
         }

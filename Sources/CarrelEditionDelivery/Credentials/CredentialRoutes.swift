@@ -39,7 +39,7 @@ struct CredentialRoutes {
             return .account(account.id)
         case (nil, let product?, nil): return .product(product)
         case (nil, nil, true): return .all
-        default: throw ServerError(.invalid, "the body names an account, a product, or says \"all\": true")
+        default: throw ServerError(.invalid, "the body must name an account or a product, or contain \"all\": true")
         }
     }
 }

@@ -27,7 +27,7 @@ package final class CatalogSearches: Sendable {
             networks[network, default: 0] += 1
             return true
         }
-        guard hasRoom else { throw StoreError(.busy, "too many searches of one network wait") }
+        guard hasRoom else { throw StoreError(.busy, "too many searches from one network are waiting") }
         defer {
             networks.withLock { networks in networks[network] = networks[network].flatMap { $0 > 1 ? $0 - 1 : nil } }
         }

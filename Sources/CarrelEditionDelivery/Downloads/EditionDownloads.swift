@@ -164,5 +164,5 @@ package struct EditionDownloads: Sendable {
     }
 
     package static let gone = HTTPError(.gone, "edition.withdrawn", "this edition was withdrawn")
-    package static let missing = ServerError(.notFound, "there is no such edition, or nothing at this place in it")
+    package static let missing = ServerError(.notFound, "there is no such edition, or no resource at this path")
 }

@@ -51,7 +51,7 @@ struct ReceiptRoutes {
         try object.allowOnly(["transactions"])
         guard let elements = object["transactions"]?.array else { throw ServerError(.invalid, "transactions is missing") }
         let texts = elements.compactMap(\.string)
-        guard texts.count == elements.count else { throw ServerError(.invalid, "transactions should be a list of strings") }
+        guard texts.count == elements.count else { throw ServerError(.invalid, "transactions must be a list of strings") }
         return Self.response(try await receipts.take(texts, for: account, by: actor))
     }
 

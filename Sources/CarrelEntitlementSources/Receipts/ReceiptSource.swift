@@ -50,7 +50,7 @@ package struct ReceiptSource: EntitlementSource {
         let texts = Self.texts(in: token)
         guard !texts.isEmpty else { return nil }
         guard let holdings = try await holdings(try await receipts.check(texts)) else {
-            return SubscriptionStatus(.inactive, message: "This purchase does not count here")
+            return SubscriptionStatus(.inactive, message: "This purchase is not accepted here")
         }
         let open = holdings.filter { !$0.isSuspended }
         let together = Entitlement(

@@ -90,7 +90,7 @@ package struct Receipts: Sendable {
     /// - Throws: ``ServerError`` `invalid` for too many of them, `notFound` where no store is configured.
     package func take(_ texts: [String], for account: Account, by actor: AuditActor) async throws -> [Outcome] {
         guard 1...Self.maxCount ~= texts.count else {
-            throw ServerError(.invalid, "1 to \(Self.maxCount) signed transactions are taken at once")
+            throw ServerError(.invalid, "send 1 to \(Self.maxCount) signed transactions in one request")
         }
         let (checked, now) = (try await check(texts), clock.now)
         return try await lifecycle.write(in: database) { transaction, changes in

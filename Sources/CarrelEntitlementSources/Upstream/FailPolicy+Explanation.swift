@@ -14,8 +14,8 @@ extension FailPolicy {
         let memory = known.memory
         let token =
             switch memory.token {
-            case .live: "it recognised it at \(memory.confirmedAt)"
-            case .refused: "it does not recognise it any more"
+            case .live: "the system recognised it at \(memory.confirmedAt)"
+            case .refused: "the system no longer recognises it"
             case .ended: "its owner signed out"
             }
         var findings = [Entitlement.Finding(rule: "newest token", effect: .none, reason: token)]
@@ -25,22 +25,22 @@ extension FailPolicy {
             let answer = try SubscriptionAnswer.parse(bytes)
             let what =
                 switch answer.issues {
-                case nil: "with everything"
+                case nil: "every product"
                 case .some(let issues) where issues.contains(productID): "listing the product"
                 default: "without the product"
                 }
             let grants = answer.issues.map { $0.contains(productID) } ?? (answer.state == .active)
-            let reason = "at \(at) it said \(answer.state.rawValue), \(what)"
+            let reason = "at \(at) the system reported \(answer.state.rawValue), \(what)"
             findings.append(.init(rule: "last answer", effect: grants ? .grants : .none, reason: reason))
         }
         if let granted = memory.grantedAt {
-            findings.append(.init(rule: "last word on the product", effect: .grants, reason: "it granted it at \(granted)"))
+            findings.append(.init(rule: "last word on the product", effect: .grants, reason: "the system granted it at \(granted)"))
         }
         let standIn: (grants: Bool, reason: String) =
             switch ruling(on: memory, at: now) {
-            case .notRecognised, .unavailable: (false, "while the system does not answer, it is not granted")
+            case .notRecognised, .unavailable: (false, "while the system is unreachable, it is not granted")
             case .remembered(let life), .opened(let life):
-                (true, "while the system does not answer, it is granted for \(life.components.seconds) seconds")
+                (true, "while the system is unreachable, it is granted for \(life.components.seconds) seconds")
             }
         findings.append(.init(rule: "fail policy \(word)", effect: standIn.grants ? .grants : .none, reason: standIn.reason))
         var explanation = SourceExplanation(verdict: .asked, rule: nil, findings: findings, lastGrant: lastGrant)

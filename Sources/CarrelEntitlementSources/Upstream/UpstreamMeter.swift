@@ -14,12 +14,12 @@ struct UpstreamMeter: Sendable {
         self.source = source
         latency = metrics.histogram(
             "carrel_upstream_seconds",
-            "How long systems upstream took to answer.",
+            "Response times of upstream systems.",
             [("source", source)]
         )
         metrics.gauge(
             "carrel_upstream_unavailable",
-            "Whether a system upstream is not asked, because it has not answered.",
+            "1 while calls to an upstream system are suspended after failures, else 0.",
             [("source", source)]
         ) { isOpen() ? 1 : 0 }
     }
@@ -27,7 +27,7 @@ struct UpstreamMeter: Sendable {
     func count(_ call: UpstreamSource.Call, _ outcome: Outcome) {
         metrics.counter(
             "carrel_upstream_calls_total",
-            "Calls to systems upstream; shed ones were not made.",
+            "Calls to upstream systems, by result; shed ones were not sent.",
             [("source", source), ("call", call.rawValue), ("outcome", outcome.rawValue)]
         ).add()
     }
@@ -38,7 +38,7 @@ struct UpstreamMeter: Sendable {
     func countStandIn(_ policy: String, _ call: UpstreamSource.Call) {
         metrics.counter(
             "carrel_upstream_standins_total",
-            "Answers that were given while a system upstream did not answer.",
+            "Responses under the fail policy while an upstream system was unreachable.",
             [("source", source), ("call", call.rawValue), ("policy", policy)]
         ).add()
     }

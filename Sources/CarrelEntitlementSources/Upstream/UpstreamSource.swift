@@ -378,5 +378,5 @@ extension SubscriptionStatus {
 
 extension UpstreamError {
     /// A question that was not asked.
-    fileprivate static let shed = UpstreamError(.unreachable, "the system upstream is not asked for the moment")
+    fileprivate static let shed = UpstreamError(.unreachable, "calls to the upstream system are suspended for the moment")
 }

@@ -97,7 +97,7 @@ package enum UpstreamStore {
 
     private static func memory(of state: String, confirmedAt: Instant) throws -> FailPolicy.Memory {
         guard let state = FailPolicy.Memory.Token(rawValue: state) else {
-            throw ServerError(.home, "a token of a system upstream has a state that this version does not know")
+            throw ServerError(.home, "a token of an upstream system has a state that this version does not know")
         }
         return FailPolicy.Memory(state, confirmedAt: confirmedAt)
     }

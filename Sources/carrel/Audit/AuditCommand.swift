@@ -92,7 +92,7 @@ struct AuditVerify: Command {
         if options.json { console.print(answer) }
         guard answer["intact"]?.bool == true else {
             let number = answer["firstBroken"]?.int ?? 0
-            throw ServiceProblem.unsealed("row \(number) of the log is not what was sealed")
+            throw ServiceProblem.unsealed("row \(number) of the log does not match its seal")
         }
         if !options.json { console.print("\(answer["entries"]?.int ?? 0) entries, as they were sealed") }
     }

@@ -24,7 +24,7 @@ struct StatusCommand: Command {
     func run(_ console: Console) async throws {
         // With no server to ask, opening the home takes as long as its database does.
         guard let client = try await within(.milliseconds(1800), { [options] in try await HomeClient(options) }) else {
-            throw StoreError(.unavailable, "the database does not answer")
+            throw StoreError(.unavailable, "the database does not respond")
         }
         let health = try await client.call(.get, "/admin/v1/health")
         let target = "/admin/v1/statistics?by=\(PercentEncoding.encode(step))&count=\(count)"

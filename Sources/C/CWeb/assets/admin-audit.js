@@ -19,7 +19,7 @@ export function auditView() {
       const found = await call('POST', 'audit/verify', {});
       seals.replaceChildren(found.intact
         ? mark(`${found.entries} entries, as they were sealed`, 'good')
-        : mark(`row ${found.firstBroken} of the log is not what was sealed`, 'bad'));
+        : mark(`row ${found.firstBroken} of the log does not match its seal`, 'bad'));
     }),
   });
   return [
