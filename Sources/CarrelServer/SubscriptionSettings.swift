@@ -32,7 +32,7 @@ package struct SubscriptionSettings: Sendable {
     package var refusesQuerySecrets = false
     /// Whether answers end with a comment that says what was asked, for those who debug an app.
     package var saysWhatWasAsked = false
-    /// Whether accounts are given a second credential for feeds when they sign in.
+    /// Whether sign_in also returns a credential for feeds.
     package var givesFeedPasswords = false
     /// Credentials of the field's old scheme that are let in; nil for none.
     package var sha1: SHA1Credentials?

@@ -6,11 +6,11 @@ struct Carrel: Command {
     static let name = "carrel"
     static let abstract = "Open protected publications, stream protected audiobooks, authorise subscribers."
     static let discussion = """
-        A home is a folder that holds everything: the database, the media, the keys. Commands and a running server may share one.
+        A home is the folder with the database, the media and the keys. Commands work while a server runs on it.
         """
     static let examples = [
         Example("carrel serve", "Serves the home carrel-home on http://127.0.0.1:8080."),
-        Example("carrel ingest book.m4b", "Takes an audiobook into the catalog."),
+        Example("carrel ingest book.m4b", "Adds an audiobook to the catalog."),
     ]
     static let subcommands: [any Command.Type] = [
         OpenCommand.self, ManifestCommand.self, CatCommand.self, ReadCommand.self, LCPCommand.self, InitCommand.self,

@@ -9,10 +9,10 @@ package import CarrelStore
 extension ServerError: ReportableError {
     var hint: String? {
         switch code {
-        case .homeMissing: "check --home and CARREL_HOME; 'carrel init' makes a home, and so do serve, ingest and restore"
+        case .homeMissing: "check --home and CARREL_HOME; 'carrel init' creates a home, as do serve, ingest and restore"
         case .installation:
-            "nothing was changed: check --home and --database, or restore the database that the media belong to ('carrel restore'); to begin "
-                + "with another catalog, move the folder of the media away"
+            "nothing was changed: check --home and --database, or restore the database of these media ('carrel restore'); to start "
+                + "with an empty catalog, move the media folder away"
         default: nil
         }
     }
@@ -40,7 +40,7 @@ extension HTTPServerError: ReportableError {
 
     package var hint: String? { code == .listen ? Self.adviceOnPorts : nil }
 
-    static let adviceOnPorts = "--port chooses another one, and 0 any that is free"
+    static let adviceOnPorts = "choose another port with --port; 0 picks a free one"
 }
 
 extension StoreError: ReportableError {
@@ -61,6 +61,6 @@ struct DiskFull: ReportableError {
     let home: Home
 
     var message: String { "the disk of \(home.directory) is full" }
-    var hint: String? { "make room there, then run this command again" }
+    var hint: String? { "free disk space there, then run this command again" }
     var exitStatus: ExitStatus { .cannotCreate }
 }

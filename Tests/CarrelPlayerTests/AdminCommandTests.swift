@@ -98,7 +98,7 @@ struct `The commands of an administrator` {
         _ = try await carrel("device", "rename", "alice", device, "Alice's own")
         #expect(try await carrel("device", "list", "alice").contains("Alice's own"))
         _ = try await carrel("account", "device-limit", "alice", "5")
-        #expect(try await carrel("account", "show", "alice").contains("devices at once: 5"))
+        #expect(try await carrel("account", "show", "alice").contains("device limit: 5"))
         _ = try await carrel("account", "device-limit", "alice", "default")
         #expect(try await carrel("account", "history", "alice").hasPrefix("TITLE"))
         #expect(try await carrel("account", "history", "alice", "--csv").contains("Started (UTC)"))

@@ -136,7 +136,7 @@ struct `Readium LCP at the command line` {
         #expect(fetched.given == "failed" && fetched.result.status == .exited(65))
         #expect(directory.read("licenses.sqlite") == nil, "a check keeps nothing")
         let bad = try await checked(stand, "--offline", "--crl", directory.write("bad.crl", "<html>Log in</html>"))
-        #expect(bad.result.status == .exited(65) && bad.result.errorText.contains("is no list of revoked certificates"))
+        #expect(bad.result.status == .exited(65) && bad.result.errorText.contains("is not a list of revoked certificates"))
         let none = try await checked(stand, "--offline", "--crl", directory.file("none.crl"))
         #expect(none.result.status == .exited(66))
     }

@@ -74,7 +74,7 @@ struct `A home beside the wrong database` {
         for _ in 0..<500 where !server.errors.contains("unused media are kept until") {
             try await Task.sleep(for: .milliseconds(10))
         }
-        #expect(server.errors.contains("unused media are kept until \(home)/carrel.db.before-restore is deleted"))
+        #expect(server.errors.contains("unused media are kept until you delete \(home)/carrel.db.before-restore"))
         #expect(await server.terminate() == .exited(0))
         #expect(try await blobs() == before)
     }

@@ -46,11 +46,11 @@ struct `The tables of the command` {
         ("http.public-url = audio.example.org", "is not an address"), ("http.public-url = https://a/?b", "is not an address"),
         ("http.trusted-proxies = 10.0.0.0/8, localhost", "'localhost' is not a network"),
         ("stream.ticket-life = 30s", "less than a minute"), ("stream.ticket-life = 4000d", "more than ten years"),
-        ("oidc.client-id = carrel", "is needed too"), ("oidc.plan-life = 59m", "less than an hour"),
+        ("oidc.client-id = carrel", "is required too"), ("oidc.plan-life = 59m", "less than an hour"),
         ("audit.retention = 23h", "less than a day"),
         ("oidc.issuer = http://login.example.org\noidc.client-id = carrel", "is not an address"),
         ("oidc.plans = gold", "is not GROUP=PLAN"), ("oidc.roles = it=owner", "is not GROUP=admin"),
-        ("receipts.roots = root.pem", "is needed too"), ("receipts.bundle-ids = com.example.reader", "is needed too"),
+        ("receipts.roots = root.pem", "is required too"), ("receipts.bundle-ids = com.example.reader", "is required too"),
         ("receipts.plans = gold", "is not PRODUCT=PLAN"), ("receipts.plans = a*b=gold", "is not PRODUCT=PLAN"),
         ("receipts.plans = a=gold/x", "is not PRODUCT=PLAN"), ("receipts.products = a=", "is not PRODUCT=ID"),
         ("receipts.environments = Xcode", "receipts.environments"),
@@ -64,7 +64,7 @@ struct `The tables of the command` {
     }
 
     @Test(arguments: [
-        ("", "upstream.url is needed"), ("upstream.url = http://subs.example.org/", "in the clear"),
+        ("", "upstream.url is required"), ("upstream.url = http://subs.example.org/", "in the clear"),
         ("upstream.url = https://a:b@subs.example.org/", "no host"),
         ("upstream.sign-in-url = https://a.example/", "upstream.url"),
         ("upstream.url = https://a.example/\nupstream.verify-url = https://a.example/{secret}", "placeholder"),
@@ -73,7 +73,7 @@ struct `The tables of the command` {
         ("upstream.url = https://a.example/\nupstream.fail-memory = 8d", "upstream.fail-memory"),
         ("upstream.url = https://a.example/\nupstream.fail-policy = open\nupstream.fail-memory = 2d", "upstream.fail-memory"),
         ("upstream.url = https://a.example/\nupstream.protocol = webhook", "upstream.secret"),
-        ("upstream.protocol = webhook\nupstream.secret = 0123456789abcdef", "upstream.url is needed"),
+        ("upstream.protocol = webhook\nupstream.secret = 0123456789abcdef", "upstream.url is required"),
         ("upstream.url = https://a.example/\nupstream.fail-policy = last_known_good", "last-known-good"),
     ])
     func `refuse a system upstream that could not be asked`(text: String, why: String) {
@@ -136,19 +136,19 @@ struct `The tables of the command` {
     private static func reference() throws -> String {
         var lines = [
             "# Settings", "",
-            "Written from the table in `ServeSettings.swift`, which a test compares with this page. A setting can stand in the file",
-            "`carrel.conf` of the home (`http.port = 8080`), in the environment (`CARREL_HTTP_PORT`) and among the flags of `carrel serve`",
-            "(`--http-port`); a flag counts before the environment, that before the file, that before the default. A name that is not a",
-            "setting is an error. `carrel config check` shows what is in force and where it came from, `carrel config sample` prints a file.",
+            "Generated from the table in `ServeSettings.swift`; a test compares them. A setting can be set in the file `carrel.conf` of the",
+            "home (`http.port = 8080`), in the environment (`CARREL_HTTP_PORT`) or by a flag of `carrel serve` (`--http-port`). Flags override",
+            "the environment, the environment overrides the file, and the file overrides the default. An unknown name is an error.",
+            "`carrel config check` shows each value and its source, `carrel config sample` prints a file.",
             "",
-            "Which home is meant is no setting: `--home` or `CARREL_HOME`, `--environment` or `CARREL_ENVIRONMENT` (`live`, `qa`),",
+            "The home is not chosen by a setting: use `--home` or `CARREL_HOME`, `--environment` or `CARREL_ENVIRONMENT` (`live`, `qa`),",
             "`--database` or `CARREL_DATABASE` (PostgreSQL instead of the file in the home).",
         ]
         lines += rows(ServeSettings.settings, try LoadedSettings<ServeSettings>().explain())
         lines += [
-            "", "# Settings of a system upstream", "",
-            "In the file `upstream/NAME.conf` of the home, where `subscription.sources` names it (docs/upstream.md).",
-            "`carrel config sample --upstream` prints one. They stand nowhere else.",
+            "", "# Settings of an upstream system", "",
+            "In the file `upstream/NAME.conf` of the home, for a NAME in `subscription.sources` (docs/upstream.md). They cannot be set elsewhere.",
+            "`carrel config sample --upstream` prints such a file.",
         ]
         let defaults = try LoadedSettings<UpstreamFile>(
             file: SettingsFile(Array("upstream.url = https://subs.example.org/".utf8), path: "sample")

@@ -24,7 +24,7 @@ struct `A server as it is started` {
     }
 
     @Test(arguments: [
-        ("order-url", "whoever has an order id can listen to it"), ("session", "an order needs its account's session too"),
+        ("order-url", "anyone with an order id can listen to it"), ("session", "listening requires the account's session"),
     ])
     func `says on standard error who can listen`(mode: String, meaning: String) async throws {
         let all = mode == "order-url" ? [[], ["--stream-access", mode]] : [["--stream-access", mode]]
@@ -72,13 +72,13 @@ struct `A server as it is started` {
             }
         )
         let open = try await start(["--bind", "0.0.0.0"])
-        #expect(try await open.waitForError(containing: "in the clear").contains("there is no TLS at 0.0.0.0"))
+        #expect(try await open.waitForError(containing: "not encrypted").contains("no TLS at 0.0.0.0"))
         #expect(try await open.waitForError(containing: "hint: ").contains("http.trusted-proxies"))
         #expect(await open.terminate() == .exited(0))
         let closed = try await start()
         _ = try await closed.waitForError(containing: "access: ")
         #expect(await closed.terminate() == .exited(0))
-        #expect(!closed.errors.contains("in the clear"))
+        #expect(!closed.errors.contains("not encrypted"))
     }
 
     /// The kernel keeps the files of a process that forbids dumps in /proc for root (proc(5), PR_SET_DUMPABLE), so that nobody's

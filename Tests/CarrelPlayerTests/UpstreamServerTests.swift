@@ -44,7 +44,7 @@ struct `A server that asks another` {
         #expect(explained.status.isSuccess, "\(explained.errorText)")
         let words = String(decoding: explained.output, as: UTF8.self)
         #expect(words.contains("inner: asked\n") && words.contains("by upstream inner\n"), "\(words)")
-        #expect(words.contains("accounts: nobody of that name\n"))
+        #expect(words.contains("accounts: no such account\n"))
 
         _ = await inner.terminate()
         #expect(try await carrel("upstream", "check", "inner").status == .exited(75))

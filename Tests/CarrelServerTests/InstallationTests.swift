@@ -96,9 +96,9 @@ struct `An installation` {
         let test = try await TestService()
         try await forget(in: test)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }
-        try await expectRefusal(test, saying: "names none of them")
+        try await expectRefusal(test, saying: "refers to none of them")
         #expect(unsafe unlink(file(test)) == 0)
-        try await expectRefusal(test, saying: "names none of them")
+        try await expectRefusal(test, saying: "refers to none of them")
         let none = try await id(test.service.database)
         #expect(none == nil && fileID(test) == nil, "nothing is paired")
     }

@@ -37,7 +37,7 @@ struct `Why an audiobook may or may not be listened to` {
             #expect(answer["sources"]?.array?.map { $0["name"]?.string } == ["orders"])
             #expect(
                 lines(answer) == [
-                    "sale 4711 | grants | it has no end;  its key has not been issued yet",
+                    "sale 4711 | grants | it has no end; its key has not been issued yet",
                     "listeners of sale 4711 | grants | 0 of 3 places are taken",
                 ]
             )
@@ -119,7 +119,7 @@ struct `Why an audiobook may or may not be listened to` {
         #expect(try await test.call(.post, "/admin/v1/orders/\(revoked.id)/revoke", peer: local).status == 200)
         let live = try await explain(title, test)
         #expect(live["verdict"] == "granted" && live["rule"] == "sale live")
-        #expect(lines(live).first == "sale live | grants | it has no end;  its key has not been issued yet")
+        #expect(lines(live).first == "sale live | grants | it has no end; its key has not been issued yet")
         #expect(lines(live).contains { $0.hasPrefix("other orders | none | 904 more") })
         #expect(lines(live).count == 102 && live["findings"]?.array?.count == 102 && good < soon)
         let account = try #require(try await test.service.accounts.find(named: "alice"))

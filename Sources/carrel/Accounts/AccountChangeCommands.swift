@@ -10,15 +10,15 @@ struct AccountCreate: Command {
 
     static let name = "create"
     static let abstract = "Create an account."
-    static let discussion = "Without a password, its owner signs in by a link ('carrel account sign-in-link')."
+    static let discussion = "Without a password, the reader signs in with a link ('carrel account sign-in-link')."
     static let examples = [
         Example("carrel account create alice --password-stdin < password.txt", "Creates an account that signs in by password.")
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.account, "name", help: "The account's name: what its owner types to sign in."),
-            .flag(\.readsPassword, "--password-stdin", help: "Take the password from standard input: 8 to 256 characters."),
-            .option(\.deviceLimit, "--device-limit", help: "How many devices may be signed in at once."),
+            .positional(\.account, "name", help: "The account's name, as typed at sign-in."),
+            .flag(\.readsPassword, "--password-stdin", help: "Read the password from standard input: 8 to 256 characters."),
+            .option(\.deviceLimit, "--device-limit", help: "Maximum number of devices signed in at the same time."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -42,7 +42,7 @@ struct AccountList: Command {
     static let abstract = "List accounts, the oldest first."
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.find, "--find", value: "text", help: "Only accounts whose names hold this text."),
+            .option(\.find, "--find", value: "text", help: "Only accounts whose names contain this text."),
             .option(\.limit, "--limit", help: "Maximum number.", allowed: .range(1...1000)),
         ] + Parameter.group(\.options)
 
@@ -68,7 +68,7 @@ struct AccountShow: Command {
     var account = ""
 
     static let name = "show"
-    static let abstract = "Show an account: its state, its role, and where it is signed in."
+    static let abstract = "Show an account: its state, role and sessions."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -82,7 +82,7 @@ struct AccountShow: Command {
         if options.json { return console.print(["account": known, "role": role["role"] ?? .null, "sessions": sessions]) }
         let state = known["suspended"]?.bool == true ? "suspended" : "open"
         console.print("\(known["name"]?.string ?? "")  \(role["role"]?.string ?? "")  \(state)  \(known["id"]?.string ?? "")")
-        if let limit = known["deviceLimit"]?.int { console.print("devices at once: \(limit)") }
+        if let limit = known["deviceLimit"]?.int { console.print("device limit: \(limit)") }
         var table = TextTable(["SESSION", "SINCE", "SEEN", "UNTIL"].map { TextTable.Column($0) })
         for session in sessions.array ?? [] {
             table.add(["id", "createdAt", "seenAt", "expiresAt"].map { session[$0]?.string ?? "" })
@@ -96,7 +96,7 @@ struct AccountPassword: Command {
     var account = ""
 
     static let name = "password"
-    static let abstract = "Give an account a new password, from standard input; all its sessions end."
+    static let abstract = "Set an account's password from standard input, and end all its sessions."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -129,7 +129,7 @@ struct AccountResume: Command {
     var account = ""
 
     static let name = "resume"
-    static let abstract = "Open a suspended account again."
+    static let abstract = "Resume a suspended account."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -146,9 +146,9 @@ struct AccountDeviceLimit: Command {
     var limit = ""
 
     static let name = "device-limit"
-    static let abstract = "Say how many devices of an account may be signed in at once."
+    static let abstract = "Set an account's device limit."
     static let discussion =
-        "With 'default', its plan or subscription.device-limit says. Devices that are signed in already stay: 'device revoke' ends them."
+        "With 'default', the limit of its plan or subscription.device-limit applies. Devices that are already signed in stay: 'device revoke' signs them out."
     static let examples = [Example("carrel account device-limit alice 6", "Lets alice sign in on six devices.")]
     static let parameters: [Parameter<Self>] =
         [

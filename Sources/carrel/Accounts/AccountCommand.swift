@@ -5,7 +5,7 @@ import CarrelServer
 
 struct AccountCommand: Command {
     static let name = "account"
-    static let abstract = "Accounts of readers: create, change, let in."
+    static let abstract = "Reader accounts: create, change, sign in."
     static let subcommands: [any Command.Type] = [
         AccountCreate.self, AccountList.self, AccountShow.self, AccountPassword.self, AccountSuspend.self, AccountResume.self,
         AccountDeviceLimit.self, AccountHistory.self, AccountSignInLink.self, AccountResetLink.self, AppPasswordCommand.self,
@@ -17,9 +17,9 @@ struct AccountSignInLink: Command {
     var link = LinkOptions()
 
     static let name = "sign-in-link"
-    static let abstract = "Create a one-time link that signs a reader's browser in."
+    static let abstract = "Create a one-time link that signs a reader in."
     static let discussion =
-        "The link shows a page that signs in, once, within an hour: looking at it does not use it up. The account is created when it is new."
+        "The link works once, within an hour; opening its page does not use it up, signing in does. Creates the account if it does not exist."
     static let examples = [Example("carrel account sign-in-link alice", "Prints a link for alice.")]
     static let parameters: [Parameter<Self>] = Parameter.group(\.link)
 
@@ -35,9 +35,9 @@ struct AccountResetLink: Command {
     var link = LinkOptions()
 
     static let name = "reset-link"
-    static let abstract = "Make a link by which a reader chooses a new password."
+    static let abstract = "Create a one-time link to choose a new password."
     static let discussion = """
-        The link works once, within an hour. When it is used, the account is signed out everywhere, and its app passwords end.
+        The link works once, within an hour. Using it ends all sessions and app passwords of the account.
         """
     static let examples = [Example("carrel account reset-link alice", "Prints a link for alice.")]
     static let parameters: [Parameter<Self>] = Parameter.group(\.link)
@@ -56,7 +56,7 @@ struct AccountToken: Command {
     var account = ""
 
     static let name = "token"
-    static let abstract = "Make a session token for an app that acts for an account."
+    static let abstract = "Create a session token for an app that acts for an account."
     static let discussion = "The token is shown once. Send it as 'Authorization: Bearer TOKEN'."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")]

@@ -6,7 +6,7 @@ import CarrelServer
 
 struct AdminCommand: Command {
     static let name = "admin"
-    static let abstract = "The people who run the service: the first owner, and who may do what."
+    static let abstract = "Staff: create the first owner, set roles."
     static let subcommands: [any Command.Type] = [AdminSetupLink.self, AdminList.self, AdminRole.self]
 }
 
@@ -14,10 +14,10 @@ struct AdminSetupLink: Command {
     var base = PublicURLOptions()
 
     static let name = "setup-link"
-    static let abstract = "Make a link that makes whoever opens it an owner."
+    static let abstract = "Create a one-time setup link for a new owner."
     static let discussion = """
-        The link works once, within an hour: it asks for a name and a password, and signs in at the administrator's page. \
-        A server without an owner prints one when it starts.
+        The link works once, within an hour. It asks for a name and a password and signs in to the administrators' page. \
+        A server without an owner prints such a link when it starts.
         """
     static let parameters: [Parameter<Self>] = Parameter.group(\.base)
 
@@ -37,7 +37,7 @@ struct AdminList: Command {
     var options = HomeOptions()
 
     static let name = "list"
-    static let abstract = "List the people with a role."
+    static let abstract = "List the accounts with a staff role."
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -64,15 +64,15 @@ struct AdminRole: Command {
     static let name = "role"
     static let abstract = "Set an account's role: owner, admin, support or reader."
     static let discussion = """
-        An owner may do everything; an admin everything but say who is staff; support sees to readers' accounts and orders. \
-        An account that becomes staff loses its password, sessions, links, app passwords and the identities that staff linked: others \
-        may have prepared them. The link that is printed then lets its person choose a password, once, within an hour, and sign in at /admin/.
+        An owner may do everything; an admin everything except appoint staff; support manages readers' accounts and orders. \
+        An account that becomes staff loses its password, sessions, links, app passwords and the identities that staff linked, because others \
+        may know them. The command prints a link to choose a new password and sign in at /admin/; it works once, within an hour.
         """
     static let examples = [Example("carrel admin role carol support", "Lets carol help readers.")]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.role, "role", help: "What the account is to be."),
+            .positional(\.role, "role", help: "The new role."),
         ] + Parameter.group(\.base)
 
     var output: OutputOptions { base.options.output }

@@ -7,7 +7,7 @@ import CarrelServer
 
 struct AppPasswordCommand: Command {
     static let name = "app-password"
-    static let abstract = "App passwords: let one app in, for one purpose, and out again."
+    static let abstract = "App passwords: each lets one app in, for one purpose, until revoked."
     static let subcommands: [any Command.Type] = [AppPasswordCreate.self, AppPasswordList.self, AppPasswordRevoke.self]
 }
 
@@ -21,9 +21,9 @@ struct AppPasswordCreate: Command {
     var expires: Instant?
 
     static let name = "create"
-    static let abstract = "Make a password for an app that takes a name and a password."
+    static let abstract = "Create a password for an app that signs in with name and password."
     static let discussion = """
-        It is shown once. The app sends it as the password of HTTP Basic, with the account's name; hyphens, spaces and case do not \
+        It is shown once. The app sends it with the account's name in HTTP Basic; hyphens, spaces and case do not \
         matter. Scope 'opds' opens feeds and what they link to, scope 'sync' listening positions.
         """
     static let examples = [
@@ -32,15 +32,15 @@ struct AppPasswordCreate: Command {
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.label, "label", help: "What to call it, such as the app's name."),
-            .option(\.scopes, "--scope", help: "What it opens; can be given twice."),
-            .option(\.expires, "--expires", help: "When it ends; without it, when it is revoked."),
+            .positional(\.label, "label", help: "A label, such as the app's name."),
+            .option(\.scopes, "--scope", help: "What the password gives access to; may be repeated."),
+            .option(\.expires, "--expires", help: "When the password expires; default: never."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        guard !scopes.isEmpty else { throw UsageError(.badValue, "say what it opens: --scope opds, --scope sync, or both") }
+        guard !scopes.isEmpty else { throw UsageError(.badValue, "give --scope opds, --scope sync, or both") }
         let client = try await HomeClient(options)
         let body: JSON = [
             "name": .string(label), "scopes": .array(scopes.map { .string($0.rawValue) }),
@@ -85,7 +85,7 @@ struct AppPasswordRevoke: Command {
     var password = ""
 
     static let name = "revoke"
-    static let abstract = "End an app password at once."
+    static let abstract = "Revoke an app password."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),

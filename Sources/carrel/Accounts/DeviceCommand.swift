@@ -4,7 +4,7 @@ import CarrelJSON
 
 struct DeviceCommand: Command {
     static let name = "device"
-    static let abstract = "Devices that accounts are signed in on."
+    static let abstract = "Devices signed in to accounts."
     static let subcommands: [any Command.Type] = [
         DeviceList.self, DeviceRename.self, DeviceRevoke.self, DeviceReset.self,
     ]
@@ -41,12 +41,12 @@ struct DeviceRename: Command {
 
     static let name = "rename"
     static let abstract = "Rename a device."
-    static let discussion = "Without a name, it is called again what its app says."
+    static let discussion = "Without a name, restores the name that the app reported."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.device, "id", help: "The device's id, as 'device list' shows it."),
-            .positional(\.text, "new-name", help: "What to call it, in at most 100 characters."),
+            .positional(\.text, "new-name", help: "The new name: at most 100 characters."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -65,7 +65,7 @@ struct DeviceRevoke: Command {
     var device = ""
 
     static let name = "revoke"
-    static let abstract = "Sign a device out at once, and free its slot."
+    static let abstract = "Sign a device out and free its slot."
     static let discussion = "The slot is free immediately and does not count towards the daily limit."
     static let parameters: [Parameter<Self>] =
         [
@@ -87,7 +87,7 @@ struct DeviceReset: Command {
     var account = ""
 
     static let name = "reset"
-    static let abstract = "Sign every device of an account out at once, and free their slots."
+    static let abstract = "Sign out every device of an account and free their slots."
     static let discussion = "Also resets the count of device changes."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)

@@ -4,7 +4,7 @@ import CarrelJSON
 
 struct IdentityCommand: Command {
     static let name = "identity"
-    static let abstract = "Identities at an OpenID provider that lead to an account."
+    static let abstract = "Identities at an OpenID provider that sign in to an account."
     static let subcommands: [any Command.Type] = [IdentityList.self, IdentityLink.self, IdentityUnlink.self]
 }
 
@@ -38,10 +38,10 @@ struct IdentityLink: Command {
     var subject = ""
 
     static let name = "link"
-    static let abstract = "Let an identity sign in to an account."
+    static let abstract = "Link an identity to an account, so that it can sign in."
     static let discussion = """
-        An identity is the provider and who somebody is there. A name or an address of electronic mail is none: providers give them \
-        to somebody else later.
+        An identity is a provider and a subject id there. Names and email addresses are not identities: providers may reassign \
+        them.
         """
     static let examples = [
         Example("carrel account identity link alice https://id.example.org 248289761001", "Lets that subject in as alice.")
@@ -49,7 +49,7 @@ struct IdentityLink: Command {
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.issuer, "issuer", help: "The provider's address, as it calls itself."),
+            .positional(\.issuer, "issuer", help: "The provider's issuer URL."),
             .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 
@@ -70,11 +70,11 @@ struct IdentityUnlink: Command {
     var subject = ""
 
     static let name = "unlink"
-    static let abstract = "Let an identity sign in to an account no more."
+    static let abstract = "Unlink an identity from an account."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.issuer, "issuer", help: "The provider's address, as 'identity list' shows it."),
+            .positional(\.issuer, "issuer", help: "The provider's issuer URL, as 'identity list' shows it."),
             .positional(\.subject, "subject", help: "The provider's subject id (sub claim)."),
         ] + Parameter.group(\.options)
 

@@ -23,7 +23,7 @@ enum PasswordInput {
         guard bytes.count <= limit else { throw UsageError(.badValue, "the password on standard input is too long") }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard !bytes.isEmpty, let text = String(validating: bytes, as: UTF8.self) else {
-            throw UsageError(.badValue, "there is no password on standard input, or it is not UTF-8")
+            throw UsageError(.badValue, "no password on standard input, or not UTF-8")
         }
         return text
     }

@@ -8,12 +8,12 @@ struct AccountExport: Command {
     var account = ""
 
     static let name = "export"
-    static let abstract = "Write everything that is known about a reader, as JSON."
+    static let abstract = "Export all data about a reader, as JSON."
     static let discussion = """
-        The account, its devices, sessions, app passwords, plans, purchases, orders, every stretch listened to, bookmarks, and what the \
-        audit log and systems upstream say of them; no password, key or token. That it was written is in the audit log.
+        Contains the account, devices, sessions, app passwords, plans, purchases, orders, intervals listened to, bookmarks, audit \
+        entries and the data cached from upstream systems; no password, key or token. The audit log records the export.
         """
-    static let examples = [Example("carrel account export alice > alice.json", "Writes a file to hand over.")]
+    static let examples = [Example("carrel account export alice > alice.json", "Writes a file for the reader.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -31,21 +31,21 @@ struct AccountHistory: Command {
     var asTable = false
 
     static let name = "history"
-    static let abstract = "Show what a reader listened to: each title, where they are in it, and since when."
-    static let discussion = "That somebody looked is in the audit log."
+    static let abstract = "Show a reader's listening history: titles, positions and dates."
+    static let discussion = "The audit log records the access."
     static let examples = [
-        Example("carrel account history alice --csv > alice.csv", "Writes every stretch listened to, for a spreadsheet.")
+        Example("carrel account history alice --csv > alice.csv", "Writes every interval listened to, for a spreadsheet.")
     ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .flag(\.asTable, "--csv", help: "Write every stretch, as comma-separated values."),
+            .flag(\.asTable, "--csv", help: "Write every interval, as comma-separated values."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
-        if asTable, options.json { throw UsageError(.contradiction, "--csv and --json are two forms of the same") }
+        if asTable, options.json { throw UsageError(.contradiction, "--csv and --json exclude each other") }
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/history"
         if asTable { return try await client.copy(path + ".csv") { console.write($0) } }
@@ -73,13 +73,13 @@ struct AccountErase: Command {
     var account = ""
 
     static let name = "erase"
-    static let abstract = "Forget a reader, at once and for good."
+    static let abstract = "Erase a reader's personal data. This cannot be undone."
     static let discussion = """
-        Deletes devices, sessions, app passwords, bookmarks and every stretch listened to, ends what runs, and takes name and password \
-        away. What was sold and lent stays for the accounts, and the audit log stays for its seals; both then say no more than that \
-        there was somebody. Backups hold the old state until they are replaced.
+        Deletes name, password, devices, sessions, app passwords, bookmarks and listening history, and ends running orders and plans. \
+        Orders, plans, purchases and the audit log are kept, without personal data. \
+        Backups contain the old data until they are replaced.
         """
-    static let examples = [Example("carrel account erase alice", "Forgets alice, and says what is kept.")]
+    static let examples = [Example("carrel account erase alice", "Erases alice's data, and prints what is kept.")]
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -90,7 +90,7 @@ struct AccountErase: Command {
         let path = try await client.accountPath(account) + "/erase"
         let answer = try await client.call(.post, path, ["name": .string(account)])
         if options.json { return console.print(answer) }
-        console.note("\(account) is forgotten. Kept, without saying who it was:")
+        console.note("\(account) is erased. Kept, without personal data:")
         for kept in answer["kept"]?.array ?? [] {
             console.note("  \(kept["what"]?.string ?? ""): \(kept["because"]?.string ?? "")")
         }

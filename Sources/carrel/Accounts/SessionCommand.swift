@@ -4,7 +4,7 @@ import CarrelJSON
 
 struct SessionCommand: Command {
     static let name = "session"
-    static let abstract = "Sessions: who is signed in, in browsers, apps and at the administrator's page."
+    static let abstract = "Sessions in browsers, apps and the administrators' page."
     static let subcommands: [any Command.Type] = [SessionList.self, SessionEnd.self]
 }
 
@@ -14,7 +14,7 @@ struct SessionList: Command {
     var account: String?
 
     static let name = "list"
-    static let abstract = "List the sessions of everybody, the newest first, or all of an account, the oldest first."
+    static let abstract = "List all sessions, the newest first, or those of an account, the oldest first."
     static let parameters: [Parameter<Self>] =
         [
             .option(\.limit, "--limit", help: "Maximum number of sessions, when no account is given.", allowed: .range(1...1000)),
@@ -56,9 +56,9 @@ struct SessionEnd: Command {
     var all = false
 
     static let name = "end"
-    static let abstract = "End a session of an account at once, or all of them."
+    static let abstract = "End a session of an account, or all of them."
     static let discussion =
-        "With all of them, those at the administrator's page end too, and links that the account was sent are void."
+        "--all also ends its sessions at the administrators' page and revokes the links it was sent."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
@@ -70,7 +70,7 @@ struct SessionEnd: Command {
 
     func run(_ console: Console) async throws {
         guard all == (session == nil) else {
-            throw UsageError(.badValue, "say the id of a session, or --all")
+            throw UsageError(.badValue, "give the id of a session, or --all")
         }
         let client = try await HomeClient(options)
         let path = try await client.accountPath(account) + "/sessions"

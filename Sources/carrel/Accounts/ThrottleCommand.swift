@@ -4,7 +4,7 @@ import CarrelJSON
 
 struct ThrottleCommand: Command {
     static let name = "throttle"
-    static let abstract = "The waits after failed sign-ins."
+    static let abstract = "Delays after failed sign-ins."
     static let subcommands: [any Command.Type] = [ThrottleClear.self]
 }
 
@@ -15,19 +15,19 @@ struct ThrottleClear: Command {
     var all = false
 
     static let name = "clear"
-    static let abstract = "End the waits after failed sign-ins of an account, of a network, or all of them."
+    static let abstract = "Clear the sign-in delay of an account, of a network, or all delays."
     static let discussion = """
-        The account need not exist: names that an upstream system knows count too. With an account and a network, the counters of \
-        each of the two are removed. The audit log records it.
+        The account need not exist: names known to an upstream system are counted too. With both options, both counters are \
+        cleared. The audit log records it.
         """
     static let examples = [
-        Example("carrel throttle clear --account alice", "Lets alice sign in again, wherever she is."),
+        Example("carrel throttle clear --account alice", "Lets alice sign in again, from any network."),
         Example("carrel throttle clear --network 192.0.2.1", "Lets everyone behind that address sign in again."),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.account, "--account", value: "name", help: "The name as it is typed at sign-in."),
-            .option(\.network, "--network", value: "address", help: "An address; of IPv6 its /64 counts."),
+            .option(\.account, "--account", value: "name", help: "The name, as typed at sign-in."),
+            .option(\.network, "--network", value: "address", help: "An IP address; for IPv6, its /64."),
             .flag(\.all, "--all", help: "Every account and network."),
         ] + Parameter.group(\.options)
 

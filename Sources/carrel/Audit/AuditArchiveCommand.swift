@@ -14,10 +14,10 @@ struct AuditArchiveCommand: Command {
     var path = ""
 
     static let name = "archive"
-    static let abstract = "Write the record to a file, so that it may be pruned."
+    static let abstract = "Archive the audit log to a file, so that old entries can be pruned."
     static let discussion = """
-        The file has every entry that is in the log, with the seals. 'carrel audit verify --archive FILE' verifies it. Where audit.retention is \
-        set, the server prunes entries that are older and that are in such a file: keep the files.
+        The file contains every entry of the log with its seals; 'carrel audit verify --archive FILE' verifies it. If audit.retention is \
+        set, the server deletes older entries that are in such a file: keep the files.
         """
     static let examples = [Example("carrel audit archive /mnt/archive/audit-2026.jsonl", "Writes one file.")]
     static let parameters: [Parameter<Self>] =
@@ -38,7 +38,7 @@ struct AuditArchiveCommand: Command {
                 throw ServerError(.home, "\(path) cannot be written: \(reason(errno))")
             }
             try syncFolder(of: path)
-            guard let end = found.end else { throw ServerError(.conflict, "the audit log has no entry that could be archived") }
+            guard let end = found.end else { throw ServerError(.conflict, "the audit log has no entry to archive") }
             _ = try await client.call(.post, "/admin/v1/audit/archived", AuditArchive.json(end))
             if options.json {
                 let answer: JSON = [
@@ -129,14 +129,14 @@ struct AuditArchiveFile {
         var lines = try LineReader(path)
         guard let head = try lines.next(), let header = try? JSON.parse(head.rawSpan),
             header["format"]?.string == AuditArchive.format
-        else { throw ServerError(.invalid, "\(path) is no archive of an audit log") }
+        else { throw ServerError(.invalid, "\(path) is not an archive of an audit log") }
         var found = Verified()
         found.start = AuditArchive.mark(header["after"])
         found.end = found.start
         var meetsLast = last == nil || found.start == last
         var (batch, isComplete): ([UInt8], Bool) = ([], false)
         while let line = try lines.next() {
-            if isComplete { throw ServerError(.invalid, "\(path) goes on after its end") }
+            if isComplete { throw ServerError(.invalid, "\(path) has data after its last line") }
             let limits = JSONLimits(byteCount: AuditArchive.lineLimit)
             guard let row = try? JSON.parse(line.rawSpan, limits: limits) else {
                 throw ServerError(.invalid, "\(path) has a line that is not JSON")
@@ -152,17 +152,17 @@ struct AuditArchiveFile {
             } else {
                 try await verify(&batch, &found, client)
                 guard AuditArchive.mark(row["end"]) == found.end else {
-                    throw ServiceProblem.unsealed("\(path) does not end where its last line says")
+                    throw ServiceProblem.unsealed("\(path) does not match its last line")
                 }
                 isComplete = true
             }
         }
-        guard isComplete else { throw ServerError(.invalid, "\(path) is cut off: it has no last line") }
-        guard meetsLast else { throw ServiceProblem.unsealed("\(path) does not go on where the archive before it ends") }
+        guard isComplete else { throw ServerError(.invalid, "\(path) is truncated: its last line is missing") }
+        guard meetsLast else { throw ServiceProblem.unsealed("\(path) does not continue the archive before it") }
         return found
     }
 
-    private func broken(_ number: Int64) -> ServiceProblem { .unsealed("row \(number) of \(path) is not what was sealed") }
+    private func broken(_ number: Int64) -> ServiceProblem { .unsealed("row \(number) of \(path) does not match its seal") }
 
     private func verify(_ batch: inout [UInt8], _ found: inout Verified, _ client: HomeClient) async throws {
         guard !batch.isEmpty else { return }
@@ -209,7 +209,7 @@ private struct LineReader: ~Copyable {
             }
             buffer.removeFirst(start)
             (start, searched) = (0, buffer.count)
-            guard searched <= AuditArchive.lineLimit else { throw ServerError(.invalid, "\(path) has too long a line") }
+            guard searched <= AuditArchive.lineLimit else { throw ServerError(.invalid, "\(path) has a line that is too long") }
             var chunk = [UInt8](repeating: 0, count: 1 << 18)
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             guard count >= 0 else { throw ServerError(.home, "\(path) cannot be read: \(reason(errno))") }

@@ -5,7 +5,7 @@ import CarrelJSON
 
 struct AuditCommand: Command {
     static let name = "audit"
-    static let abstract = "The record of who did what."
+    static let abstract = "The audit log: who did what, and when."
     static let subcommands: [any Command.Type] = [AuditList.self, AuditVerify.self, AuditArchiveCommand.self]
 }
 
@@ -24,10 +24,10 @@ struct AuditList: Command {
     static let abstract = "List entries, the newest first."
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.subject, "--about", value: "id", help: "Only what this id did, or was done to it."),
-            .option(\.account, "--account", value: "name", help: "Only what this account did, or was done to it."),
-            .option(\.actor, "--by", value: "id", help: "Only what this id did."),
-            .option(\.outcome, "--outcome", value: "outcome", help: "Only what was allowed, refused, or failed."),
+            .option(\.subject, "--about", value: "id", help: "Only entries in which this id is actor or subject."),
+            .option(\.account, "--account", value: "name", help: "Only entries in which this account is actor or subject."),
+            .option(\.actor, "--by", value: "id", help: "Only entries with this actor."),
+            .option(\.outcome, "--outcome", value: "outcome", help: "Only entries with this outcome."),
             .option(\.until, "--until", help: "Only before this instant."),
             .option(\.action, "--action", value: "action", help: "Only this action, such as session.start."),
             .option(\.since, "--since", help: "Only from this instant on."),
@@ -62,17 +62,17 @@ struct AuditVerify: Command {
     var archives: [String] = []
 
     static let name = "verify"
-    static let abstract = "Check that the record is as it was written."
+    static let abstract = "Check that the audit log is unchanged."
     static let discussion = """
-        Every entry is sealed together with the one before it; ends with status 65 when a seal is broken. Files that 'carrel audit archive' wrote are \
-        verified too: each goes on where the one before it ends, and the log where the last one does.
+        Each entry is sealed together with the one before it; exits with status 65 if a seal is broken. Archives are \
+        verified too: each must continue the one before it, and the log the last one.
         """
     static let examples = [
         Example("carrel audit verify", "Verifies the log."),
         Example("carrel audit verify --archive 2025.jsonl --archive 2026.jsonl", "Verifies two archives and the log."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.option(\.archives, "--archive", value: "file", help: "An archive to verify too, the oldest first.")]
+        [.option(\.archives, "--archive", value: "file", help: "An archive to verify as well, the oldest first.")]
         + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -86,7 +86,7 @@ struct AuditVerify: Command {
             last = found
         }
         if let last, !last.joins {
-            throw ServiceProblem.unsealed("the audit log does not go on where the last archive ends")
+            throw ServiceProblem.unsealed("the audit log does not continue the last archive")
         }
         let answer = try await client.call(.post, "/admin/v1/audit/verify")
         if options.json { console.print(answer) }

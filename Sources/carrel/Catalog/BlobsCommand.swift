@@ -9,7 +9,7 @@ import Glibc
 
 struct BlobsCommand: Command {
     static let name = "blobs"
-    static let abstract = "Check the media."
+    static let abstract = "Check and repair the media."
     static let subcommands: [any Command.Type] = [BlobsCheck.self]
 }
 
@@ -18,14 +18,14 @@ struct BlobsCheck: Command {
     var source: String?
 
     static let name = "check"
-    static let abstract = "Compare every blob with its digest, and mend damaged ones from a copy."
+    static let abstract = "Compare every blob with its digest, and repair damaged ones from a copy."
     static let discussion = """
         Reads all media, covers and samples of the home, also while a server runs, and lists the titles whose files are damaged or missing. \
-        A mended file is served within a minute. Ends with status 65 when something is damaged and was not mended.
+        A repaired file is served within a minute. Exits with status 65 if damage remains.
         """
     static let examples = [
         Example("carrel blobs check", "Lists damaged titles."),
-        Example("carrel blobs check --mend-from /mnt/backup/blobs", "Mends them from a backup of the folder blobs."),
+        Example("carrel blobs check --mend-from /mnt/backup/blobs", "Repairs them from a backup of the folder blobs."),
     ]
     static let parameters: [Parameter<Self>] =
         [
@@ -33,7 +33,7 @@ struct BlobsCheck: Command {
                 \.source,
                 "--mend-from",
                 value: "folder",
-                help: "Another blobs folder: a copy with the right digest replaces a damaged or missing file."
+                help: "Another blobs folder; its intact copies replace damaged or missing files."
             )
         ] + Parameter.group(\.options)
 
@@ -136,6 +136,6 @@ struct DamagedBlobs: ReportableError {
     let count: Int
 
     var message: String { count == 1 ? "1 blob is damaged or missing" : "\(count) blobs are damaged or missing" }
-    var hint: String? { "--mend-from takes sound copies from another blobs folder, such as that of a backup" }
+    var hint: String? { "--mend-from repairs them from another blobs folder, such as that of a backup" }
     var exitStatus: ExitStatus { .badInput }
 }

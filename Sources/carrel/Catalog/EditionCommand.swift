@@ -7,7 +7,7 @@ import CarrelServer
 
 struct EditionCommand: Command {
     static let name = "edition"
-    static let abstract = "Editions: what is in the catalog, published, withdrawn."
+    static let abstract = "Editions: list, change, publish, withdraw."
     static let subcommands: [any Command.Type] = [
         EditionList.self, EditionShow.self, EditionPublish.self, EditionWithdraw.self, EditionSet.self,
     ]
@@ -58,7 +58,7 @@ struct EditionShow: Command {
     var product = ""
 
     static let name = "show"
-    static let abstract = "Show one edition with what it is made of."
+    static let abstract = "Show an edition and its resources."
     static let parameters: [Parameter<Self>] =
         [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
 
@@ -74,7 +74,7 @@ struct EditionPublish: Command {
     var product = ""
 
     static let name = "publish"
-    static let abstract = "Publish a draft, or what was withdrawn."
+    static let abstract = "Publish a draft or a withdrawn edition."
     static let parameters: [Parameter<Self>] =
         [.positional(\.product, "product", help: "The product's id.")] + Parameter.group(\.options)
 
@@ -119,22 +119,22 @@ struct EditionSet: Command {
     var noSamples = false
 
     static let name = "set"
-    static let abstract = "Change what is known of an edition."
-    static let discussion = "What is left out stays as it is. New contents come with 'carrel ingest' under the same product id."
+    static let abstract = "Change an edition's metadata."
+    static let discussion = "Options left out change nothing. To replace the contents, run 'carrel ingest' with the same product id."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.product, "product", help: "The product's id."),
             .option(\.title, "--title", value: "text", help: "The title."),
             .option(\.subtitle, "--subtitle", value: "text", help: "The subtitle."),
-            .option(\.authors, "--author", value: "name", help: "An author, instead of those that are."),
+            .option(\.authors, "--author", value: "name", help: "An author; replaces the current authors."),
             .option(\.publisher, "--publisher", value: "name", help: "The publisher."),
             .option(\.language, "--language", value: "tag", help: "The language, such as en."),
-            .option(\.about, "--description", value: "text", help: "What it is about."),
-            .option(\.price, "--price", help: "Who may read it: everybody, or who is entitled to it."),
+            .option(\.about, "--description", value: "text", help: "The description."),
+            .option(\.price, "--price", help: "free for all readers, or paid for entitled ones."),
             .option(\.issued, "--issued", help: "When the issue came out."),
             .option(\.published, "--published", help: "When it was first published."),
             .option(\.samples, "--sample", value: "pattern", help: "Pattern of free resources; replaces the current patterns."),
-            .flag(\.noSamples, "--no-samples", help: "Nothing is open to everybody."),
+            .flag(\.noSamples, "--no-samples", help: "Remove all free resources."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }

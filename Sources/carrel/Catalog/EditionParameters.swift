@@ -15,16 +15,16 @@ struct EditionParameters: ParameterGroup, Sendable {
 
     static var parameters: [Parameter<EditionParameters>] {
         [
-            .option(\.productID, "--product-id", value: "id", help: "The id that apps and plans call it.", group: "Edition"),
-            .option(\.price, "--price", help: "Who may read it: everybody, or who is entitled to it (paid).", group: "Edition"),
+            .option(\.productID, "--product-id", value: "id", help: "The product id that apps and plans use.", group: "Edition"),
+            .option(\.price, "--price", help: "free for all readers, or paid for entitled ones.", group: "Edition"),
             .flag(\.draft, "--draft", help: "Keep it out of feeds until 'edition publish'.", group: "Edition"),
-            .option(\.issued, "--issued", help: "When the issue came out; now when left out.", group: "Edition"),
-            .option(\.published, "--published", help: "When it was first published; now when left out.", group: "Edition"),
+            .option(\.issued, "--issued", help: "When the issue came out; default: now.", group: "Edition"),
+            .option(\.published, "--published", help: "When it was first published; default: now.", group: "Edition"),
             .option(
                 \.samples,
                 "--sample",
                 value: "pattern",
-                help: "Pages and files that are open to everybody, such as 'sample/**' or 'cover.*'.",
+                help: "Pattern of free resources, such as 'sample/**' or 'cover.*'.",
                 group: "Edition"
             ),
         ]

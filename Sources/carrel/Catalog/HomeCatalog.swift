@@ -42,7 +42,7 @@ struct ServerGone: ReportableError {
     let home: String
     let reason: String
 
-    var message: String { "the server of the home \(home) stopped meanwhile, and its catalog cannot be reached: \(reason)" }
-    var hint: String? { "run this command again when the server is back; what the catalog has by then is recognised" }
+    var message: String { "the server of the home \(home) stopped, and its catalog cannot be reached: \(reason)" }
+    var hint: String? { "run this command again when the server is back; titles already in the catalog are skipped" }
     var exitStatus: ExitStatus { .tryAgain }
 }

@@ -28,18 +28,18 @@ struct IngestCommand: Command {
     var edition = EditionParameters()
 
     static let name = "ingest"
-    static let abstract = "Take audiobooks and editions into the catalog."
+    static let abstract = "Add audiobooks and editions to the catalog."
     static let discussion = """
-        A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or another file of sound, which \
-        becomes AAC. The formats are \(AcceptedAudioFormat.names). Titles, \
-        authors, chapters, cover and ISBN are read from the files; the options below override them. The same contents again give \
-        the title that is there. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML pages; other \
-        contents under a product id that is there take the place of what it has. One content may be several products.
+        A path is an MP3 file, a folder or ZIP of MP3 chapters, an M4A or M4B file, or another audio file, which \
+        is converted to AAC. Formats: \(AcceptedAudioFormat.names). Titles, \
+        authors, chapters, cover and ISBN are read from the files; the options below override them. Adding the same contents \
+        again returns the existing title. With --product-id a path is an edition: an EPUB or PDF file, or a folder or ZIP of HTML \
+        pages. If the product id exists, its contents are replaced. Several products may have the same contents.
         """
     static let examples = [
-        Example("carrel ingest book.m4b", "Takes one file with its chapters."),
-        Example("carrel ingest issue7.zip --product-id com.example.issue-7 --price paid", "Takes an edition for subscribers."),
-        Example("carrel ingest \"The Long Way\"/ --isbn 9780306406157", "Takes a folder of chapters as one title."),
+        Example("carrel ingest book.m4b", "Adds one file with its chapters."),
+        Example("carrel ingest issue7.zip --product-id com.example.issue-7 --price paid", "Adds an edition for subscribers."),
+        Example("carrel ingest \"The Long Way\"/ --isbn 9780306406157", "Adds a folder of chapters as one title."),
     ]
     static let parameters: [Parameter<Self>] =
         [
@@ -50,24 +50,24 @@ struct IngestCommand: Command {
             .option(\.narrators, "--narrator", value: "name", help: "A narrator.", group: "Metadata"),
             .option(\.publisher, "--publisher", value: "name", help: "The publisher.", group: "Metadata"),
             .option(\.language, "--language", value: "tag", help: "The language, such as en.", group: "Metadata"),
-            .option(\.about, "--description", value: "text", help: "What it is about.", group: "Metadata"),
+            .option(\.about, "--description", value: "text", help: "The description.", group: "Metadata"),
             .option(\.isbn, "--isbn", value: "isbn", help: "The ISBN, 10 or 13 digits.", group: "Metadata"),
             .option(\.cover, "--cover", value: "file", help: "A JPEG, PNG, GIF or WebP picture.", group: "Metadata"),
-            .option(\.segmentSeconds, "--segment-seconds", help: "How long a segment should be, in seconds: 1 to 60."),
-            .option(\.sampleSeconds, "--sample-seconds", help: "The longest sample, in seconds: up to 600; 0 makes none."),
-            .flag(\.allowTruncated, "--allow-truncated", help: "Take what is usable of a file whose end is missing."),
-            .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of a warning."),
+            .option(\.segmentSeconds, "--segment-seconds", help: "Target length of a segment, in seconds: 1 to 60."),
+            .option(\.sampleSeconds, "--sample-seconds", help: "Maximum length of the sample, in seconds: up to 600; 0 = no sample."),
+            .flag(\.allowTruncated, "--allow-truncated", help: "Accept the usable part of a truncated file."),
+            .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of warning."),
         ] + Parameter.group(\.edition) + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func validate() throws(UsageError) {
-        if let isbn, ISBN(isbn) == nil { throw UsageError(.badValue, "'\(isbn)' is not an ISBN: its check digit does not fit") }
-        guard (1...60).contains(segmentSeconds) else { throw UsageError(.badValue, "--segment-seconds is from 1 to 60") }
-        guard (0...600).contains(sampleSeconds) else { throw UsageError(.badValue, "--sample-seconds is from 0 to 600") }
+        if let isbn, ISBN(isbn) == nil { throw UsageError(.badValue, "'\(isbn)' is not an ISBN: wrong check digit") }
+        guard (1...60).contains(segmentSeconds) else { throw UsageError(.badValue, "--segment-seconds must be from 1 to 60") }
+        guard (0...600).contains(sampleSeconds) else { throw UsageError(.badValue, "--sample-seconds must be from 0 to 600") }
         let perTitle = title != nil || isbn != nil || cover != nil || edition.productID != nil
         if paths.count > 1, perTitle {
-            throw UsageError(.contradiction, "--title, --isbn, --cover and --product-id are for one path at a time")
+            throw UsageError(.contradiction, "--title, --isbn, --cover and --product-id need a single path")
         }
         try edition.validate()
     }
@@ -133,7 +133,7 @@ struct IngestCommand: Command {
                 .notAudio,
                 path,
                 "is an EPUB or PDF, not audio",
-                hint: "--product-id takes it under the id that apps and plans call it"
+                hint: "add it with --product-id ID"
             )
         }
         return try await work.take(path, ingestOptions, into: HomeCatalogWriter(catalog, ingestOptions)) { bar.show($0) }
@@ -188,7 +188,7 @@ struct IngestFailures: ReportableError {
     let count: Int
     let of: Int
 
-    var message: String { "\(count) of \(of) sources were not taken" }
+    var message: String { "\(count) of \(of) sources were not added" }
     var exitStatus: ExitStatus { .badInput }
 }
 

@@ -5,7 +5,7 @@ import CarrelServer
 
 struct TitleCommand: Command {
     static let name = "title"
-    static let abstract = "Look at the catalog."
+    static let abstract = "Titles in the catalog."
     static let subcommands: [any Command.Type] = [TitleList.self, TitleShow.self]
 }
 

@@ -14,8 +14,8 @@ struct BackupCommand: Command {
     static let name = "backup"
     static let abstract = "Copy the database while the server runs."
     static let discussion = """
-        The copy is one file, checked when it is complete. It holds no master key: keep that apart, for without it no content \
-        key in the backup can be unwrapped. The media are files that never change: copy the folder 'blobs' with any tool.
+        The copy is one file and is checked when complete. It contains no master key: back that up separately, because without it no content \
+        key in the backup can be unwrapped. Media files never change: copy the folder 'blobs' with any tool.
         """
     static let examples = [Example("carrel backup /mnt/backup/carrel-2026-01-31.db", "Writes one file.")]
     static let parameters: [Parameter<Self>] =
@@ -40,11 +40,11 @@ struct RestoreCommand: Command {
     var path = ""
 
     static let name = "restore"
-    static let abstract = "Put a backup of the database in place of the one that is there."
+    static let abstract = "Restore the database from a backup."
     static let discussion = """
-        The server must not run. The backup is checked first: a damaged one, or that of another home, changes nothing. The database that is \
-        there is kept beside it, its name ending in '.before-restore'. All sessions, links, app passwords, tickets and credentials end: some \
-        may have ended after the backup. The command lists what the replaced database recorded since; repeat what still counts.
+        Stop the server first. The backup is checked: a damaged one, or one of another home, changes nothing. The replaced database is \
+        kept beside it, with the suffix '.before-restore'. All sessions, links, app passwords, tickets and credentials end, because some \
+        may have been revoked after the backup. The command lists what the replaced database recorded since; repeat what still applies.
         """
     static let parameters: [Parameter<Self>] =
         [.positional(\.path, "file", help: "A file that 'carrel backup' wrote.")] + Parameter.group(\.options)
@@ -59,7 +59,7 @@ struct RestoreCommand: Command {
             throw ServerError(.conflict, "a server runs on this home: stop it first")
         }
         let restored = try await CarrelService.restore(home, from: path)
-        if isNew { console.note("made a new home at \(home.directory)") }
+        if isNew { console.note("created a home at \(home.directory)") }
         // Without the master key the next start seals the entry.
         try? await HomeClient(options).seal()
         if options.json {
@@ -78,10 +78,10 @@ struct RestoreCommand: Command {
         guard let kept = restored.kept else { return }
         console.print("kept the replaced database as \(kept)")
         guard let lost = restored.lost else {
-            return console.print("it does not open: what it recorded since the backup is unknown")
+            return console.print("it cannot be opened: what it recorded since the backup is unknown")
         }
-        guard !lost.isEmpty else { return console.print("it recorded nothing since the backup, but for issued credentials") }
-        console.print("it recorded since the backup, and the restored database lacks:")
+        guard !lost.isEmpty else { return console.print("since the backup it recorded nothing except issued credentials") }
+        console.print("recorded since the backup, and missing in the restored database:")
         for entry in lost.prefix(Self.shown) { console.print("  \(entry.at) \(entry.action) \(entry.subject)") }
         if lost.count > Self.shown { console.print("  and \(lost.count - Self.shown) more: --json lists them") }
     }

@@ -6,7 +6,7 @@ import CarrelSettings
 
 struct ConfigCommand: Command {
     static let name = "config"
-    static let abstract = "Look at the settings."
+    static let abstract = "Check and sample settings."
     static let subcommands: [any Command.Type] = [ConfigCheck.self, ConfigSample.self]
 }
 
@@ -15,7 +15,7 @@ struct ConfigCheck: Command {
     var overrides = SettingOverrides<ServeSettings>()
 
     static let name = "check"
-    static let abstract = "Check the settings, and show each with its value and where it came from."
+    static let abstract = "Check the settings, and show each with its value and source."
     static let discussion = """
         Settings come from the command line, the environment (CARREL_HTTP_PORT), the file carrel.conf in the home \
         (http.port = 8080), and defaults, in this order. A name that is not a setting is an error.
@@ -43,13 +43,13 @@ struct ConfigSample: Command {
     var upstream = false
 
     static let name = "sample"
-    static let abstract = "Print a settings file that changes nothing: every setting with its default, commented out."
+    static let abstract = "Print a settings file with every setting at its default, commented out."
     static let examples = [
-        Example("carrel config sample > carrel-home/carrel.conf", "Begins a settings file."),
-        Example("carrel config sample --upstream > carrel-home/upstream/bureau.conf", "Begins that of a system upstream."),
+        Example("carrel config sample > carrel-home/carrel.conf", "Creates a settings file."),
+        Example("carrel config sample --upstream > carrel-home/upstream/bureau.conf", "Creates the file of an upstream system."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.flag(\.upstream, "--upstream", help: "Print the file of a system upstream, which subscription.sources names.")]
+        [.flag(\.upstream, "--upstream", help: "Print a file for an upstream system in subscription.sources.")]
         + Parameter.group(\.output)
 
     func run(_ console: Console) async throws {

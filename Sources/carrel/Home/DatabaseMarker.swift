@@ -25,7 +25,7 @@ struct DatabaseMarker {
         throw UsageError(
             .contradiction,
             "this home keeps its state in PostgreSQL, at \(place)",
-            hint: "name it with --database or CARREL_DATABASE; to begin anew in the home itself, remove \(path) first"
+            hint: "give it with --database or CARREL_DATABASE; to start with an empty database in the home, remove \(path)"
         )
     }
 

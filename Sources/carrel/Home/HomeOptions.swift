@@ -20,7 +20,7 @@ struct HomeOptions: ParameterGroup, Sendable {
                 \.home,
                 "--home",
                 value: "folder",
-                help: "The folder that holds database, media and keys.",
+                help: "The folder with database, media and keys.",
                 group: "Home",
                 environment: "CARREL_HOME"
             ),
@@ -68,7 +68,7 @@ struct HomeOptions: ParameterGroup, Sendable {
         let home = try find(missing: missing)
         let isNew = !home.isMade
         let service = try await openService(home, settings, missing)
-        if isNew { console?.note("made a new home at \(home.directory)") }
+        if isNew { console?.note("created a home at \(home.directory)") }
         return service
     }
 
@@ -107,7 +107,7 @@ extension HomeOptions {
 
     private static func openPostgres(_ address: String) async throws -> PostgresDatabase {
         guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") else {
-            throw UsageError(.badValue, "--database takes an address such as postgres://user@host/name")
+            throw UsageError(.badValue, "--database must be an address such as postgres://user@host/name")
         }
         return try await BlockingThreadPool(name: "postgres-open", count: 1).run {
             try PostgresDatabase(address, migrations: Schema.migrations)

@@ -10,8 +10,8 @@ struct InitCommand: Command {
     static let name = "init"
     static let abstract = "Create a home: its folder, database, media store and master key."
     static let discussion = """
-        Prints the folder. A home that exists is opened, checked and left as it is. 'carrel serve', 'carrel ingest' and 'carrel restore' create \
-        a home too; every other command refuses a folder that is not a home.
+        Prints the folder. An existing home is checked and left unchanged. 'carrel serve', 'carrel ingest' and 'carrel restore' also create \
+        a home; every other command refuses a folder that is not a home.
         """
     static let examples = [
         Example("carrel init --home shelf", "Creates the home shelf."),

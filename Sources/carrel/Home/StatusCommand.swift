@@ -12,11 +12,11 @@ struct StatusCommand: Command {
 
     static let name = "status"
     static let abstract = "Show server health and recent activity."
-    static let discussion = "What happened is kept in the memory of the server: without one, there is nothing."
+    static let discussion = "Activity is kept in the server's memory: while no server runs, there is none."
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.step, "--by", value: "step", help: "minute or hour."),
-            .option(\.count, "--last", value: "number", help: "How many of them.", allowed: .range(1...336)),
+            .option(\.step, "--by", value: "step", help: "Length of a step: minute or hour."),
+            .option(\.count, "--last", value: "number", help: "Number of steps to show.", allowed: .range(1...336)),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -73,7 +73,7 @@ struct CannedCheckCommand: Command {
 
     static let name = "check-canned-users"
     static let abstract = "Run the five calls for every canned user and check the results."
-    static let discussion = "Needs a server with --canned-users. Ends with status 65 when a call does something else."
+    static let discussion = "Needs a server with --canned-users. Exits with status 65 if a result differs."
     static let parameters: [Parameter<Self>] =
         [.positional(\.user, "user", help: "Only this user.")] + Parameter.group(\.options)
 
@@ -85,7 +85,7 @@ struct CannedCheckCommand: Command {
         guard known["on"]?.bool == true else {
             throw ServiceProblem(
                 status: 404,
-                problem: ["detail": "there are no canned users: they need a server with --canned-users"]
+                problem: ["detail": "no canned users: start the server with --canned-users"]
             )
         }
         let users = user.map { [$0] } ?? (known["users"]?.array ?? []).compactMap(\.string)
@@ -104,8 +104,8 @@ struct CannedCheckCommand: Command {
         }
         if options.json { console.print(["users": .array(answers)]) } else if wrong > 0 { console.print(table) }
         guard wrong == 0 else {
-            throw ServiceProblem(status: 409, problem: ["detail": .string("\(wrong) calls did not do what they should")])
+            throw ServiceProblem(status: 409, problem: ["detail": .string("\(wrong) calls had unexpected results")])
         }
-        if !options.json { console.print("\(users.count) users, every call as it should be") }
+        if !options.json { console.print("\(users.count) users, every call as expected") }
     }
 }

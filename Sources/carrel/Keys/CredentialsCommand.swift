@@ -4,7 +4,7 @@ import CarrelJSON
 
 struct CredentialsCommand: Command {
     static let name = "credentials"
-    static let abstract = "Credentials of editions that were given out."
+    static let abstract = "Issued edition credentials."
     static let subcommands: [any Command.Type] = [CredentialsRevoke.self]
 }
 
@@ -17,25 +17,25 @@ struct CredentialsRevoke: Command {
     static let name = "revoke"
     static let abstract = "Revoke issued edition credentials within a second."
     static let discussion = """
-        Who may still read an edition gets new credentials when the app asks. Suspending an account, ending a plan or a purchase, \
-        a new password and revoking a device void an account's credentials by themselves.
+        Readers who are still entitled get new credentials at the app's next request. Suspending an account, ending a plan or a purchase, \
+        a new password and revoking a device revoke an account's credentials automatically.
         """
     static let examples = [
-        Example("carrel credentials revoke --account alice", "Voids what alice's apps have."),
-        Example("carrel credentials revoke --product com.example.issue-7", "Voids what opens one edition."),
+        Example("carrel credentials revoke --account alice", "Revokes the credentials of alice's apps."),
+        Example("carrel credentials revoke --product com.example.issue-7", "Revokes the credentials of one edition."),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .option(\.account, "--account", value: "name", help: "Those of one account."),
-            .option(\.product, "--product", value: "id", help: "Those for one product."),
-            .flag(\.all, "--all", help: "Every one."),
+            .option(\.account, "--account", value: "name", help: "Revoke those of one account."),
+            .option(\.product, "--product", value: "id", help: "Revoke those for one product."),
+            .flag(\.all, "--all", help: "Revoke all."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard [account != nil, product != nil, all].count(where: { $0 }) == 1 else {
-            throw UsageError(.badValue, "say one of --account, --product and --all")
+            throw UsageError(.badValue, "give one of --account, --product and --all")
         }
         var body: JSONObject = [:]
         if let account { body["account"] = .string(account) }

@@ -6,7 +6,7 @@ import CarrelServer
 
 struct KeyCommand: Command {
     static let name = "key"
-    static let abstract = "Back-office keys: what shops and libraries call the API with."
+    static let abstract = "Back-office keys, with which shops and libraries call the API."
     static let subcommands: [any Command.Type] = [KeyCreate.self, KeyList.self, KeyRevoke.self]
 }
 
@@ -16,12 +16,12 @@ struct KeyCreate: Command {
     var label: String?
 
     static let name = "create"
-    static let abstract = "Make a back-office key; it is shown once."
-    static let examples = [Example("carrel key create --role service --name shop", "Makes a key that may place orders.")]
+    static let abstract = "Create a back-office key; it is shown once."
+    static let examples = [Example("carrel key create --role service --name shop", "Creates a key that may place orders.")]
     static let parameters: [Parameter<Self>] =
         [
             .option(\.role, "--role", help: "service for orders, admin for the catalog too."),
-            .option(\.label, "--name", value: "name", help: "What the key is for; the role's name when left out."),
+            .option(\.label, "--name", value: "name", help: "A label; default: the role's name."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -34,7 +34,7 @@ struct KeyCreate: Command {
         )
         if options.json { return console.print(key) }
         console.print(key["key"]?.string ?? "")
-        console.note("this key is shown once: keep it; 'carrel key revoke \(key["id"]?.string ?? "")' ends it")
+        console.note("save this key now, it is shown once; revoke it with 'carrel key revoke \(key["id"]?.string ?? "")'")
     }
 }
 
@@ -44,7 +44,7 @@ struct KeyList: Command {
     var options = HomeOptions()
 
     static let name = "list"
-    static let abstract = "List the back-office keys, without their text."
+    static let abstract = "List the back-office keys; their text is not shown."
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -65,7 +65,7 @@ struct KeyRevoke: Command {
     var id = ""
 
     static let name = "revoke"
-    static let abstract = "End a back-office key at once."
+    static let abstract = "Revoke a back-office key."
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The key's id, as 'carrel key list' shows it.")]
         + Parameter.group(\.options)

@@ -9,7 +9,7 @@ import CarrelStore
 
 struct KeysCommand: Command {
     static let name = "keys"
-    static let abstract = "The keys that the server keeps: the master key, and the secrets that sign tickets and credentials."
+    static let abstract = "The server's own keys: the master key, and the secrets that sign tickets and credentials."
     static let subcommands: [any Command.Type] = [
         KeysShow.self, KeysAdd.self, KeysRotate.self, KeysRotateTickets.self, KeysRotateCredentials.self,
     ]
@@ -19,7 +19,7 @@ struct KeysShow: Command {
     var options = HomeOptions()
 
     static let name = "show"
-    static let abstract = "Say which version of the master key wraps new keys."
+    static let abstract = "Show which version of the master key wraps new keys."
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -41,17 +41,17 @@ struct KeysAdd: Command {
     var file: String?
 
     static let name = "add"
-    static let abstract = "Add a master key for the next rotation, or bring it to another home of the same database."
+    static let abstract = "Add a master key for the next rotation, or copy it to another home of the same database."
     static let discussion = """
-        Homes that share a PostgreSQL database all need its master keys. Add a key in one home, bring a copy of its file \
-        'master.key' to the other machines, add it there with --from, and rotate when every node has it. Running servers take it \
-        up by themselves. Of the copy, only keys that this database is used with are taken.
+        Homes that share a PostgreSQL database all need its master keys. Add a key in one home, copy its file \
+        'master.key' to the other machines, add it there with --from, and rotate when every node has it. Running servers load it \
+        automatically. Only keys of this database are added from the copy.
         """
     static let examples = [
         Example("carrel keys add", "Adds a key in this home."),
         Example(
             "carrel keys add --from /run/user/0/master.key",
-            "Takes the keys that this home lacks from a copy of another home's."
+            "Adds the keys that this home lacks from a copy of another home's."
         ),
     ]
     static let parameters: [Parameter<Self>] =
@@ -65,7 +65,7 @@ struct KeysAdd: Command {
         if options.json { return console.print(["added": .array(added.map { .integer($0) })]) }
         if added.isEmpty { console.print("no master key is missing") }
         for version in added { console.print("master key \(version) added") }
-        if file == nil, !added.isEmpty { console.note("'carrel keys rotate' takes it into use when every node has it") }
+        if file == nil, !added.isEmpty { console.note("when every node has it, start using it with 'carrel keys rotate'") }
     }
 
     private func add() async throws -> [Int] {
@@ -91,10 +91,10 @@ struct KeysRotate: Command {
     var options = HomeOptions()
 
     static let name = "rotate"
-    static let abstract = "Make a new master key and wrap everything under it again."
+    static let abstract = "Replace the master key, and rewrap all keys under the new one."
     static let discussion = """
-        The key before it is kept until the next rotation, because an order placed meanwhile may still be under it. \
-        After a leak, rotate twice. An interrupted rotation is finished by the next. On PostgreSQL the new key is the one that \
+        The previous key is kept until the next rotation, because an order placed meanwhile may still be wrapped under it. \
+        After a leak, rotate twice. The next rotation finishes an interrupted one. On PostgreSQL the new key is the one that \
         'carrel keys add' added, and nothing changes while a node seen in the last minute lacks it.
         """
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
@@ -104,7 +104,7 @@ struct KeysRotate: Command {
     func run(_ console: Console) async throws {
         let answer = try await HomeClient(options).call(.post, "/admin/v1/master-key/rotate")
         if options.json { return console.print(answer) }
-        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys wrapped again")
+        console.print("master key \(answer["version"]?.int ?? 0): \(answer["rewrapped"]?.int ?? 0) keys rewrapped")
     }
 }
 
@@ -113,18 +113,18 @@ struct KeysRotateTickets: Command {
     var atOnce = false
 
     static let name = "rotate-tickets"
-    static let abstract = "Sign tickets, the short-lived parts of segment and key addresses, with a new secret."
+    static let abstract = "Replace the secret that signs tickets, the short-lived parts of segment and key addresses."
     static let discussion = """
-        Tickets that were given out open until they expire, and no playlist changes before it would have: the new secret signs \
-        the next ones. A server forgets an old secret when it starts after the last ticket under it has died. After a leak, \
-        --at-once ends all of them; players have to fetch their playlists again.
+        Issued tickets work until they expire, and no playlist changes early: the new secret signs \
+        the next ones. A server deletes an old secret when it starts after the last ticket signed with it has expired. After a leak, \
+        --at-once revokes all issued tickets; players must reload their playlists.
         """
     static let examples = [
-        Example("carrel keys rotate-tickets", "Changes the secret without anybody noticing."),
-        Example("carrel keys rotate-tickets --at-once", "Ends every address of segments and keys that was given out."),
+        Example("carrel keys rotate-tickets", "Replaces the secret; listeners and apps notice nothing."),
+        Example("carrel keys rotate-tickets --at-once", "Revokes every issued address of segments and keys."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.flag(\.atOnce, "--at-once", help: "Forget the secrets before it, and with them every ticket that was given out.")]
+        [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which revokes every issued ticket.")]
         + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -135,7 +135,7 @@ struct KeysRotateTickets: Command {
         if options.json { return console.print(answer) }
         let forgotten = answer["forgotten"]?.int ?? 0
         console.print("ticket secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
-        if forgotten > 0 { console.note("forgotten: \(forgotten); playlists fetched before no longer work") }
+        if forgotten > 0 { console.note("deleted secrets: \(forgotten); playlists fetched earlier no longer work") }
     }
 }
 
@@ -144,17 +144,17 @@ struct KeysRotateCredentials: Command {
     var atOnce = false
 
     static let name = "rotate-credentials"
-    static let abstract = "Make editions' credentials with a new secret."
+    static let abstract = "Replace the secret that signs edition credentials."
     static let discussion = """
-        Credentials that were given out open until they expire: the secrets before the new one are kept for the month that the \
-        last of them can live. After a leak, --at-once ends all of them; apps ask for new ones.
+        Issued credentials work until they expire: the previous secrets are kept for the month that the \
+        last of them can live. After a leak, --at-once revokes all of them; apps request new ones.
         """
     static let examples = [
-        Example("carrel keys rotate-credentials", "Changes the secret without anybody noticing."),
-        Example("carrel keys rotate-credentials --at-once", "Ends all credentials that were given out."),
+        Example("carrel keys rotate-credentials", "Replaces the secret; listeners and apps notice nothing."),
+        Example("carrel keys rotate-credentials --at-once", "Revokes all issued credentials."),
     ]
     static let parameters: [Parameter<Self>] =
-        [.flag(\.atOnce, "--at-once", help: "Forget the secrets before it, and with them all credentials that were given out.")]
+        [.flag(\.atOnce, "--at-once", help: "Delete the previous secrets, which revokes all issued credentials.")]
         + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -164,6 +164,6 @@ struct KeysRotateCredentials: Command {
         let answer = try await HomeClient(options).call(.post, target)
         if options.json { return console.print(answer) }
         console.print("credential secret \(answer["key"]?.int ?? 0) signs from \(answer["signsFrom"]?.string ?? "")")
-        if atOnce { console.note("credentials that were given out before no longer open anything") }
+        if atOnce { console.note("credentials issued earlier no longer work") }
     }
 }

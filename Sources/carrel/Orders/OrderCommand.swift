@@ -25,12 +25,12 @@ struct OrderCreate: Command {
     var end: Instant?
 
     static let name = "create"
-    static let abstract = "Give a title to an account."
+    static let abstract = "Order a title for an account."
     static let discussion = """
-        The account is created when it is new. The same order number asks for the same order: repeating the command is safe.
+        Creates the account if it does not exist. Repeating the command with the same order number returns the same order.
         """
     static let examples = [
-        Example("carrel order create --isbn 9780306406157 --account alice", "Sells a title for good."),
+        Example("carrel order create --isbn 9780306406157 --account alice", "Sells a title without an end."),
         Example(
             "carrel order create --title ID --account bob --kind loan --end 2026-12-24T00:00:00Z",
             "Lends a title until an instant."
@@ -40,11 +40,11 @@ struct OrderCreate: Command {
         [
             .option(\.title, "--title", value: "id", help: "The title's id."),
             .option(\.isbn, "--isbn", value: "isbn", help: "The title's ISBN, instead of its id."),
-            .option(\.account, "--account", value: "name", help: "Who gets it.", required: true),
-            .option(\.number, "--order-number", value: "number", help: "Your own number for the order."),
+            .option(\.account, "--account", value: "name", help: "The account that receives the title.", required: true),
+            .option(\.number, "--order-number", value: "number", help: "Your own number for the order; makes repeating safe."),
             .option(\.kind, "--kind", help: "A sale, or a loan with an end."),
-            .option(\.start, "--start", help: "When it begins, such as 2026-12-24T00:00:00Z; at once when left out."),
-            .option(\.end, "--end", help: "When it ends; never when left out. A loan needs it."),
+            .option(\.start, "--start", help: "When it starts, such as 2026-12-24T00:00:00Z; default: now."),
+            .option(\.end, "--end", help: "When it ends; default: never. Required for a loan."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -101,7 +101,7 @@ struct OrderList: Command {
             table.add(["id", "account", "title", "kind", "state", "createdAt"].map { order[$0]?.string ?? "" })
         }
         console.print(table)
-        if let next = answer["next"]?.string { console.note("there may be more: --after \(next) goes on from here") }
+        if let next = answer["next"]?.string { console.note("there may be more: continue with --after \(next)") }
     }
 }
 
@@ -141,7 +141,7 @@ struct OrderCancel: OrderEnding {
     var options = HomeOptions()
     var id = ""
     static let name = "cancel"
-    static let abstract = "Undo an order that has not been played or downloaded."
+    static let abstract = "Cancel an order that has not been played or downloaded."
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }
@@ -150,7 +150,7 @@ struct OrderReturn: OrderEnding {
     var options = HomeOptions()
     var id = ""
     static let name = "return"
-    static let abstract = "Give a title back before its end."
+    static let abstract = "Return a title before its end."
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }
@@ -159,7 +159,7 @@ struct OrderRevoke: OrderEnding {
     var options = HomeOptions()
     var id = ""
     static let name = "revoke"
-    static let abstract = "Withdraw an order: its key and segments stop at once."
+    static let abstract = "Revoke an order: its key and segments stop immediately."
     static let parameters: [Parameter<Self>] =
         [.positional(\.id, "id", help: "The order's id.")] + Parameter.group(\.options)
 }

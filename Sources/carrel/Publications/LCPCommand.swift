@@ -24,9 +24,9 @@ struct LCPCheck: Command {
     static let name = "check"
     static let abstract = "Check a license, and the publication around it, as the public compliance tests of LCP do."
     static let discussion = """
-        Says of each question whether the answer is right; license.revocation-kept is about the lists of revoked certificates that were kept \
-        when publications were opened. Ends with 0 when none is wrong, with 65 otherwise. The publication stays as it is, and \
-        no device is registered unless --register says so. Right answers do not make a product certified.
+        Prints each check with its result; license.revocation-kept concerns the cached lists of revoked certificates from \
+        earlier openings. Exits with status 65 if a check fails. The publication is not changed, and \
+        no device is registered without --register. Passing the checks does not make a product certified.
         """
     static let examples = [
         Example("carrel lcp check book.epub --passphrase 'open sesame'", "Checks license, links, status and package."),
@@ -39,23 +39,23 @@ struct LCPCheck: Command {
                 \.passphrase,
                 "--passphrase",
                 value: "text",
-                help: "Of the license. Other users of this machine can see it; without it a terminal is asked.",
+                help: "The license's passphrase. Other users of this machine can see it; default: ask on the terminal.",
                 group: "Protection"
             ),
             .option(
                 \.revocationList,
                 "--crl",
                 value: "file|url",
-                help: "A list of revoked certificates (PEM or DER), besides those that the provider's certificate leads to.",
+                help: "A list of revoked certificates (PEM or DER), in addition to those named by the provider's certificate.",
                 group: "Protection",
                 completion: .file
             ),
-            .flag(\.registers, "--register", help: "Register a device at the license server, too.", group: "Protection"),
-            .flag(\.renews, "--renew", help: "Ask the license server for more time, too.", group: "Protection"),
+            .flag(\.registers, "--register", help: "Also register a device at the license server.", group: "Protection"),
+            .flag(\.renews, "--renew", help: "Also renew the license at the license server.", group: "Protection"),
             .flag(
                 \.givesBack,
                 "--return",
-                help: "Give the license back, too: it cannot be used afterwards.",
+                help: "Also return the license: it cannot be used afterwards.",
                 group: "Protection"
             ),
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
@@ -65,7 +65,7 @@ struct LCPCheck: Command {
         checker.profiles = try licenses.profiles()
         checker.passphrase = passphrase
         if passphrase == nil, !output.json, isatty(STDERR_FILENO) == 1 {
-            let message = LocalizedString("Of \(file). Without one the keys are not checked.")
+            let message = LocalizedString("For \(file). Without a passphrase the keys are not checked.")
             checker.passphrase = await TerminalDialog.ask(Dialog(title: "Passphrase", message: message), nil)
         }
         checker.isOffline = licenses.isOffline
@@ -122,7 +122,7 @@ struct LCPCheck: Command {
 private struct UnusableList: ReportableError {
     let path: String
 
-    var message: String { "\(path) is no list of revoked certificates" }
+    var message: String { "\(path) is not a list of revoked certificates" }
     var exitStatus: ExitStatus { .badInput }
 }
 

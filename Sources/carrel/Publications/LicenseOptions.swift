@@ -17,7 +17,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 \.trust,
                 "--trust",
                 value: "file",
-                help: "Certificates (PEM or DER) whose licenses are trusted, besides EDRLab's test roots.",
+                help: "Certificates (PEM or DER) whose licenses are trusted, in addition to EDRLab's test roots.",
                 group: "Protection",
                 completion: .file
             ),
@@ -27,11 +27,11 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 help: "Do not trust EDRLab's test roots: only the certificates of --trust.",
                 group: "Protection"
             ),
-            .flag(\.isOffline, "--offline", help: "Ask no license server anything.", group: "Protection"),
+            .flag(\.isOffline, "--offline", help: "Contact no license server.", group: "Protection"),
             .flag(
                 \.allowsPrivateNetworks,
                 "--allow-private-networks",
-                help: "Follow the addresses in licenses to this machine and its networks, too.",
+                help: "Also follow addresses in licenses that lead to this machine and its networks.",
                 group: "Protection"
             ),
             .option(
@@ -39,7 +39,7 @@ struct LicenseOptions: ParameterGroup, Sendable {
                 "--licenses",
                 value: "file",
                 help:
-                    "Where digests of passphrases and this device's registrations are kept; by default in the state folder of the user.",
+                    "Folder for passphrase digests and device registrations; default: the user's state folder.",
                 group: "Protection",
                 completion: .file
             ),

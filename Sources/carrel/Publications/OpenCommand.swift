@@ -21,7 +21,7 @@ struct PublicationOptions: ParameterGroup, Sendable {
                 "--password",
                 "--passphrase",
                 value: "text",
-                help: "What unlocks it. Other users of this machine can see it; without it a terminal is asked.",
+                help: "The password. Other users of this machine can see it; default: ask on the terminal.",
                 group: "Protection"
             ),
         ] + Parameter.group(\.licenses) + Parameter.group(\.output)
@@ -75,14 +75,14 @@ struct OpenCommand: Command {
     var options = PublicationOptions()
 
     static let name = "open"
-    static let abstract = "Say what a publication is, what protects it, and what its reader may do."
+    static let abstract = "Show what a publication is, its protection and the reader's rights."
     static let discussion = """
-        Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, also where a password or Readium LCP protects them. Ends with \
-        0 also when the publication is restricted: when its metadata can be read and its content cannot. Ends with 77 when nothing can be read without the right password.
+        Opens EPUB, PDF, Readium and W3C packages, audiobooks and comics, with or without a password or Readium LCP. Exits with \
+        status 0 even if the publication is restricted (readable metadata, locked content), and with 77 if nothing is readable without the right password.
         """
     static let examples = [
         Example("carrel open book.epub", "Prints title, protection, rights and reading order."),
-        Example("carrel open comic.cbz --json", "The same for machines."),
+        Example("carrel open comic.cbz --json", "Prints the same as JSON."),
     ]
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
@@ -132,7 +132,7 @@ struct ManifestCommand: Command {
     var options = PublicationOptions()
 
     static let name = "manifest"
-    static let abstract = "Print the Readium Web Publication Manifest of a publication, whatever its format."
+    static let abstract = "Print a publication's Readium Web Publication Manifest, for any format."
     static let examples = [Example("carrel manifest book.epub", "Prints JSON.")]
     static let parameters: [Parameter<Self>] = Parameter.group(\.options)
 
@@ -163,14 +163,14 @@ struct CatCommand: Command {
     ]
     static let parameters: [Parameter<Self>] =
         Parameter.group(\.options) + [
-            .positional(\.href, "href", help: "Its address, as 'carrel manifest' prints it."),
-            .option(\.range, "--range", value: "first-last", help: "The first byte and the last, counted from 0."),
+            .positional(\.href, "href", help: "The resource's address, as 'carrel manifest' prints it."),
+            .option(\.range, "--range", value: "first-last", help: "First and last byte, counted from 0."),
         ]
 
     var output: OutputOptions { options.output }
 
     func validate() throws(UsageError) {
-        if range != nil, bytes == nil { throw UsageError(.badValue, "--range takes the first and the last byte, such as 0-1023") }
+        if range != nil, bytes == nil { throw UsageError(.badValue, "--range must be the first and the last byte, such as 0-1023") }
     }
 
     /// The range that is asked for; nil without one, and for what is none.

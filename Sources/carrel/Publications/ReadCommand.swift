@@ -13,10 +13,10 @@ struct ReadCommand: Command {
     var opensBrowser = false
 
     static let name = "read"
-    static let abstract = "Read a publication in a web browser of this machine."
+    static let abstract = "Read a publication in a web browser on this machine."
     static let discussion = """
-        Prints an address and serves it until it is interrupted, to the user who runs it and to nobody else: keep the address to yourself. \
-        Places, highlights and notes are kept in carrel/reader below $XDG_DATA_HOME, or below ~/.local/share.
+        Prints an address and serves it until interrupted, only to the current user: keep the address secret. \
+        Positions, highlights and notes are stored in carrel/reader below $XDG_DATA_HOME, or below ~/.local/share.
         """
     static let examples = [
         Example("carrel read book.epub --open", "Opens the publication in the browser.")
@@ -27,7 +27,7 @@ struct ReadCommand: Command {
                 \.port,
                 "--port",
                 value: "port",
-                help: "Where to listen on 127.0.0.1; any free port without it.",
+                help: "The port on 127.0.0.1; default: a free one.",
                 allowed: .range(0...65_535)
             ),
             .flag(\.opensBrowser, "--open", help: "Open the address in the browser (xdg-open)."),
@@ -51,7 +51,7 @@ struct ReadCommand: Command {
         }
         if output.json { console.print(["address": .string(address)]) } else { console.print(address) }
         if opensBrowser, !Self.open(address) {
-            console.warning("the browser cannot be opened", hint: "open the address by hand")
+            console.warning("the browser cannot be opened", hint: "open the address yourself")
         }
         await stop.wait()
         await reader.stop()

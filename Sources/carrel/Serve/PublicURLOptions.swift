@@ -65,7 +65,7 @@ struct PublicURLOptions: ParameterGroup, Sendable {
 
 /// No link can be made, because no host is known that browsers could call and the server would answer for.
 struct NoLinkOrigin: ReportableError {
-    var message: String { "the server listens on every network, and no host name is set that a link could lead to" }
-    var hint: String? { "set http.public-url, or name the host in http.allowed-hosts; --url gives one for this link" }
+    var message: String { "the server listens on every network, and no host name is set for links" }
+    var hint: String? { "set http.public-url or http.allowed-hosts, or use --url for this link" }
     var exitStatus: ExitStatus { .badSettings }
 }

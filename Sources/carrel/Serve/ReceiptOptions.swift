@@ -22,26 +22,26 @@ struct ReceiptOptions: Sendable {
             \.receipts.roots,
             "receipts.roots",
             value: "file",
-            help: "The root certificates, in PEM or DER, that an app store's signatures have to lead to; none when unset."
+            help: "Root certificates (PEM or DER) of app-store signatures; unset: purchases are off."
         ),
-        Setting(\.receipts.bundleIDs, "receipts.bundle-ids", value: "id", help: "The apps whose purchases count."),
+        Setting(\.receipts.bundleIDs, "receipts.bundle-ids", value: "id", help: "Bundle ids of the apps whose purchases are accepted."),
         Setting(
             \.receipts.environments,
             "receipts.environments",
-            help: "Where purchases have to be made; Sandbox only on a server for tests, because nobody pays there."
+            help: "Store environments whose purchases are accepted; Sandbox purchases are unpaid: use it on test servers only."
         ),
         Setting(
             \.receipts.plans,
             "receipts.plans",
             value: "product=plan",
             help:
-                "Plans that the store's products give, such as com.example.monthly=gold, com.example.sub.*=gold or year=gold/365d."
+                "Plans granted by store products, such as com.example.monthly=gold, com.example.sub.*=gold or year=gold/365d."
         ),
         Setting(
             \.receipts.products,
             "receipts.products",
             value: "product=id",
-            help: "Products that the store calls otherwise; every other one is the product of the same id."
+            help: "Store product ids that differ from the catalog's, as STORE=CATALOG; others are equal."
         ),
     ]
 
@@ -49,7 +49,7 @@ struct ReceiptOptions: Sendable {
         var found: [(setting: String, problem: String)] = []
         if (roots == nil) != bundleIDs.isEmpty {
             let missing = roots == nil ? "receipts.roots" : "receipts.bundle-ids"
-            found.append((missing, "is needed too: purchases take both"))
+            found.append((missing, "is required too: purchases need both"))
         }
         for text in plans where Self.rule(text) == nil {
             found.append(("receipts.plans", "'\(text)' is not PRODUCT=PLAN or PRODUCT=PLAN/365d"))

@@ -24,10 +24,10 @@ struct ServeCommand: Command {
     static let name = "serve"
     static let abstract = "Run the server."
     static let discussion = """
-        Listens on 127.0.0.1:8080 unless told otherwise, and on a Unix socket in the home for commands. SIGTERM and SIGINT let \
-        requests that have begun end within 30 seconds; a second one does not wait. Each request is logged on standard error as a line of \
-        JSON, without order ids, tickets and queries. What is listed under Settings can stand in the file carrel.conf of the home \
-        and in the environment too: 'carrel config check' shows each and where it came from.
+        Listens on 127.0.0.1:8080 by default, and on a Unix socket in the home for commands. SIGTERM and SIGINT wait up to \
+        30 seconds for open requests; a second signal does not wait. Each request is logged to standard error as a line of \
+        JSON, without order ids, tickets and queries. Settings can also be set in carrel.conf in the home \
+        and in the environment: 'carrel config check' shows each with its source.
         """
     static let examples = [
         Example("carrel serve", "Serves the home carrel-home for this machine only."),
@@ -40,7 +40,7 @@ struct ServeCommand: Command {
             .flag(
                 \.sweepsEverything,
                 "--sweep-everything",
-                help: "Let the first sweep move more than a tenth of the media to the trash, where the catalog names none of it."
+                help: "Allow the first sweep to move more than a tenth of the media to the trash, if the catalog does not refer to them."
             ),
         ]
         + Parameter.group(\.options)
@@ -71,7 +71,7 @@ struct ServeCommand: Command {
         do {
             try await service.tickets.forgetDead(life: chosen.stream.ticketLife)
         } catch {
-            console.warning("ticket secrets that nothing needs any more are kept until the next start: \(error)")
+            console.warning("expired ticket secrets are kept until the next start: \(error)")
         }
         let jobs = BackgroundJobs(service.capabilities.flatMap(\.jobs)) { console.warning($0) }
         let stop = StopSignals()
@@ -92,7 +92,7 @@ struct ServeCommand: Command {
         }
         announce(settings, home, connections: configuration.maximumConnections, console)
         if let replaced = home.replacedDatabasePath {
-            console.note("unused media are kept until \(replaced) is deleted")
+            console.note("unused media are kept until you delete \(replaced)")
         }
         let origin = bound.first.flatMap { LinkOrigin.origin(of: $0, allowedHosts: settings.allowedHosts) }
         await offerSetup(service, at: settings.publicURL ?? origin, console)
@@ -109,7 +109,7 @@ struct ServeCommand: Command {
 
     /// Lets the metrics tell how many lines of the logs were lost.
     private static func count(_ log: AccessLog?, _ failures: ErrorLog, in metrics: MetricsRegistry) {
-        let (name, help) = ("carrel_log_lines_lost_total", "Lines of a log left out because their reader was too slow.")
+        let (name, help) = ("carrel_log_lines_lost_total", "Log lines dropped because their reader was too slow.")
         metrics.counter(name, help, [("log", "access")]) { log?.lost ?? 0 }
         metrics.counter(name, help, [("log", "failure")]) { failures.lost }
     }
@@ -137,7 +137,7 @@ struct ServeCommand: Command {
             guard try await !service.staff.hasOwner() else { return }
             guard isatty(STDERR_FILENO) == 1 else {
                 return console.note(
-                    "no owner yet: 'carrel admin setup-link --home \(service.home.directory)' makes a link for the first one"
+                    "no owner yet: create a link for the first one with 'carrel admin setup-link --home \(service.home.directory)'"
                 )
             }
             guard let url else {
@@ -147,7 +147,7 @@ struct ServeCommand: Command {
             let base = url.hasSuffix("/") ? String(url.dropLast()) : url
             console.note("no owner yet; create one within 1 hour at \(base)\(StaffRoutes.path(ofLink: token))")
         } catch {
-            console.warning("no setup link could be made: \(error)", hint: "'carrel admin setup-link' makes one")
+            console.warning("cannot create a setup link: \(error)", hint: "create one with 'carrel admin setup-link'")
         }
     }
 
@@ -159,30 +159,30 @@ struct ServeCommand: Command {
             )
         }
         switch settings.access {
-        case .orderURL: console.note("access: whoever has an order id can listen to it (stream.access = order-url)")
-        case .session: console.note("access: an order needs its account's session too (stream.access = session)")
+        case .orderURL: console.note("access: anyone with an order id can listen to it (stream.access = order-url)")
+        case .session: console.note("access: listening requires the account's session (stream.access = session)")
         }
         if settings.isInTheClear {
             console.warning(
-                "passwords and tokens come in the clear from other machines: there is no TLS at \(settings.address)",
-                hint: "set tls.certificate and tls.key, or name the proxy that has TLS in http.trusted-proxies"
+                "passwords and tokens from other machines are not encrypted: no TLS at \(settings.address)",
+                hint: "set tls.certificate and tls.key, or put a proxy with TLS in http.trusted-proxies"
             )
         }
         if settings.publicURL != nil || !settings.trustedProxies.isEmpty {
             console.warning(
-                "a loopback address opens nothing by itself, because http.public-url or http.trusted-proxies is set",
-                hint: "monitoring reads /metrics with a key of 'carrel key create' or over the home's socket"
+                "requests from a loopback address get no special access, because http.public-url or http.trusted-proxies is set",
+                hint: "read /metrics with a key from 'carrel key create' or over the home's socket"
             )
         }
         if settings.cannedUsers {
             console.warning(
-                "anybody can sign in as a canned user (subscription.canned-users)",
-                hint: "leave it out on a server with readers"
+                "anyone can sign in as a canned user (subscription.canned-users)",
+                hint: "unset it on a server with readers"
             )
         }
         if settings.sha1Secret != nil {
             console.warning(
-                "credentials of the old SHA-1 scheme are let in (compatibility.sha1-credentials), "
+                "credentials of the legacy SHA-1 scheme are accepted (compatibility.sha1-credentials), "
                     + (settings.sha1Until.map { "until \($0)" } ?? "for ever"),
                 hint: "they never expire: remove the setting once no app uses them"
             )

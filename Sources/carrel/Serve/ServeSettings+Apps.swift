@@ -11,68 +11,68 @@ extension ServeSettings {
             \.cannedPrefix,
             "subscription.canned-prefix",
             value: "text",
-            help: "What the ids of the canned users' products begin with; a number of at least four digits follows."
+            help: "Prefix of the canned users' product ids; a number of at least four digits follows."
         ),
         Setting(
             \.cannedStart,
             "subscription.canned-start",
             allowed: .range(0...99_999),
-            help: "The number of the first of the canned users' products."
+            help: "Number of the canned users' first product."
         ),
         Setting(
             \.cannedEnd,
             "subscription.canned-end",
             allowed: .range(0...99_999),
-            help: "The number of the last of the canned users' products."
+            help: "Number of the canned users' last product."
         ),
-        Setting(\.names.user, "subscription.parameter.user", value: "name", help: "Parameters of sign_in that say who it is."),
-        Setting(\.names.password, "subscription.parameter.password", value: "name", help: "Parameters that hold the password."),
-        Setting(\.names.token, "subscription.parameter.token", value: "name", help: "Parameters that hold the token."),
+        Setting(\.names.user, "subscription.parameter.user", value: "name", help: "Names of the user-name parameter of sign_in."),
+        Setting(\.names.password, "subscription.parameter.password", value: "name", help: "Names of the password parameter."),
+        Setting(\.names.token, "subscription.parameter.token", value: "name", help: "Names of the token parameter."),
         Setting(
             \.names.product,
             "subscription.parameter.product",
             value: "name",
-            help: "Parameters of edition_credentials that hold the product's id."
+            help: "Names of the product-id parameter of edition_credentials."
         ),
         Setting(
             \.names.device,
             "subscription.parameter.device",
             value: "name",
-            help: "Parameters of sign_in that name the app's installation."
+            help: "Names of the installation-id parameter of sign_in."
         ),
         Setting(
             \.names.deviceName,
             "subscription.parameter.device-name",
             value: "name",
-            help: "Parameters of sign_in that hold what the device is called."
+            help: "Names of the device-name parameter of sign_in."
         ),
         Setting(
             \.refusesQuerySecrets,
             "subscription.refuse-query-secrets",
-            help: "Whether apps' calls are refused that have a token or a password in the query, where proxies log it."
+            help: "Whether to refuse app calls with a token or a password in the query, which proxies log."
         ),
         Setting(
             \.debugComments,
             "subscription.debug-comments",
             help:
-                "Whether answers to apps end with a comment that says which call it was, of which product, and the request's id."
+                "Whether responses to apps end with a comment: call, product and request id."
         ),
         Setting(
             \.feedPasswords,
             "subscription.global-auth-password",
-            help: "Whether accounts are given a second credential for feeds when they sign in."
+            help: "Whether sign_in also returns a credential for feeds."
         ),
         Setting(
             \.sha1Secret,
             "compatibility.sha1-credentials",
             value: "secret",
             isSecret: true,
-            help: "The shared secret of the field's old SHA-1 scheme: credentials made with it are let in; none when unset."
+            help: "Shared secret of the legacy SHA-1 scheme, whose credentials are then accepted; unset: refused."
         ),
         Setting(
             \.sha1Until,
             "compatibility.sha1-until",
-            help: "When credentials of the old scheme are let in no longer; for ever when unset."
+            help: "When credentials of the legacy scheme stop being accepted; unset: never."
         ),
     ]
 
@@ -85,14 +85,14 @@ extension ServeSettings {
             found.append(("subscription.canned-end", "is less than subscription.canned-start"))
         }
         if let fault = EditionOptions.fault(inProductID: cannedPrefix + "00000") {
-            found.append(("subscription.canned-prefix", "begins no product's id: \(fault)"))
+            found.append(("subscription.canned-prefix", "cannot begin a product id: \(fault)"))
         }
         if let problem = names.problem { found.append(("subscription.parameter.\(problem.of)", problem.text)) }
         if let sha1Secret, sha1Secret.utf8.count < 8 {
-            found.append(("compatibility.sha1-credentials", "is shorter than eight bytes: anybody could guess it"))
+            found.append(("compatibility.sha1-credentials", "is shorter than 8 bytes and could be guessed"))
         }
         if sha1Until != nil, sha1Secret == nil {
-            found.append(("compatibility.sha1-until", "means nothing without compatibility.sha1-credentials"))
+            found.append(("compatibility.sha1-until", "requires compatibility.sha1-credentials"))
         }
         return found
     }

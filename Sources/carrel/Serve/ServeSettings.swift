@@ -69,26 +69,26 @@ struct ServeSettings: SettingsTable {
             "http.address",
             flags: ["--bind"],
             value: "address",
-            help: "The address to listen on; 0.0.0.0 for every network."
+            help: "Address to listen on; 0.0.0.0 = every network."
         ),
-        Setting(\.port, "http.port", flags: ["--port", "-p"], help: "The port to listen on; 0 for any that is free."),
+        Setting(\.port, "http.port", flags: ["--port", "-p"], help: "Port to listen on; 0 = any free port."),
         Setting(
             \.allowedHosts,
             "http.allowed-hosts",
             value: "name",
-            help: "Host names by which clients may call the server, beside its own address."
+            help: "Host names that clients may use, in addition to the server's own address."
         ),
         Setting(
             \.trustedProxies,
             "http.trusted-proxies",
             value: "network",
-            help: "Networks of reverse proxies whose X-Forwarded headers count, such as 10.0.0.0/8."
+            help: "Networks of reverse proxies whose X-Forwarded headers are trusted, such as 10.0.0.0/8."
         ),
         Setting(
             \.workers,
             "http.workers",
             allowed: .range(1...256),
-            help: "Threads that serve connections; one for each core when unset."
+            help: "Threads that serve connections; unset: one per core."
         ),
         Setting(
             \.publicURL,
@@ -100,83 +100,83 @@ struct ServeSettings: SettingsTable {
             \.connections,
             "http.connections",
             allowed: .range(64...1_000_000),
-            help: "Connections over the network at a time; fewer where the system allows fewer open files."
+            help: "Maximum number of network connections; lower if the system's open-file limit is."
         ),
         Setting(
             \.connectionsPerAddress,
             "http.connections-per-address",
             allowed: .range(0...1_000_000),
             help:
-                "Connections at a time from one IPv4 address or IPv6 /64; a quarter of all when unset, 0 for any number. This machine and "
-                + "trusted proxies have no such limit."
+                "Maximum number of connections per IPv4 address or IPv6 /64; unset: a quarter of http.connections; 0 = unlimited. This machine and "
+                + "trusted proxies are exempt."
         ),
         Setting(
             \.bodyMemory,
             "http.body-memory",
             allowed: .range(8...65_536),
             help:
-                "Mebibytes that request bodies may take in memory, an eighth of them from one IPv4 address or IPv6 /64; beyond that 503."
+                "Memory for request bodies, in MiB, of which one IPv4 address or IPv6 /64 may use an eighth; beyond that, requests get 503."
         ),
         Setting(
             \.minimumReadRate,
             "http.minimum-read-rate",
             allowed: .range(0...1_000_000),
-            help: "Bytes in a second that a client takes of a response at least, on average over two minutes; 0 for any number."
+            help: "Minimum rate at which a client reads a response, in bytes per second over two minutes; 0 = no minimum."
         ),
         Setting(
             \.corsOrigins,
             "http.cors-origins",
             value: "origin",
             help:
-                "Other origins whose pages may stream, report, call as apps do and read feeds, such as https://play.example.org, capacitor://localhost or null; * for all. Cookies never count from them."
+                "Other origins whose pages may stream, report, make app calls and read feeds, such as https://play.example.org, capacitor://localhost or null; * = all. Cookies from them are ignored."
         ),
-        Setting(\.accessLog, "http.access-log", help: "Whether each request is logged on standard error."),
+        Setting(\.accessLog, "http.access-log", help: "Whether to log each request to standard error."),
         Setting(
             \.certificate,
             "tls.certificate",
             value: "file",
-            help: "The certificate chain in PEM; with it the server speaks TLS 1.2 and later."
+            help: "Certificate chain in PEM; enables TLS 1.2 and later."
         ),
-        Setting(\.certificateKey, "tls.key", value: "file", help: "The certificate's private key in PEM."),
+        Setting(\.certificateKey, "tls.key", value: "file", help: "Private key of the certificate, in PEM."),
         Setting(
             \.strictTransport,
             "tls.hsts",
-            help: "How long browsers use TLS alone after an answer over TLS (Strict-Transport-Security); 0s does not ask for it."
+            help: "How long browsers must use TLS after a response over TLS (Strict-Transport-Security); 0s = header not sent."
         ),
         Setting(
             \.access,
             "stream.access",
-            help: "Whether the order id opens an order (order-url), or the account's session is needed too (session)."
+            help: "Access to an order: its id is enough (order-url), or the account's session is required too (session)."
         ),
         Setting(
             \.concurrency,
             "stream.concurrency",
             allowed: .range(0...1_000_000),
             help:
-                "Listeners at once for each account, or for each order with order-url; 0 for any number. A listener is the device of a session, else the network address (IPv6: its /64), whatever the player; people behind one address count once. The place is free two minutes after the last request."
+                "Concurrent listeners per account, or per order with order-url; 0 = unlimited. A listener is a session's device, else a network address (IPv6: its /64): people behind one address count once. A place is free two minutes after the last request."
         ),
         Setting(
             \.keyRotation,
             "stream.key-rotation",
             allowed: .range(0...1_000_000),
-            help: "Segments under one content key; 0 for one key for the whole title."
+            help: "Segments per content key; 0 = one key for the whole title."
         ),
         Setting(
             \.ticketLife,
             "stream.ticket-life",
-            help: "How long a playlist's addresses live at least; never less than twice the title."
+            help: "Minimum lifetime of a playlist's addresses; never less than twice the title's duration."
         ),
         Setting(
             \.lateDays,
             "listening.late-days",
             allowed: .range(0...36_500),
-            help: "Days after an order's end in which reports of what was heard before it are still taken."
+            help: "Days after an order's end during which reports of earlier listening are accepted."
         ),
         Setting(
             \.guestAccount,
             "web.guest-account",
             value: "name",
-            help: "The account whose shelf visitors see without signing in; nobody's when unset."
+            help: "Account whose shelf visitors see without signing in; unset: none."
         ),
         Setting(
             \.signInNetworkLimit,
@@ -187,7 +187,7 @@ struct ServeSettings: SettingsTable {
         Setting(
             \.auditRetention,
             "audit.retention",
-            help: "How long entries of the audit log are kept that 'carrel audit archive' wrote to a file; for ever when unset."
+            help: "How long audit entries are kept after 'carrel audit archive' wrote them to a file; unset: forever."
         ),
         Setting(
             \.sources,
@@ -199,12 +199,12 @@ struct ServeSettings: SettingsTable {
             \.cannedUsers,
             "subscription.canned-users",
             flags: ["--canned-users"],
-            help: "Whether the canned users exist, to test an app against every case; never on a server with readers."
+            help: "Whether the canned users exist, for testing apps against every case; never on a server with readers."
         ),
         Setting(
             \.credentialLife,
             "subscription.credential-life",
-            help: "How long the credentials of an edition live."
+            help: "Lifetime of edition credentials."
         ),
         Setting(
             \.deviceLimit,
@@ -215,12 +215,12 @@ struct ServeSettings: SettingsTable {
         Setting(
             \.categoryValues,
             "subscription.category-values",
-            help: "Whether verify_subscription says each category's term as value too, which some apps read."
+            help: "Whether verify_subscription repeats each category's term as value, which some apps read."
         ),
         Setting(
             \.editionRefusal,
             "editions.refusal",
-            help: "How downloads below /editions/ are refused: 403 as apps expect (forbidden), or 401 as readers do (challenge)."
+            help: "How downloads below /editions/ are refused: 403 for apps (forbidden), or 401 for reading systems (challenge)."
         ),
         Setting(
             \.opdsRefusal,
@@ -230,10 +230,10 @@ struct ServeSettings: SettingsTable {
         Setting(
             \.pugpigHeaders,
             "editions.pugpig-headers",
-            help: "Whether answers say what they need in X-Pugpig-Entitlement too."
+            help: "Whether responses also name the required entitlement in X-Pugpig-Entitlement."
         ),
-        Setting(\.catalogTitle, "opds.title", value: "text", help: "What feeds call the catalog."),
-        Setting(\.opdsSignIn, "opds.sign-in", help: "Whether the feeds are for those only who sign in."),
+        Setting(\.catalogTitle, "opds.title", value: "text", help: "Title of the catalog in feeds."),
+        Setting(\.opdsSignIn, "opds.sign-in", help: "Whether feeds require signing in."),
     ]
 
     /// Those of the command line, and of this package's own scripts, which start servers too.
@@ -246,10 +246,10 @@ struct ServeSettings: SettingsTable {
         var found: [(setting: String, problem: String)] = []
         if (certificate == nil) != (certificateKey == nil) {
             found.append(
-                (certificate == nil ? "tls.certificate" : "tls.key", "is needed too: TLS takes a certificate and its key")
+                (certificate == nil ? "tls.certificate" : "tls.key", "is required too: TLS needs a certificate and its key")
             )
         }
-        if sources.isEmpty { found.append(("subscription.sources", "names nobody who could be asked")) }
+        if sources.isEmpty { found.append(("subscription.sources", "is empty")) }
         for (index, name) in sources.enumerated() {
             if name != "accounts", !UpstreamFile.isName(name) {
                 found.append(
@@ -276,7 +276,7 @@ struct ServeSettings: SettingsTable {
             found.append(
                 (
                     "http.cors-origins",
-                    "'\(origin)' is no origin: write scheme and host such as https://play.example.org, with nothing after, null or *"
+                    "'\(origin)' is not an origin: give scheme and host only, such as https://play.example.org, or null or *"
                 )
             )
         }

@@ -26,33 +26,33 @@ struct SignOnOptions: Sendable {
             \.signOn.issuer,
             "oidc.issuer",
             value: "url",
-            help: "The OpenID provider that people sign in at, by its own name; none when unset."
+            help: "Issuer URL of the OpenID provider; unset: no single sign-on."
         ),
-        Setting(\.signOn.clientID, "oidc.client-id", value: "name", help: "The provider's name for this server."),
+        Setting(\.signOn.clientID, "oidc.client-id", value: "name", help: "Client id of this server at the provider."),
         Setting(
             \.signOn.secretFile,
             "oidc.client-secret-file",
             value: "file",
             help: "File with the client secret; unset for a public client."
         ),
-        Setting(\.signOn.scopes, "oidc.scopes", value: "word", help: "What the provider is asked for, beside openid."),
+        Setting(\.signOn.scopes, "oidc.scopes", value: "word", help: "Scopes requested in addition to openid."),
         Setting(
             \.signOn.groupsClaim,
             "oidc.groups-claim",
             value: "name",
-            help: "The claim that lists the groups somebody is in."
+            help: "Claim that lists a user's groups."
         ),
         Setting(
             \.signOn.plans,
             "oidc.plans",
             value: "group=plan",
-            help: "Plans that groups give, such as readers=gold."
+            help: "Plans granted by groups, such as readers=gold."
         ),
         Setting(
             \.signOn.roles,
             "oidc.roles",
             value: "group=role",
-            help: "Roles that groups give, such as it=admin or desk=support; the provider alone decides then, owners excepted."
+            help: "Roles granted by groups, such as it=admin or desk=support; if set, only the provider sets roles, except for owners."
         ),
         Setting(
             \.signOn.planLife,
@@ -64,19 +64,19 @@ struct SignOnOptions: Sendable {
             "oidc.create-accounts",
             help: "Whether a first sign-in creates an account; if false, only linked identities get in."
         ),
-        Setting(\.signOn.label, "oidc.label", value: "text", help: "What the button on the sign-in page says."),
+        Setting(\.signOn.label, "oidc.label", value: "text", help: "Label of the button on the sign-in page."),
         Setting(
             \.signOn.authorities,
             "oidc.certificate-authorities",
             value: "file",
-            help: "The certificate authorities, in PEM, to trust for the provider instead of the system's."
+            help: "Certificate authorities (PEM) to trust for the provider, instead of the system's."
         ),
     ]
 
     var contradictions: [(setting: String, problem: String)] {
         var found: [(setting: String, problem: String)] = []
         if (issuer == nil) != (clientID == nil) {
-            found.append((issuer == nil ? "oidc.issuer" : "oidc.client-id", "is needed too: signing in takes both"))
+            found.append((issuer == nil ? "oidc.issuer" : "oidc.client-id", "is required too: single sign-on needs both"))
         }
         if let issuer, (try? OpenIDConfiguration(issuer: issuer, clientID: "x")) == nil {
             found.append(("oidc.issuer", "'\(issuer)' is not an address such as https://login.example.org"))

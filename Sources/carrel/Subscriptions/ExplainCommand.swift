@@ -10,20 +10,20 @@ struct ExplainCommand: Command {
     var title: String?
 
     static let name = "explain"
-    static let abstract = "Say why an account may or may not read, or listen to, something, rule by rule."
+    static let abstract = "Explain why an account may or may not read or listen to a title, rule by rule."
     static let discussion =
         """
-        Of a product, every source is asked, in the order of subscription.sources; of an audiobook, the account's orders are. \
-        Without a title, lists what the account holds.
+        For a product, queries every source in the order of subscription.sources; for an audiobook, checks the account's orders. \
+        Without a title, lists the account's plans, purchases and orders.
         """
     static let examples = [
-        Example("carrel explain alice com.example.issue-7", "Tells which rule grants the issue, or why none does."),
-        Example("carrel explain alice 9780306406157", "Tells which order lets her listen to the audiobook, or why none does."),
+        Example("carrel explain alice com.example.issue-7", "Prints which rule grants the issue, or why none does."),
+        Example("carrel explain alice 9780306406157", "Prints which order grants the audiobook, or why none does."),
     ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
-            .positional(\.title, "title", help: "A product's id; or a title's id, or an audiobook's ISBN."),
+            .positional(\.title, "title", help: "A product id, a title id, or an audiobook's ISBN."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -44,7 +44,7 @@ struct ExplainCommand: Command {
         let answer = try await client.call(.get, "/admin/v1/explanations?\(query)")
         let sources = answer["sources"]?.array ?? []
         guard sources.contains(where: { $0["knows"]?.bool == true }) else {
-            throw ServiceProblem(status: 404, problem: ["detail": .string("no source knows '\(account)'")])
+            throw ServiceProblem(status: 404, problem: ["detail": .string("no entitlement source knows '\(account)'")])
         }
         if options.json { return console.print(answer) }
         let titles = answer["titles"]?.array ?? []
@@ -56,11 +56,11 @@ struct ExplainCommand: Command {
 
     private func printFindings(_ source: JSON, isAlone: Bool, _ console: Console) {
         let start = isAlone ? "" : "\(source["name"]?.string ?? ""): "
-        guard source["knows"]?.bool == true else { return console.print("\(start)nobody of that name") }
+        guard source["knows"]?.bool == true else { return console.print("\(start)no such account") }
         let verdict = source["verdict"]?.string ?? ""
         console.print("\(start)\(verdict)" + (source["rule"]?.string.map { " by \($0)" } ?? ""))
         if let grant = source["lastGrant"], let at = grant["at"]?.string, let rule = grant["rule"]?.string {
-            console.print("credentials were last handed out at \(at), by \(rule)")
+            console.print("credentials were last issued at \(at), by \(rule)")
         }
         var table = TextTable(["RULE", "SAYS", "BECAUSE"].map { TextTable.Column($0) })
         for finding in source["findings"]?.array ?? [] {

@@ -7,7 +7,7 @@ import CarrelSubscription
 
 struct PlanCommand: Command {
     static let name = "plan"
-    static let abstract = "Plans of subscribers: make them, give them, end them."
+    static let abstract = "Subscription plans: create, grant, end."
     static let subcommands: [any Command.Type] = [
         PlanCreate.self, PlanList.self, PlanGrant.self, PlanEnd.self, PlanRevoke.self, PlanGive.self,
         PlanTakeBack.self,
@@ -26,27 +26,27 @@ struct PlanCreate: Command {
     var products: [String] = []
 
     static let name = "create"
-    static let abstract = "Make a plan."
+    static let abstract = "Create a plan."
     static let discussion = """
-        A plan of scope 'everything' grants every product while it runs. One of scope 'issues' grants the issues that come out while it \
-        runs, for good, and a number of grace issues after its end. One of scope 'listed' grants the products it lists.
+        Scope 'everything' grants every product while the plan runs. Scope 'issues' grants, permanently, the issues published while it \
+        runs, and a number of grace issues after its end. Scope 'listed' grants the listed products.
         """
     static let examples = [
-        Example("carrel plan create gold", "Grants everything while it runs."),
-        Example("carrel plan create print --scope issues --grace-issues 2", "Grants what comes out, and two issues more."),
+        Example("carrel plan create gold", "Creates a plan that grants everything while it runs."),
+        Example("carrel plan create print --scope issues --grace-issues 2", "Creates one that grants the issues published meanwhile, and two more."),
     ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.plan, "plan", help: "The plan's name."),
-            .option(\.scope, "--scope", help: "What it grants."),
+            .option(\.scope, "--scope", help: "What the plan grants."),
             .option(
                 \.graceIssues,
                 "--grace-issues",
-                help: "Issues after the end, for scope 'issues'.",
+                help: "Number of issues granted after the end, for scope 'issues'.",
                 allowed: .range(0...1000)
             ),
-            .option(\.deviceLimit, "--device-limit", help: "How many devices each subscriber may use."),
-            .option(\.products, "--product", value: "id", help: "A product that a plan of scope 'listed' grants."),
+            .option(\.deviceLimit, "--device-limit", help: "Device limit of each subscriber."),
+            .option(\.products, "--product", value: "id", help: "A product to grant, for scope 'listed'; may be repeated."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -95,15 +95,15 @@ struct PlanGrant: Command {
     var number: String?
 
     static let name = "grant"
-    static let abstract = "Give an account a plan."
+    static let abstract = "Grant an account a plan."
     static let examples = [Example("carrel plan grant alice gold --end 2027-01-01T00:00:00Z", "Subscribes alice until then.")]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.plan, "plan", help: "The plan's name."),
-            .option(\.start, "--start", help: "When it begins; now when left out."),
-            .option(\.end, "--end", help: "When it ends; when left out, it runs until it is ended."),
-            .option(\.number, "--number", help: "A number of the shop's own: the same one twice gives it once."),
+            .option(\.start, "--start", help: "When it starts; default: now."),
+            .option(\.end, "--end", help: "When it ends; default: when you end it."),
+            .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -130,7 +130,7 @@ struct PlanEnd: Command {
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.id, "id", help: "The subscription's id, as 'plan grant' printed it."),
-            .option(\.end, "--at", help: "When it ends; now when left out."),
+            .option(\.end, "--at", help: "When it ends; default: now."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -168,14 +168,14 @@ struct PlanGive: Command {
     var number: String?
 
     static let name = "give"
-    static let abstract = "Give an account a single product."
+    static let abstract = "Grant an account a single product."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
             .positional(\.product, "product", help: "The product's id."),
-            .option(\.kind, "--as", help: "How the account came by it."),
-            .option(\.end, "--end", help: "When it ends; never when left out."),
-            .option(\.number, "--number", help: "A number of the shop's own: the same one twice gives it once."),
+            .option(\.kind, "--as", help: "How the account obtained it."),
+            .option(\.end, "--end", help: "When it ends; default: never."),
+            .option(\.number, "--number", help: "Your own number: repeating the command with it grants nothing twice."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
@@ -195,8 +195,8 @@ struct PlanTakeBack: Command {
     var id = ""
 
     static let name = "take-back"
-    static let abstract = "End what 'plan give' gave."
-    static let discussion = "'carrel explain NAME' lists what an account was given, with ids."
+    static let abstract = "End a grant of 'plan give'."
+    static let discussion = "'carrel explain NAME' lists an account's grants with their ids."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.id, "id", help: "The id, as 'plan give' printed it.")

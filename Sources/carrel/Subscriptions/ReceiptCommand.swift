@@ -9,7 +9,7 @@ import Glibc
 
 struct ReceiptCommand: Command {
     static let name = "receipt"
-    static let abstract = "Purchases in an app store: give them to accounts, list them, take them back."
+    static let abstract = "App-store purchases: add to an account, list, remove."
     static let subcommands: [any Command.Type] = [ReceiptAdd.self, ReceiptList.self, ReceiptRelease.self]
 }
 
@@ -19,12 +19,12 @@ struct ReceiptAdd: Command {
     var file = ""
 
     static let name = "add"
-    static let abstract = "Give an account purchases that the store signed."
+    static let abstract = "Add purchases signed by the store to an account."
     static let discussion = """
-        The file holds signed transactions (JWS) with blanks, commas or ends of lines between them. Each is checked for itself: \
+        The file contains signed transactions (JWS), separated by spaces, commas or line breaks. Each is checked separately: \
         signature and certificates, app, environment, and whether another account has the purchase.
         """
-    static let examples = [Example("carrel receipt add alice transactions.txt", "Says what each one gives, or why it does not.")]
+    static let examples = [Example("carrel receipt add alice transactions.txt", "Prints what each one grants, or why it is refused.")]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),
@@ -56,7 +56,7 @@ struct ReceiptList: Command {
     var account = ""
 
     static let name = "list"
-    static let abstract = "List what the store said last of an account's purchases, the oldest first."
+    static let abstract = "List an account's purchases as the store last reported them, the oldest first."
     static let parameters: [Parameter<Self>] =
         [.positional(\.account, "name", help: "The account's name.")] + Parameter.group(\.options)
 
@@ -76,7 +76,7 @@ struct ReceiptRelease: Command {
     var store = StoreEnvironment.production
 
     static let name = "release"
-    static let abstract = "Take a purchase from an account, so that another may bring it."
+    static let abstract = "Remove a purchase from an account, so that another account can add it."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),

@@ -7,7 +7,7 @@ import CarrelSettings
 
 struct UpstreamCommand: Command {
     static let name = "upstream"
-    static let abstract = "Systems upstream that know who may read what."
+    static let abstract = "Upstream systems that decide who may read what."
     static let subcommands: [any Command.Type] = [UpstreamCheckCommand.self, UpstreamShow.self, UpstreamForget.self]
 }
 
@@ -19,32 +19,32 @@ struct UpstreamCheckCommand: Command {
     var product = "com.example.issue-1"
 
     static let name = "check"
-    static let abstract = "Ask a system upstream as the server would, and say whether it could be a source."
+    static let abstract = "Test whether an upstream system can be an entitlement source."
     static let discussion = """
-        Reads the file upstream/NAME.conf of the home; subscription.sources need not name it yet, and no server need run. Asks about \
-        somebody who does not exist, who must get nothing, and with --user about a subscriber, who is signed in and out again. \
-        Ends with status 65 when an answer is wrong and with 75 when there is none.
+        Reads upstream/NAME.conf in the home; it need not be in subscription.sources yet, and no server need run. Sends requests for \
+        a user who does not exist, who must get nothing, and with --user for a subscriber, who is signed in and out again. \
+        Exits with status 65 if a response is wrong, and with 75 if there is none.
         """
     static let examples = [
-        Example("carrel upstream check bureau", "Tells whether the system answers, and lets in nobody by mistake."),
+        Example("carrel upstream check bureau", "Checks that the system responds and refuses an unknown user."),
         Example(
             "carrel upstream check bureau --user ann@example.org --password-stdin --product com.example.issue-7 < secret",
-            "Tells what it says of a subscriber, too."
+            "Also checks its responses for a subscriber."
         ),
     ]
     static let parameters: [Parameter<Self>] =
         [
-            .positional(\.system, "name", help: "What the file is called, without .conf."),
-            .option(\.user, "--user", value: "name", help: "A subscriber whom the system knows."),
+            .positional(\.system, "name", help: "Name of the file, without .conf."),
+            .option(\.user, "--user", value: "name", help: "A subscriber known to the system."),
             .flag(\.readsPassword, "--password-stdin", help: "Read the subscriber's password from standard input."),
-            .option(\.product, "--product", value: "id", help: "The product to ask about."),
+            .option(\.product, "--product", value: "id", help: "A product to check."),
         ] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
     func run(_ console: Console) async throws {
         guard UpstreamFile.isName(system) else {
-            throw UsageError(.badValue, "a system upstream is called by lower-case letters, digits and '-'")
+            throw UsageError(.badValue, "the name of an upstream system has lower-case letters, digits and '-'")
         }
         guard (user != nil) == readsPassword else { throw UsageError(.badValue, "--user and --password-stdin go together") }
         let home = try options.find()
@@ -59,10 +59,10 @@ struct UpstreamCheckCommand: Command {
         options.json ? console.print(["calls": .array(findings.map(Self.json))]) : print(findings, console)
         let verdicts = findings.map(\.verdict)
         if verdicts.contains(.wrong) {
-            throw ServiceProblem(status: 422, problem: ["detail": .string("'\(system)' must not be a source as it is")])
+            throw ServiceProblem(status: 422, problem: ["detail": .string("'\(system)' cannot be a source: a response is wrong")])
         }
         if verdicts.contains(.failed) {
-            throw ServiceProblem(status: 503, problem: ["detail": .string("'\(system)' did not answer every call")])
+            throw ServiceProblem(status: 503, problem: ["detail": .string("'\(system)' did not respond to every call")])
         }
     }
 

@@ -46,43 +46,43 @@ struct UpstreamFile: SettingsTable {
     var certificateAuthorities: String?
 
     static let settings: [Setting<Self>] = [
-        Setting(\.transport, "upstream.protocol", help: "Whether the system speaks the five calls, or Carrel's webhook."),
-        Setting(\.url, "upstream.url", value: "url", help: "Where it is: https, or http on this machine."),
+        Setting(\.transport, "upstream.protocol", help: "Protocol of the system: the five calls (calls) or Carrel's webhook (webhook)."),
+        Setting(\.url, "upstream.url", value: "url", help: "Base URL: https, or http on this machine."),
         Setting(
             \.secret,
             "upstream.secret",
             value: "text",
             isSecret: true,
-            help: "What signs the webhook's requests; 16 bytes at least."
+            help: "Secret that signs the webhook's requests; at least 16 bytes."
         ),
-        Setting(\.method, "upstream.method", help: "Whether calls are made by POST with a form, or by GET with a query."),
+        Setting(\.method, "upstream.method", help: "HTTP method of calls: POST with a form, or GET with a query."),
         Setting(
             \.signInURL,
             "upstream.sign-in-url",
             value: "url",
-            help: "Where sign_in is, if not below the URL; with {username}, {password} and {uuid} it is a template."
+            help: "URL of sign_in, if not below upstream.url; may contain {username}, {password} and {uuid}."
         ),
-        Setting(\.verifyURL, "upstream.verify-url", value: "url", help: "Where verify_subscription is; a template has {token}."),
+        Setting(\.verifyURL, "upstream.verify-url", value: "url", help: "URL of verify_subscription; may contain {token}."),
         Setting(
             \.credentialsURL,
             "upstream.credentials-url",
             value: "url",
-            help: "Where edition_credentials is; a template has {token} and {product_id}."
+            help: "URL of edition_credentials; may contain {token} and {product_id}."
         ),
-        Setting(\.renewURL, "upstream.renew-url", value: "url", help: "Where renew_token is; a template has {token}."),
-        Setting(\.signOutURL, "upstream.sign-out-url", value: "url", help: "Where sign_out is; a template has {token}."),
+        Setting(\.renewURL, "upstream.renew-url", value: "url", help: "URL of renew_token; may contain {token}."),
+        Setting(\.signOutURL, "upstream.sign-out-url", value: "url", help: "URL of sign_out; may contain {token}."),
         Setting(\.canRenew, "upstream.renew", help: "Whether the system renews tokens."),
-        Setting(\.canSignOut, "upstream.sign-out", help: "Whether the system is told who signs out."),
+        Setting(\.canSignOut, "upstream.sign-out", help: "Whether to notify the system of sign-outs."),
         Setting(
             \.userParameter,
             "upstream.username-parameter",
             value: "name",
-            help: "What it calls the name that somebody typed."
+            help: "Its parameter for the user name."
         ),
-        Setting(\.passwordParameter, "upstream.password-parameter", value: "name", help: "What it calls the password."),
-        Setting(\.tokenParameter, "upstream.token-parameter", value: "name", help: "What it calls a token."),
-        Setting(\.productParameter, "upstream.product-parameter", value: "name", help: "What it calls the id of a product."),
-        Setting(\.deviceParameter, "upstream.device-parameter", value: "name", help: "What it calls the device."),
+        Setting(\.passwordParameter, "upstream.password-parameter", value: "name", help: "Its parameter for the password."),
+        Setting(\.tokenParameter, "upstream.token-parameter", value: "name", help: "Its parameter for the token."),
+        Setting(\.productParameter, "upstream.product-parameter", value: "name", help: "Its parameter for the product id."),
+        Setting(\.deviceParameter, "upstream.device-parameter", value: "name", help: "Its parameter for the device."),
         Setting(
             \.policy,
             "upstream.fail-policy",
@@ -98,21 +98,21 @@ struct UpstreamFile: SettingsTable {
             \.cap,
             "upstream.fail-cap",
             allowed: .range(0...1_000_000),
-            help: "How many credentials a minute are handed out with open while it does not answer."
+            help: "Maximum credentials issued per minute under fail policy open."
         ),
-        Setting(\.timeout, "upstream.timeout", help: "How long one call may take."),
-        Setting(\.concurrency, "upstream.concurrency", allowed: .range(1...1024), help: "Calls on their way at once."),
+        Setting(\.timeout, "upstream.timeout", help: "Timeout of one call."),
+        Setting(\.concurrency, "upstream.concurrency", allowed: .range(1...1024), help: "Maximum number of concurrent calls."),
         Setting(
             \.networks,
             "upstream.networks",
             value: "network",
-            help: "Where its addresses may be, such as 10.1.0.0/16; anywhere public when unset, or here if the URL says so."
+            help: "Networks of its addresses, such as 10.1.0.0/16; unset: public ones, or this machine if upstream.url names it."
         ),
         Setting(
             \.certificateAuthorities,
             "upstream.certificate-authorities",
             value: "file",
-            help: "Authorities in PEM to trust instead of the system's."
+            help: "Certificate authorities (PEM) to trust, instead of the system's."
         ),
     ]
 
@@ -121,18 +121,18 @@ struct UpstreamFile: SettingsTable {
         switch transport {
         case .calls:
             if url == nil, signInURL == nil || verifyURL == nil || credentialsURL == nil {
-                found.append(("upstream.url", "is needed, unless sign-in-url, verify-url and credentials-url are all set"))
+                found.append(("upstream.url", "is required, unless sign-in-url, verify-url and credentials-url are all set"))
             } else if let problem = Self.problem({ () throws(UpstreamError) in try endpoints.check() }) {
                 found.append(("upstream.url", problem))
             }
         case .webhook:
             if (secret?.utf8.count ?? 0) < 16 {
-                found.append(("upstream.secret", "is needed for the webhook, of 16 bytes at least"))
+                found.append(("upstream.secret", "is required for the webhook: at least 16 bytes"))
             }
             let isUsable = url.flatMap { url in
                 Self.problem { () throws(UpstreamError) in try SubscriptionEndpoints(base: url).check() }
             }
-            if url == nil || isUsable != nil { found.append(("upstream.url", isUsable ?? "is needed")) }
+            if url == nil || isUsable != nil { found.append(("upstream.url", isUsable ?? "is required")) }
         }
         for network in networks where AddressRange(network) == nil {
             found.append(("upstream.networks", "'\(network)' is not a network such as 10.0.0.0/8"))

@@ -16,7 +16,7 @@ struct UpstreamFiles {
         files = try settings.sources.filter { $0 != "accounts" }.map { name in
             let path = home.upstreamSettingsPath(name)
             guard let file = try SettingsFile.read(path) else {
-                throw ServerError(.invalid, "subscription.sources names '\(name)', and there is no file \(path)")
+                throw ServerError(.invalid, "subscription.sources names '\(name)', but there is no file \(path)")
             }
             let loaded = try LoadedSettings<UpstreamFile>(file: file)
             for warning in loaded.warnings { console.warning(warning) }
@@ -43,8 +43,8 @@ extension UpstreamFile {
     /// A file that only lacks where the system is.
     static var sample: String {
         sampleFile(heading: [
-            "# A system upstream, which subscription.sources names as this file is called. A line is `name = value`; what is commented",
-            "# out is the default. upstream.url is needed; the webhook needs upstream.secret too, and a file that others cannot read.",
+            "# An upstream system; its name in subscription.sources is this file's name. A line is `name = value`; lines commented",
+            "# out are defaults. upstream.url is required; the webhook also needs upstream.secret, and a file that others cannot read.",
         ])
     }
 }

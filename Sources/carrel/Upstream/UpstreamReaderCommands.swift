@@ -9,10 +9,10 @@ struct UpstreamShow: Command {
     static let name = "show"
     static let abstract = "Export the data cached about an upstream reader, as JSON."
     static let discussion = """
-        They need have no account here: 'account export' has the same of those who do. That it was written is in the audit log.
+        For readers without an account here; 'account export' covers those with one. The audit log records the export.
         """
     static let parameters: [Parameter<Self>] =
-        [.positional(\.reader, "name", help: "What they sign in with.")] + Parameter.group(\.options)
+        [.positional(\.reader, "name", help: "The name that the reader signs in with.")] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
@@ -27,13 +27,13 @@ struct UpstreamForget: Command {
     var reader = ""
 
     static let name = "forget"
-    static let abstract = "Forget what systems upstream said of a reader."
+    static let abstract = "Delete the data cached about an upstream reader."
     static let discussion = """
-        They need have no account here: 'account erase' does the same for those who do. The systems know them still: whoever signs in \
-        there again is remembered again.
+        For readers without an account here; 'account erase' covers those with one. The upstream systems are not changed: a reader \
+        who signs in again is cached again.
         """
     static let parameters: [Parameter<Self>] =
-        [.positional(\.reader, "name", help: "What they sign in with.")] + Parameter.group(\.options)
+        [.positional(\.reader, "name", help: "The name that the reader signs in with.")] + Parameter.group(\.options)
 
     var output: OutputOptions { options.output }
 
@@ -41,6 +41,6 @@ struct UpstreamForget: Command {
         let path = "/admin/v1/upstream-readers?name=\(PercentEncoding.encode(reader))"
         let answer = try await HomeClient(options).call(.delete, path)
         if options.json { return console.print(answer) }
-        console.note("forgotten: what \(answer["forgotten"]?.int ?? 0) systems said")
+        console.note("deleted the data of \(answer["forgotten"]?.int ?? 0) systems")
     }
 }
