@@ -51,7 +51,7 @@ struct `An accession` {
     }
 
     @Test func `of an audiobook is asked about, entered once, and streams`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let made = try sound(test)
         let question = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init())
         let unknown = try await post(test, "titles", question.write())
@@ -79,7 +79,7 @@ struct `An accession` {
     }
 
     @Test func `of an edition brings every resource with its place and its sample`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let made = try pages(test)
         var terms = Edition.Terms(productID: "issue")
         terms.issuedAt = Instant(milliseconds: 1_700_000_000_123)
@@ -114,7 +114,7 @@ struct `An accession` {
     }
 
     @Test func `is for the home's own user: a key that may do everything else gets 403`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let key = try await test.service.accounts.createServiceKey(name: "mighty", role: .admin).text
         let made = try sound(test)
         let entry = TitleIngestRequest(sourceHash: made.sourceHash, overrides: .init(), made: made).write()
@@ -134,7 +134,7 @@ struct `An accession` {
     }
 
     @Test func `names blobs that the home has, as long as they are`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let made = try sound(test)
         let short = try sound(test, frames: 1999)
         let wrong = IngestedTitle(
@@ -154,7 +154,7 @@ struct `An accession` {
     }
 
     @Test func `that came to nothing gives back what nothing uses, and only that`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let used = try test.blobCount()
         let made = try sound(test)
         var all: Set<BlobID> = []
@@ -177,7 +177,7 @@ struct `An accession` {
             + #"{"path":"../x","mediaType":"a/b","offset":0,"bytes":1,"digest":""}"#,
     ])
     func `that is none is refused`(text: String) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         #expect(try await post(test, "titles", Array(text.utf8)).status == 400 || text.contains("productId"))
         #expect(try await post(test, "editions", Array(text.utf8)).status == 400)
     }

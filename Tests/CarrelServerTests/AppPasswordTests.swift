@@ -16,7 +16,7 @@ struct `An app password` {
 
     /// A service whose orders are known to their owner alone, with a title of alice's.
     private func service() async throws -> (TestService, Account, Order) {
-        let test = try await TestService { $0.stream.access = .session }
+        let test = try await TestService(.silence) { $0.stream.access = .session }
         let account = try await test.service.desk.create("alice", by: operatorActor)
         return (test, account, try await test.order())
     }

@@ -20,7 +20,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows contents that it has, whatever they are called`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let first = try await ingest(test, test.directory.write("a.mp3", SilentMP3.frames(300)))
         #expect(first.created)
         let blobs = try test.blobCount()
@@ -36,7 +36,7 @@ struct `An ingest of sound` {
     }
 
     @Test func `knows a folder that it has`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         for folder in ["one", "two"] {
             unsafe mkdir(test.directory.file(folder), 0o700)
             test.directory.write("\(folder)/1.mp3", SilentMP3.frames(100))
@@ -51,7 +51,7 @@ struct `An ingest of sound` {
 
     /// Two at once of the same contents: one title, and its blobs are still there.
     @Test func `of one source by two at once gives one title that plays`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let paths = ["a", "b", "c"].map { test.directory.write("\($0).mp3", SilentMP3.frames(1200)) }
         let titles = try await withThrowingTaskGroup(of: IngestPipeline.Outcome<Title>.self) { group in
             for path in paths { group.addTask { try await ingest(test, path) } }

@@ -38,7 +38,7 @@ struct `Pages of the audit log` {
 
     /// Records many entries at once, so that most of them are in pages, and a few one by one.
     private func log() async throws -> Log {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         var recorded: [Audit.Entry] = []
         for number in 0..<Self.count {
             test.clock.advance(by: .milliseconds(number % 3 == 0 ? 7 : 0))

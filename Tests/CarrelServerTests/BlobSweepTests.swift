@@ -64,7 +64,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `moves back what the database names again`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let used = try blobs(test)
         let media = try await sweepMedia(of: test)
         #expect(try blobs(test).count == used.count - 1)
@@ -119,7 +119,7 @@ struct `A sweep of the blobs` {
     }
 
     @Test func `takes a hundred blobs, or a tenth of a large store`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         _ = try makeBlobs((0..<100).map { "unused \($0)" }, in: test)
         #expect(try await test.service.blobSweep.run() == 100)
         let title = test.title.id

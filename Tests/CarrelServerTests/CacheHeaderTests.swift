@@ -24,7 +24,7 @@ struct `Every reply` {
     }
 
     @Test func `says whether it may be kept, and no refusal may be`() async throws {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(.silence) { $0.passwordCost = .init(memory: 64, passes: 1) }
         try await test.add(product: "weekly")
         let order = try await test.order().id
         let methods = [HTTPMethod.get, .head, .post, .put, .patch, .delete, .options]

@@ -12,7 +12,7 @@ struct `Who calls` {
     private let local = Peer.local(userID: 0)
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        try await TestService {
+        try await TestService(.silence) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

@@ -88,7 +88,7 @@ struct `A capability` {
         async throws
     {
         let (left, method, target) = Self.leaves[index]
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let metrics = MetricsRegistry()
         let service = try await CarrelService(
             home: test.service.home,

@@ -60,7 +60,7 @@ struct `A damaged blob` {
     }
 
     @Test func `of an audiobook is refused, by the segment and then by the playlist`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let blob = try await column("media", test)
@@ -75,7 +75,7 @@ struct `A damaged blob` {
     }
 
     @Test func `of a sample is refused when a byte has changed`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let target = "/Sample.ashx?isbn=\(TestService.isbn)"
         #expect(try await test.send(.get, target).status == 200)
         let blob = try await column("sample", test)

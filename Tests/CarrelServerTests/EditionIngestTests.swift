@@ -17,7 +17,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `An ingest of an edition` {
     @Test func `packs pages into one archive that anybody can unpack, with a feed of them in order`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let edition = try await test.ingest(EditionFiles.folder(test.directory), "com.example.issue-7").edition
         #expect(edition.title.kind == .edition)
         #expect(edition.title.metadata.title == "Issue & Co")
@@ -48,7 +48,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `takes the same pages the same way from a folder and from an archive with a wrapper`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let first = try await test.ingest(EditionFiles.folder(test.directory), "one").edition
         let zip = StoredZip.write([
             .init("issue/index.html", bytes: test.directory.read("issue/index.html") ?? []), .init("issue/.DS_Store", "x"),
@@ -61,7 +61,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `reads an EPUB's package document and cover, and keeps the file as it is`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let bytes = EditionFiles.epub()
         let edition = try await test.ingest(test.directory.write("x.epub", bytes), "book").edition
         #expect(edition.title.kind == .ebook)
@@ -76,7 +76,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `reads what a PDF says of itself`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let edition = try await test.ingest(test.directory.write("x.pdf", EditionFiles.pdf), "paper").edition
         #expect(edition.title.kind == .pdf)
         #expect(edition.title.metadata.title == "A (small) Päper")
@@ -133,7 +133,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `reads an EPUB's documents that have a DOCTYPE, and nothing that it names`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let type = """
             <!DOCTYPE package PUBLIC "+//ISBN 0-9673008-1-9//DTD OEB 1.2 Package//EN" "http://127.0.0.1:9/oebpkg12.dtd" [
             <!ENTITY secret SYSTEM "file:///etc/passwd"> <!ENTITY much "ten ten ten"> ]>
@@ -175,7 +175,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `knows what it has, and lets other content take its place`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let folder = EditionFiles.folder(test.directory)
         let before = try test.blobCount()
         let first = try await test.ingest(folder, "issue")
@@ -197,7 +197,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `may give one content to several products, which share a file's blob and part with it one by one`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let (book, pages) = (test.directory.write("x.epub", EditionFiles.epub()), EditionFiles.folder(test.directory))
         let before = try test.blobCount()
         let first = try await test.ingest(book, "one")
@@ -289,7 +289,7 @@ struct `An ingest of an edition` {
     }
 
     @Test func `can be sent to the API, listed, shown, changed and withdrawn there`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let local = Peer.local(userID: 0)
         let request = HTTPRequest(
             .post,
@@ -319,7 +319,7 @@ struct `An ingest of an edition` {
 @Suite(.onBothDatabases)
 struct `An order of an edition` {
     @Test func `is refused with what to do instead: orders are for listening`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let edition = try await test.ingest(test.directory.write("x.epub", EditionFiles.epub()), "book").edition
         let request = Orders.Request(account: "alice", titleID: edition.title.id)
         let error = await #expect(throws: ServerError.self) { try await test.service.orders.place(request) }

@@ -34,7 +34,7 @@ struct `The character U+0000` {
     /// No database keeps it in text; it once gave 500.
     @Test func `is the client's mistake wherever text is taken`() async throws {
         let told = Locked<[String]>([])
-        let test = try await TestService { settings in
+        let test = try await TestService(.silence) { settings in
             settings.onFailure = { error, _ in told.withLock { $0.append("\(error)") } }
         }
         let order = try await test.order()

@@ -13,7 +13,7 @@ import Testing
 
 struct `The master key` {
     private func service() async throws -> TestService {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         _ = try await test.order()
         return test
     }
@@ -69,7 +69,7 @@ struct `The master key` {
 @Suite(.onBothDatabases)
 struct `Two things at once` {
     @Test func `no key is handed out for an order that was cancelled meanwhile`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         // another process on the same database, which this one has not heard of yet
@@ -82,7 +82,7 @@ struct `Two things at once` {
     }
 
     @Test func `the shelf shows the newest of very many orders`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         for _ in 0..<1001 {
             test.clock.advance(by: .milliseconds(1))
             _ = try await test.order()

@@ -21,7 +21,7 @@ struct `One listener` {
     }
 
     @Test func `is a network address, whatever the players call themselves`() async throws {
-        let test = try await TestService { $0.stream.concurrency = 1 }
+        let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
         let playlist = try await test.playlist(try await test.order())
         let key = test.path(of: playlist.key)
         for player in ["AppleCoreMedia/1.0", "MyApp/7 CFNetwork/1410", ""] {
@@ -32,7 +32,7 @@ struct `One listener` {
 
     @Test(arguments: [("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", 200), ("2001:db8:1:2::1", "2001:db8:1:3::1", 403)])
     func `is a /64 of IPv6`(_ first: String, _ second: String, _ expected: Int) async throws {
-        let test = try await TestService { $0.stream.concurrency = 1 }
+        let test = try await TestService(.silence) { $0.stream.concurrency = 1 }
         let key = test.path(of: try await test.playlist(try await test.order()).key)
         #expect(try await status(test, key, from: first) == 200)
         #expect(try await status(test, key, from: second) == expected)
@@ -40,7 +40,7 @@ struct `One listener` {
 
     @Test(arguments: AccessMode.allCases)
     func `is the device of a session, wherever it goes`(_ access: AccessMode) async throws {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.stream.access = access
             $0.stream.concurrency = 2
             $0.passwordCost = .init(memory: 64, passes: 1)
@@ -77,7 +77,7 @@ struct `One listener` {
     }
 
     @Test func `is not the device of another account's session where an order's id is enough`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.stream.concurrency = 1
             $0.passwordCost = .init(memory: 64, passes: 1)
         }

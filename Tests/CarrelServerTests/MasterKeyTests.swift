@@ -86,7 +86,7 @@ struct `Master keys of several homes` {
 
     /// On several nodes one rotation once made the others answer 500 for every order.
     @Test func `are rotated in two steps while all nodes stream`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let home = try await other(test)
         let there = try await test.another(in: home)
         try await test.service.nodes.beat()

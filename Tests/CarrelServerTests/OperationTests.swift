@@ -46,7 +46,7 @@ struct `Health` {
 @Suite(.onBothDatabases)
 struct `Metrics` {
     @Test func `are text for Prometheus, and count listeners`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         func listeners() async throws -> String? {
             let answer = try await test.send(.get, "/metrics", peer: .local(userID: 0))
             #expect(answer.status == 200)
@@ -62,7 +62,7 @@ struct `Metrics` {
     }
 
     @Test func `count what SQLite's writer does`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         func value(_ name: String) -> Int? {
             let lines = test.service.metrics.text().split(separator: "\n")
             return lines.first { $0.hasPrefix("\(name) ") }.flatMap { Int($0.dropFirst(name.count + 1)) }

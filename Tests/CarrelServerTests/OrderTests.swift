@@ -31,7 +31,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `stay the same for their number when the catalog has changed since`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let body: JSON = ["account": "bob", "isbn": .string(TestService.isbn), "orderNumber": "R1"]
         func place(_ body: JSON) async throws -> (status: Int, json: JSON) {
             try await test.call(.post, "/v1/orders", body: body, peer: backOffice)
@@ -97,7 +97,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `are for back offices only`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let body: JSON = ["account": "alice", "isbn": "9780306406157"]
         #expect(try await test.call(.post, "/v1/orders", body: body).status == 401)
@@ -112,7 +112,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `go from ready to active with their key, and are cancelled only before`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let unheard = try await test.order()
         #expect(try await test.call(.post, "/v1/orders/\(unheard.id)/cancel", peer: backOffice).json["state"] == "cancelled")
         #expect(try await test.send(.get, "/v1/stream/hls/\(unheard.id)/playlist.m3u8").status == 403)
@@ -128,14 +128,14 @@ struct `Orders of a shop` {
     }
 
     @Test func `are taken at the limits of what is right`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         var request = Orders.Request(account: "alice", titleID: test.title.id, number: String(repeating: "1", count: 128))
         (request.start, request.end) = (test.clock.now, test.clock.now + .milliseconds(1))
         #expect(try await test.service.orders.place(request).created)
     }
 
     @Test func `that were given back and then revoked ended when they were given back`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let (order, start) = (try await test.order(), test.clock.now)
         #expect(try await test.service.orders.giveBack(order.id).endedAt == start)
         test.clock.advance(by: .seconds(1))
@@ -144,7 +144,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `are live or not by what was done with them, and by the clock`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let now = test.clock.now
         var cases = 0
         for (start, end) in [(nil, nil), (10, nil), (nil, 20), (10, 20)] as [(Int?, Int?)] {
@@ -174,7 +174,7 @@ struct `Orders of a shop` {
 
     @Test(arguments: [(nil, nil, nil), (5, nil, 5), (nil, 20, 20), (5, 20, 5), (30, 20, 20)] as [(Int?, Int?, Int?)])
     func `end when they were ended, or at their end if that comes first`(ended: Int?, end: Int?, first: Int?) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let now = test.clock.now
         func at(_ seconds: Int?) -> Instant? { seconds.map { now + .seconds($0) } }
         var order = try await test.order(Orders.Request(account: "alice", titleID: test.title.id, end: at(end)))
@@ -183,7 +183,7 @@ struct `Orders of a shop` {
     }
 
     @Test func `are listed in pages, oldest first`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         var ids: [String] = []
         for _ in 0..<5 {
             ids.append(try await test.order().id)

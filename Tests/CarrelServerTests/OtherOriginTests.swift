@@ -11,7 +11,7 @@ struct `Pages of other origins` {
     private static let app = "capacitor://localhost"
 
     private func service(_ origins: [String], _ access: AccessMode = .orderURL) async throws -> TestService {
-        try await TestService {
+        try await TestService(.silence) {
             $0.otherOrigins = OtherOrigins(origins)
             $0.stream.access = access
         }

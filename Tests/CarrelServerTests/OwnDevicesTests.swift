@@ -15,7 +15,7 @@ struct `A reader's devices and history` {
     private let local = Peer.local(userID: 0)
 
     private func service() async throws -> (test: TestService, account: Account, session: HTTPFields) {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(.silence) { $0.passwordCost = .init(memory: 64, passes: 1) }
         let account = try await test.service.desk.create("alice", password: password, by: AuditActor("operator"))
         let token = try await test.service.accounts.issueSession(for: account)
         return (test, account, ["Authorization": "Bearer \(token)"])

@@ -34,7 +34,7 @@ struct `Personal data` {
     private func service() async throws -> TestService {
         var upstream = ScriptedUpstream.shared.settings
         upstream.policy = .lastKnownGood(.seconds(86_400))
-        return try await TestService { [upstream] in
+        return try await TestService(.silence) { [upstream] in
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.sources = [.upstream(upstream), .accounts]
         }

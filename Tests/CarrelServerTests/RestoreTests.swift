@@ -20,7 +20,7 @@ struct `A restored backup` {
     private let staff = AuditActor("operator")
 
     private func makeTest() async throws -> (test: TestService, backup: String) {
-        let test = try await TestService { $0.passwordCost = .init(memory: 64, passes: 1) }
+        let test = try await TestService(.silence) { $0.passwordCost = .init(memory: 64, passes: 1) }
         return (test, test.directory.file("backup.db"))
     }
 

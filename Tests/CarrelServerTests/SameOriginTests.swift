@@ -13,7 +13,7 @@ struct `A request with a session's cookie` {
         (["Sec-Fetch-Site": "cross-site"], 403), (["Sec-Fetch-Site": "same-origin", "Origin": "http://evil.test"], 403),
     ])
     func `changes something only from a page of ours`(fields: [String: String], status: Int) async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let account = try #require(try await test.service.accounts.find(named: "alice"))
         let token = try await test.service.accounts.issueSession(for: account)

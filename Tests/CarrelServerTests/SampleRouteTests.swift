@@ -51,7 +51,7 @@ struct `Samples by ISBN` {
     }
 
     @Test func `are described with how long they play`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let answer = try await test.call(.get, "/v1/samples/978-0-306-40615-7")
         #expect(answer.status == 200)
         #expect(
@@ -74,7 +74,7 @@ struct `Samples by ISBN` {
     }
 
     @Test func `of an ISBN are those of its newest title, where that has one`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         var options = IngestOptions()
         options.overrides.isbn = ISBN(TestService.isbn)
         options.sampleSeconds = 5

@@ -23,7 +23,7 @@ struct `A reader's shelf` {
 
     /// A paid magazine and a paid PDF, a free book, a draft and a withdrawn one; alice was given the magazine.
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.stream.publicURL = "https://books.example.org"
             configure(&$0)

@@ -20,7 +20,7 @@ struct `The shelf of audiobooks` {
     }
 
     @Test func `comes in pages, the newest orders first, with the place in each`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let headers = try await session(test)
         var orders: [String] = []
         for number in 0..<7 {
@@ -69,7 +69,7 @@ struct `The shelf of audiobooks` {
     }
 
     @Test func `takes as many look-ups with many titles as with few`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let (database, service) = try await test.counted()
         let headers = try await session(test)
         func reads() async throws -> Int {
@@ -85,7 +85,7 @@ struct `The shelf of audiobooks` {
     }
 
     @Test func `is not for visitors to write on`() async throws {
-        let test = try await TestService { $0.guestAccount = "alice" }
+        let test = try await TestService(.silence) { $0.guestAccount = "alice" }
         let order = try await test.order()
         let path = "/v1/shelf/\(order.id)/bookmarks"
         let headers = try await session(test)

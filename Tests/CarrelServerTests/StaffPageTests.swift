@@ -13,7 +13,7 @@ import Testing
 @Suite(.onBothDatabases)
 struct `The administrator's page` {
     private func service(_ hasCannedUsers: Bool = false) async throws -> (TestService, StaffPage) {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             $0.subscription.hasCannedUsers = hasCannedUsers
             $0.version = "1.2.3"

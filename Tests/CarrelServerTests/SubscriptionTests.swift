@@ -19,7 +19,7 @@ struct `A subscriber` {
     private let notRecognised = "<error status=\"notrecognised\" message=\"Credentials not recognised\"/>"
 
     private func service(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws -> TestService {
-        try await TestService {
+        try await TestService(.silence) {
             $0.passwordCost = .init(memory: 64, passes: 1)
             configure(&$0)
         }

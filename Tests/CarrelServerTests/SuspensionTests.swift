@@ -18,7 +18,7 @@ struct `A suspended account` {
     private let staff = AuditActor("operator")
 
     @Test func `hears nothing more from that moment on, and goes on where it was once it is open again`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let (order, bobs) = (try await test.order(), try await test.order(.init(account: "bob", titleID: test.title.id)))
         let (playlist, other) = (try await test.playlist(order), try await test.playlist(bobs))
         let paths = [playlist.segments[2], test.path(of: playlist.key), "/v1/stream/hls/\(order.id)/playlist.m3u8"]
@@ -36,7 +36,7 @@ struct `A suspended account` {
     }
 
     @Test func `is noticed within a second where another process suspended it`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let playlist = try await test.playlist(order)
         let home = try Home(at: test.directory.path)
@@ -47,7 +47,7 @@ struct `A suspended account` {
     }
 
     @Test func `is nobody's guest account`() async throws {
-        let test = try await TestService {
+        let test = try await TestService(.silence) {
             $0.stream.access = .session
             $0.guestAccount = "alice"
         }

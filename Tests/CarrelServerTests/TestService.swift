@@ -13,37 +13,53 @@ import CarrelServer
 import CarrelStore
 import CarrelTesting
 
-/// A service on a home of its own, with a clock that the test moves and a title made of frames that need no encoder.
+/// A service on a home of its own, with a clock that the test moves.
 struct TestService {
+    /// What the catalog holds at the start.
+    enum Contents {
+        case nothing
+        /// A title made of frames that need no encoder, ``TestService/title``.
+        case silence
+    }
+
     let directory: TemporaryDirectory
     let clock: ManualClock
     let service: CarrelService
     /// Of its PostgreSQL database; nil where it keeps its state in SQLite.
     let address: String?
-    /// A title of ten minutes: silent MPEG-1 Layer III frames of 64 kbit/s at 44.1 kHz, in 60 segments.
-    let title: Title
+    private let silence: Title?
 
     static let isbn = "9780306406157"
 
-    init(_ configure: (inout CarrelService.Settings) -> Void = { _ in }) async throws {
+    /// A title of ten minutes: silent MPEG-1 Layer III frames of 64 kbit/s at 44.1 kHz, in 60 segments.
+    var title: Title {
+        guard let silence else { preconditionFailure("this service was made without a title: TestService(.silence)") }
+        return silence
+    }
+
+    init(
+        _ contents: Contents = .nothing,
+        _ configure: (inout CarrelService.Settings) -> Void = { _ in }
+    ) async throws {
         directory = TemporaryDirectory()
         clock = ManualClock(Instant(milliseconds: 1_800_000_000_000))
         let home = try Home(at: directory.path)
         var settings = CarrelService.Settings()
         configure(&settings)
-        address =
-            switch Engine.current {
-            case .sqlite: nil
-            case .postgres: try await PrivatePostgres.shared().newDatabase()
-            }
+        try home.make()
+        address = try await PreparedDatabase.place(in: home)
         let database = try Self.database(home, address)
         service = try await CarrelService.open(home, database: database, missing: .create, settings: settings, clock: clock)
+        silence = contents == .silence ? try await Self.ingestSilence(in: service, directory) : nil
+    }
+
+    private static func ingestSilence(in service: CarrelService, _ directory: TemporaryDirectory) async throws -> Title {
         let path = directory.write("silence.mp3", SilentMP3.frames(600 * 44_100 / 1152))
         var options = IngestOptions()
         options.overrides.title = "Silence"
         options.overrides.authors = ["Nobody"]
         options.overrides.isbn = ISBN(Self.isbn)
-        title = try await service.ingesting.ingest(path, options).title
+        return try await service.ingesting.ingest(path, options).title
     }
 
     private static func database(_ home: Home, _ address: String?) throws -> any Database {

@@ -28,7 +28,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `change without a playlist that changes in its window or a ticket that dies early`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let first = try await test.playlist(order)
         #expect(signer(first) == 1)
@@ -53,7 +53,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `are forgotten when their last ticket has died, and not before`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let day = StreamSettings().ticketLife
         _ = try await rotate(test)
@@ -79,7 +79,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `end every ticket at once after a leak`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let before = try await test.playlist(order)
         let rotated = try await rotate(test, "?atOnce=true")
@@ -94,7 +94,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `that another process made are known within a minute, before they sign`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let other = try await test.another()
         _ = try await other.tickets.rotate(atOnce: false, by: .operator)
@@ -107,7 +107,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `that were replaced immediately are not used any longer because a read fails`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         let failing = FailingDatabase(test.service.database)
         let service = try await CarrelService.open(test.service.home, database: failing, clock: test.clock)
@@ -129,7 +129,7 @@ struct `Ticket secrets` {
     }
 
     @Test func `survive a restart and a rotation of the master key`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await test.order()
         _ = try await rotate(test)
         let before = try await test.playlist(order)

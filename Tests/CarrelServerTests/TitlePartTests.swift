@@ -33,7 +33,7 @@ struct `An order's chapters and cover` {
     }
 
     @Test func `are where players and pages look for them`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let order = try await order(test)
         let base = "/v1/stream/hls/\(order.id)"
         let answer = try await test.call(.get, "\(base)/chapters.json")
@@ -60,7 +60,7 @@ struct `An order's chapters and cover` {
     }
 
     @Test func `are empty and not found where a title has none`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let base = "/v1/stream/hls/\(try await test.order().id)"
         #expect(try await test.call(.get, "\(base)/chapters.json").json == [])
         #expect(try await test.call(.get, "\(base)/cover").status == 404)
@@ -87,7 +87,7 @@ struct `An order's chapters and cover` {
 @Suite(.onBothDatabases)
 struct `A title borrowed again` {
     @Test func `offers the page the place that an earlier order had`() async throws {
-        let test = try await TestService()
+        let test = try await TestService(.silence)
         let now = test.clock.now
         let loan = Orders.Request(account: "alice", titleID: test.title.id, kind: .loan, end: now + .milliseconds(1000))
         let first = try await test.order(loan)

@@ -39,7 +39,7 @@ struct `What a system upstream may say` {
         _ configure: (inout UpstreamSettings, inout CarrelService.Settings) -> Void = { _, _ in }
     ) async throws -> TestService {
         kept.withLock { $0 += upstreams }
-        return try await TestService { settings in
+        return try await TestService(.silence) { settings in
             settings.passwordCost = .init(memory: 64, passes: 1)
             settings.subscription.sources = accountsFirst ? [.accounts] : []
             for (number, upstream) in upstreams.enumerated() {

@@ -11,6 +11,7 @@ public final class PrivatePostgres: Sendable {
     private let command: [String]
     private let server: Locked<BackgroundProcess>
     private let databases = Locked(0)
+    private let templates = Locked<[String: Task<String, any Error>]>([:])
 
     private static let starting = Locked<Task<PrivatePostgres, any Error>?>(nil)
 
@@ -85,14 +86,49 @@ public final class PrivatePostgres: Sendable {
 
     /// Makes an empty database and returns its address, `postgres:///name?host=…&user=…`.
     public func newDatabase() async throws -> String {
-        let number = databases.withLock { number in
-            number += 1
-            return number
-        }
-        let name = "test\(number)"
-        try await checkProcess(user + ["\(programs)/createdb", "-h", directory.path, "-U", "postgres", name])
-        return "postgres:///\(name)?host=\(directory.path)&user=postgres"
+        let name = newName()
+        try await createDatabase(name)
+        return address(of: name)
     }
+
+    /// Makes a copy of a prepared database, which takes a tenth of the time of preparing it.
+    ///
+    /// - Parameters:
+    ///   - template: the name of what is copied; it is made by the first call with this name and goes with the server.
+    ///   - prepare: fills the empty database at an address, and closes all connections to it.
+    /// - Returns: the address of the copy.
+    /// - Throws: what `prepare` throws, ``ProcessError``.
+    public func newDatabase(
+        from template: String,
+        prepare: @escaping @Sendable (String) async throws -> Void
+    ) async throws -> String {
+        let source = templates.withLock { templates in
+            if let task = templates[template] { return task }
+            let new = Task {
+                try await createDatabase(template)
+                try await prepare(address(of: template))
+                return template
+            }
+            templates[template] = new
+            return new
+        }
+        let name = newName()
+        try await createDatabase(name, ["--template=\(try await source.value)"])
+        return address(of: name)
+    }
+
+    private func newName() -> String {
+        databases.withLock { number in
+            number += 1
+            return "test\(number)"
+        }
+    }
+
+    private func createDatabase(_ name: String, _ options: [String] = []) async throws {
+        try await checkProcess(user + ["\(programs)/createdb", "-h", directory.path, "-U", "postgres"] + options + [name])
+    }
+
+    private func address(of database: String) -> String { "postgres:///\(database)?host=\(directory.path)&user=postgres" }
 
     private init(programs: String, _ more: [String] = []) async throws {
         directory = TemporaryDirectory()
