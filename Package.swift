@@ -129,7 +129,8 @@ let package = Package(
         ),
         library("CarrelMultiBuffer", ["CarrelCrypto", "CarrelThreads"] + multiBuffer.map { .target(name: $0.name) }),
         library("CarrelPasswordHash", bytes: true, ["CArgon2", "CarrelBytes", "CarrelCrypto"]),
-        library("CarrelThreads", ["CLinux"]),
+        library("CarrelThreads", ["CLinux", "CarrelBytes"]),
+        library("CarrelFiles", ["CarrelBytes"]),
         library("CarrelCommandLine", ["CarrelBytes", "CarrelJSON", "CarrelThreads"]),
         library("CarrelSettings", ["CarrelCommandLine", "CarrelJSON"]),
         library("CarrelMetrics", ["CarrelBytes", "CarrelThreads"]),
@@ -138,9 +139,9 @@ let package = Package(
         library(
             "CarrelHTTPServer",
             bytes: true,
-            ["CarrelBytes", "CarrelHTTP", "CarrelMetrics", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
+            ["CarrelBytes", "CarrelFiles", "CarrelHTTP", "CarrelMetrics", "CarrelThreads", "CarrelZlib", "CLinux", "CMicroHTTPD"]
         ),
-        library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelThreads"]),
+        library("CarrelStore", bytes: true, ["CLinux", "CSQLite", "CarrelBytes", "CarrelCrypto", "CarrelFiles", "CarrelThreads"]),
         library("CarrelPostgres", bytes: true, ["CPostgres", "CarrelBytes", "CarrelStore", "CarrelThreads"]),
         library("CarrelHTTPClient", bytes: true, ["CarrelBytes", "CarrelHTTP", "CarrelThreads", "CCurl"]),
 
@@ -148,7 +149,7 @@ let package = Package(
         library("CarrelAudio", bytes: true, ["CarrelBytes"]),
         library("CarrelArchive", bytes: true, ["CZip", "CarrelBytes"]),
         library("CarrelMP4", bytes: true, ["CarrelAudio", "CarrelBytes"]),
-        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
+        library("CarrelPDF", bytes: true, ["CLinux", "CQPDF", "CarrelBytes", "CarrelFiles", "CarrelJSON", "CarrelXML", "CarrelZlib"]),
         library("CarrelTS", bytes: true, ["CarrelBytes"]),
         library("CarrelHLS", bytes: true, ["CarrelBytes"]),
         library("CarrelJOSE", bytes: true, ["CarrelBytes", "CarrelCrypto", "CarrelJSON"]),
@@ -160,7 +161,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelJSON", "CarrelMP4",
-                "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML", "CarrelZlib",
+                "CarrelFiles", "CarrelPackager", "CarrelStore", "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
         library("CarrelSubscription", bytes: true, ["CarrelBytes", "CarrelXML"]),
@@ -169,7 +170,7 @@ let package = Package(
             bytes: true,
             [
                 "CLinux", "CarrelArchive", "CarrelAudio", "CarrelBytes", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
+                "CarrelFiles", "CarrelJSON", "CarrelMP4", "CarrelPDF", "CarrelStore",
                 "CarrelThreads", "CarrelXML", "CarrelZlib",
             ]
         ),
@@ -197,11 +198,11 @@ let package = Package(
 
         // server, lowest first: each a noun with one reason to change (docs/architecture.md)
         // the home on disk: locks, keys, secrets, schema
-        server("Home", over: "", "Bytes Crypto HTTP Metrics Store Threads"),
+        server("Home", over: "", "Bytes Crypto Files HTTP Metrics Store Threads"),
         // conventions of the server's API; what a capability is
         server("WebAPI", over: "Home", "Bytes Crypto HTTP JSON Metrics Store Threads Web"),
         // the sealed log
-        server("Audit", over: "Home WebAPI", "Bytes Crypto HTTP JSON Store Threads"),
+        server("Audit", over: "Home WebAPI", "Bytes Crypto Files HTTP JSON Store Threads"),
         // what slows down guessing
         server("Throttling", over: "Audit", "Bytes Crypto Metrics Store Threads"),
         // people, staff, sessions, devices, who calls, revocations
@@ -279,7 +280,7 @@ let package = Package(
             "Server",
             over: "Home WebAPI Audit Throttling Accounts Catalog Orders Entitlements EntitlementSources SignOn "
                 + "Streaming Listening EditionDelivery Feeds Administration Website",
-            "Bytes Crypto HTTP Metrics PasswordHash Store Threads Upstream"
+            "Bytes Crypto Files HTTP Metrics PasswordHash Store Threads Upstream"
         ),
 
         // runs
@@ -287,7 +288,7 @@ let package = Package(
             "CarrelReader",
             bytes: true,
             [
-                "CarrelBytes", "CarrelHTTP", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
+                "CarrelBytes", "CarrelFiles", "CarrelHTTP", "CarrelJSON", "CarrelSubscription", "CarrelThreads",
                 "CarrelUpstream",
             ]
         ),
@@ -306,7 +307,7 @@ let package = Package(
             "carrel",
             [
                 "CLinux", "CarrelAudio", "CarrelBytes", "CarrelCommandLine", "CarrelCrypto", "CarrelHTTP", "CarrelHTTPClient",
-                "CarrelHTTPServer", "CarrelMetrics",
+                "CarrelHTTPServer", "CarrelMetrics", "CarrelFiles",
                 "CarrelIngest", "CarrelLCP", "CarrelPostgres", "CarrelPublication",
                 "CarrelJSON", "CarrelReader", "CarrelReceipts", "CarrelSettings", "CarrelStore",
                 "CarrelSubscription", "CarrelThreads", "CarrelUpstream", "CarrelWebReader",

@@ -83,7 +83,9 @@ package struct AccountsCapability: Capability {
         "sessions": .deleted(exportedAs: "sessions"),
         "app_passwords": .deleted(exportedAs: "appPasswords"),
         "throttle": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; deleted after 90 days"),
-        "sign_in_networks": .nothing("keyed hashes of names, networks and devices, which cannot be reversed; deleted after 90 days"),
+        "sign_in_networks": .nothing(
+            "keyed hashes of names, networks and devices, which cannot be reversed; deleted after 90 days"
+        ),
         "setup_links": .nothing("links for the first administrator, before there is one; deleted after an hour"),
         "service_keys": .nothing("keys of programs; an operator should not name one after a person"),
         "revocations": .nothing("ids of accounts and products, and when their credentials were revoked"),

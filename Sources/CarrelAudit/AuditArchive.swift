@@ -37,7 +37,10 @@ package struct AuditArchive: Sendable {
                     let page = entry.action == AuditPage.action ? try AuditStore.page(entry.id, in: transaction) : nil
                     let row = Row(entry: entry, mark: mark, page: page)
                     guard try chain.count(row, after: previous) != nil else {
-                        throw ServerError(.conflict, "row \((previous?.number ?? 0) + 1) of the audit log does not match its seal")
+                        throw ServerError(
+                            .conflict,
+                            "row \((previous?.number ?? 0) + 1) of the audit log does not match its seal"
+                        )
                     }
                     lines.append((row.json, mark))
                     previous = mark

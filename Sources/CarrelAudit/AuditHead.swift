@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelFiles
 package import CarrelHome
 import CarrelThreads
 import Glibc
@@ -27,7 +28,7 @@ package struct AuditHead: Sendable {
     /// - Throws: ``ServerError`` `home` when there is a file and it does not say.
     package func read() throws(ServerError) -> Mark? {
         guard let file = unsafe fopen(path, "re") else {
-            guard errno == ENOENT else { throw ServerError(.home, "\(path) cannot be read: \(reason(errno))") }
+            guard errno == ENOENT else { throw ServerError(.home, "\(path) cannot be read: \(systemReason())") }
             return nil
         }
         defer { unsafe fclose(file) }
@@ -49,16 +50,11 @@ package struct AuditHead: Sendable {
     }
 
     private func replace(by mark: Mark) throws(ServerError) {
-        let partial = "\(path).\(getpid()).partial"
-        guard let file = unsafe fopen(partial, "we") else {
-            throw ServerError(.home, "\(partial) cannot be written: \(reason(errno))")
-        }
-        unsafe fputs("\(mark.number) \(Hex.encode(mark.seal))\n", file)
-        let isKept = unsafe fflush(file) == 0 && fsync(fileno(file)) == 0
-        guard unsafe fclose(file) == 0, isKept, unsafe rename(partial, path) == 0 else {
-            let why = reason(errno)
-            unsafe unlink(partial)
-            throw ServerError(.home, "\(path) cannot be written: \(why)")
+        // Not synced with its folder: the seal before it is as true.
+        do {
+            try DurableFile.replace(path, with: Array("\(mark.number) \(Hex.encode(mark.seal))\n".utf8), folderSync: .none)
+        } catch {
+            throw ServerError(.home, error.message)
         }
     }
 

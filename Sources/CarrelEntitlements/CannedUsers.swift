@@ -113,7 +113,8 @@ package struct CannedUsers: EntitlementSource {
             return status(.active, message: nil)
         }
         switch user {
-        case "expiredtoken", "alwaysstaletoken", "blockedtoken": return SubscriptionStatus(.stale, message: "This token is to be renewed")
+        case "expiredtoken", "alwaysstaletoken", "blockedtoken":
+            return SubscriptionStatus(.stale, message: "This token is to be renewed")
         case "yesbyproxy":
             return status(.active, message: "This says that you are active, but no edition will be granted")
         case "suspended": return SubscriptionStatus(.suspended, message: "Your subscription is suspended")

@@ -59,7 +59,10 @@ package struct PlanRoutes {
         try object.allowOnly(["name", "scope", "graceIssues", "deviceLimit", "products"])
         let word = try object.string("scope") ?? Plan.Scope.everything.rawValue
         guard let scope = Plan.Scope(rawValue: word) else {
-            throw ServerError(.invalid, "scope must be \(Plan.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            throw ServerError(
+                .invalid,
+                "scope must be \(Plan.Scope.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))"
+            )
         }
         let plan = Plan(
             name: try object.requiredString("name"),

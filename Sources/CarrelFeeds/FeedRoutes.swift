@@ -148,7 +148,9 @@ struct FeedRoutes {
             search.kind = kind
         }
         if let word = request.query["price"], !word.isEmpty {
-            guard let price = Edition.Price(rawValue: word) else { throw ServerError(.invalid, "price must be \"free\" or \"paid\"") }
+            guard let price = Edition.Price(rawValue: word) else {
+                throw ServerError(.invalid, "price must be \"free\" or \"paid\"")
+            }
             search.price = price
         }
         search.language = try request.query["language"].flatMap { $0.isEmpty ? nil : try Self.words(request, "language") }

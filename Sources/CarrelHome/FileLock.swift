@@ -1,3 +1,4 @@
+import CarrelFiles
 import Glibc
 
 /// A lock that one holder has at a time, of all processes and within one; the system lets go of it when its process ends.
@@ -8,12 +9,12 @@ package final class FileLock: Sendable {
     /// somebody else has it, `home` when the file cannot be used.
     package init(_ path: String, taken: String) throws(ServerError) {
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.home, "cannot use \(path): \(reason(errno))") }
+        guard descriptor >= 0 else { throw ServerError(.home, "cannot use \(path): \(systemReason())") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let failure = errno
             close(descriptor)
             throw failure == EWOULDBLOCK
-                ? ServerError(.conflict, taken) : ServerError(.home, "cannot lock \(path): \(reason(failure))")
+                ? ServerError(.conflict, taken) : ServerError(.home, "cannot lock \(path): \(systemReason(failure))")
         }
     }
 

@@ -1,3 +1,4 @@
+import CarrelFiles
 import Glibc
 
 /// The environment that a home serves: each has its own database, keys and media, and ids of one mean nothing in the other.
@@ -93,7 +94,7 @@ package struct Home: Sendable {
         for part in path.split(separator: "/") {
             made += "/\(part)"
             if unsafe mkdir(made, 0o700) != 0 && errno != EEXIST {
-                throw ServerError(.home, "cannot create the folder \(made): \(reason(errno))")
+                throw ServerError(.home, "cannot create the folder \(made): \(systemReason())")
             }
         }
         try requireUsable(path)
@@ -101,12 +102,7 @@ package struct Home: Sendable {
 
     private static func requireUsable(_ path: String) throws(ServerError) {
         guard unsafe access(path, R_OK | W_OK | X_OK) == 0 else {
-            throw ServerError(.home, "cannot use the folder \(path): \(reason(errno))")
+            throw ServerError(.home, "cannot use the folder \(path): \(systemReason())")
         }
     }
-}
-
-/// What the system says of an error number, in lower case.
-package func reason(_ number: Int32) -> String {
-    unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
 }

@@ -1,5 +1,6 @@
 import CarrelBytes
 package import CarrelCrypto
+import CarrelFiles
 import Glibc
 
 /// The keys under which content keys and the server's other secrets are wrapped (AES Key Wrap, RFC 3394).
@@ -201,46 +202,28 @@ package struct MasterKeyring: Sendable {
     }
 
     private func save(to path: String, replacing: Bool) throws(ServerError) {
-        let text = lines
-        let temporary = "\(path).\(UInt64.random(in: 0 ... .max)).new"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))") }
-        let written = unsafe text.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
-        let synced = fsync(descriptor)
-        close(descriptor)
-        guard written == text.count, synced == 0 else {
-            unsafe unlink(temporary)
-            throw ServerError(.masterKey, "cannot write \(temporary): \(reason(errno))")
-        }
-        // link() refuses to replace a file that another process made meanwhile; unsafe rename() replaces it on purpose.
-        let placed = replacing ? unsafe rename(temporary, path) : unsafe link(temporary, path)
-        let failure = errno
-        unsafe unlink(temporary)
-        guard placed == 0 || (!replacing && failure == EEXIST) else {
-            throw ServerError(.masterKey, "cannot write \(path): \(reason(failure))")
-        }
         // Nothing may be wrapped under a key whose file a power cut could take back.
-        let folder = unsafe open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        defer { close(folder) }
-        guard folder >= 0, fsync(folder) == 0 else {
-            throw ServerError(.masterKey, "cannot make \(path) durable: \(reason(errno))")
+        do {
+            try DurableFile.replace(path, with: lines, keepsExisting: !replacing)
+        } catch {
+            throw ServerError(.masterKey, error.message)
         }
     }
 
     private static func readPrivateFile(_ path: String) throws(ServerError) -> String {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))") }
+        guard descriptor >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(systemReason())") }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
-            throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))")
+            throw ServerError(.masterKey, "cannot read \(path): \(systemReason())")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw ServerError(.masterKey, "others may read \(path): it must have mode 0600 (chmod 600 \(path))")
         }
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-        guard count >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(reason(errno))") }
+        guard count >= 0 else { throw ServerError(.masterKey, "cannot read \(path): \(systemReason())") }
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

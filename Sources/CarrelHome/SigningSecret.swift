@@ -34,6 +34,30 @@ package struct SigningSecret: Sendable {
         self.init(id: id, secret: secret, signsFrom: signsFrom)
     }
 
+    /// Reads all secrets of a purpose.
+    ///
+    /// - Throws: what the database throws; ``ServerError`` `server.master-key` where the master key does not unwrap them.
+    package static func all(
+        _ purpose: SecretStore.Signing,
+        _ master: MasterKeyring.Shared,
+        in transaction: any Transaction
+    ) throws -> [SigningSecret] {
+        try SecretStore.signing(purpose, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+    }
+
+    /// Makes the first secret of a purpose where there is none.
+    package static func makeFirst(
+        _ purpose: SecretStore.Signing,
+        _ master: MasterKeyring.Shared,
+        in database: any Database,
+        at now: Instant
+    ) async throws {
+        guard try await database.read({ try SecretStore.signing(purpose, in: $0) }).isEmpty else { return }
+        let first = try master.current.wrap(makeStored(signsFrom: now))
+        // Another process may make it first: what is in the database counts.
+        try await database.write { try SecretStore.insert(SecretStore.name(purpose, 1), first, in: $0) }
+    }
+
     /// The secret in whose turn something is signed: of those whose time has come, the one made last.
     package static func signing(at now: Instant, of secrets: [SigningSecret]) -> SigningSecret? {
         secrets.filter { $0.signsFrom <= now }.max { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }

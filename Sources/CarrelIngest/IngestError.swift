@@ -1,4 +1,5 @@
 package import CarrelBytes
+import CarrelFiles
 import Glibc
 
 /// Why something could not be taken into the catalog.

@@ -1,5 +1,6 @@
 import CarrelBytes
 import CarrelCrypto
+import CarrelFiles
 import Glibc
 
 /// A file that is read in windows. A title may have more files than a process may have open: one that ``rest()`` put aside is
@@ -116,9 +117,4 @@ final class SourceFile {
             at += Int64(got)
         }
     }
-}
-
-/// What the system says of an error, the last one unless told, in lower case.
-func systemReason(_ number: Int32 = errno) -> String {
-    unsafe strerror(number).map { unsafe String(cString: $0) }?.lowercased() ?? "error \(number)"
 }

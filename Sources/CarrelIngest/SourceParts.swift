@@ -2,6 +2,7 @@ import CLinux
 import CarrelArchive
 import CarrelAudio
 import CarrelBytes
+import CarrelFiles
 import Glibc
 
 /// The files that make up a title, in playing order, and the picture beside them.

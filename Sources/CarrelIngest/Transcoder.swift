@@ -1,6 +1,7 @@
 import CLinux
 import CarrelAudio
 import CarrelBytes
+import CarrelFiles
 import Glibc
 
 /// ffmpeg as a child process: it reads what Carrel does not, isolated, so that a broken decoder never takes the server down.

@@ -49,7 +49,10 @@ struct OrderRoutes {
         try object.allowOnly(["account", "title", "isbn", "kind", "start", "end", "orderNumber"])
         let kindText = try object.string("kind") ?? Order.Kind.sale.rawValue
         guard let kind = Order.Kind(rawValue: kindText) else {
-            throw ServerError(.invalid, "kind must be \(Order.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            throw ServerError(
+                .invalid,
+                "kind must be \(Order.Kind.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))"
+            )
         }
         let (order, created) = try await orders.place(
             Orders.Request(
@@ -73,15 +76,16 @@ struct OrderRoutes {
             titleID: request.query["title"],
             number: request.query["orderNumber"]
         )
-        filter.limit = try request.query.integer("limit", in: 1...1000) ?? 100
-        filter.after = try PageCursor.parse(request.query["after"])
-        let page = try await orders.list(filter)
+        let page = try ListPage(request.query)
+        (filter.limit, filter.after) = (page.limit, page.after)
+        let found = try await orders.list(filter)
         let now = clock.now
-        var answer: JSONObject = ["orders": .array(page.map { .object(Self.json($0.order, account: $0.account, now: now)) })]
-        if page.count == filter.limit, let last = page.last?.order {
-            answer["next"] = .string(PageCursor.text(last.createdAt, last.id))
+        let object = page.json("orders", found) {
+            .object(Self.json($0.order, account: $0.account, now: now))
+        } cursor: {
+            ($0.order.createdAt, $0.order.id)
         }
-        return .json(JSON.object(answer))
+        return .json(JSON.object(object))
     }
 
     private func answer(_ order: Order, status: HTTPStatus = .ok) async throws -> HTTPResponse {

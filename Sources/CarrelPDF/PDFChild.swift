@@ -1,5 +1,6 @@
 import CLinux
 import CarrelBytes
+import CarrelFiles
 import CarrelJSON
 import Glibc
 
@@ -88,7 +89,12 @@ enum PDFChild {
         close(ends[1])
         defer { close(ends[0]) }
         guard pid > 0 else { throw PDFError(.unavailable, "no process can be started") }
-        let bytes = collect(ends[0], cancellation, until: .now + .milliseconds(4 * limits.milliseconds + 30_000))
+        let bytes = PipeReader.readAll(
+            ends[0],
+            upTo: answerLimit,
+            until: .now + .milliseconds(4 * limits.milliseconds + 30_000),
+            cancellation: cancellation?.descriptor
+        )
         // What took the child over may say all and stay.
         let hasEnded = bytes != nil && clinux_ends_within(pid, patience) == 1
         if !hasEnded { kill(pid, SIGKILL) }
@@ -122,27 +128,6 @@ enum PDFChild {
         }
         let bytes = JSON.object(object).write()
         if unsafe bytes.withUnsafeBytes({ unsafe clinux_write(pipe, $0.baseAddress, $0.count) }) != 0 { _exit(1) }
-    }
-
-    /// All that comes; nil when it is too much, takes too long, or nobody wants it any more.
-    private static func collect(_ pipe: Int32, _ cancellation: PDFCancellation?, until deadline: ContinuousClock.Instant)
-        -> [UInt8]?
-    {
-        var all: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-            // a number below zero is not looked at (poll(2))
-            var waiting = [pipe, cancellation?.descriptor ?? -1].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-            let ready = unsafe poll(&waiting, 2, Int32(max(0, min(left, 1e6))))
-            if ready < 0, errno == EINTR { continue }
-            guard ready > 0, waiting[1].revents == 0 else { return nil }
-            let got = unsafe piece.withUnsafeMutableBytes { unsafe read(pipe, $0.baseAddress, $0.count) }
-            if got == 0 { return all }
-            if got < 0, errno == EINTR { continue }
-            guard got > 0, all.count + got <= answerLimit else { return nil }
-            all += piece[..<got]
-        }
     }
 
     /// Does all of it here with a document of our own.

@@ -1,4 +1,5 @@
 import CarrelBytes
+import CarrelFiles
 import Glibc
 
 /// A file that only its owner can read, and that is either as it was or as it was meant to be, whatever happens meanwhile.
@@ -53,16 +54,11 @@ package struct PrivateFile: Sendable {
     /// Writes a new file beside the old one, to the disk, and puts it in its place.
     package func save(_ bytes: [UInt8]) throws(ReaderError) {
         guard bytes.count <= limit else { throw ReaderError(.store, "the \(name) would be too long") }
-        let fresh = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16)).new"
-        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("written") }
-        defer { close(descriptor) }
-        guard write(bytes, to: descriptor), fsync(descriptor) == 0, unsafe rename(fresh, path) == 0 else {
-            let error = failure("written")
-            unsafe unlink(fresh)
-            throw error
+        do {
+            try DurableFile.replace(path, with: bytes, folderSync: .attempted)
+        } catch {
+            throw ReaderError(.store, "the \(name) cannot be written: \(error.reason)")
         }
-        syncFolder()
     }
 
     /// Removes it, if it is there.
@@ -70,28 +66,7 @@ package struct PrivateFile: Sendable {
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure("removed") }
     }
 
-    private func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            written += count
-        }
-        return true
-    }
-
-    /// Makes the new name last. Where a folder cannot be synced, the file is as good as one can have it.
-    private func syncFolder() {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = unsafe open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
-    }
-
     private func failure(_ verb: String) -> ReaderError {
-        let reason = unsafe String(cString: strerror(errno))
-        return ReaderError(.store, "the \(name) cannot be \(verb): \(reason)")
+        ReaderError(.store, "the \(name) cannot be \(verb): \(systemReason())")
     }
 }

@@ -39,7 +39,10 @@ enum Installation {
     /// Refuses to create a database beside media: they belong to one that is missing.
     static func requireNoMedia(_ blobs: DirectoryBlobStore, beside home: Home) throws {
         guard try !blobs.isEmpty else { return }
-        throw ServerError(.installation, "\(blobs.path) contains media, but their database \(home.databasePath) is missing or empty")
+        throw ServerError(
+            .installation,
+            "\(blobs.path) contains media, but their database \(home.databasePath) is missing or empty"
+        )
     }
 
     private static func requireSame(

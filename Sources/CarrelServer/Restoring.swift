@@ -1,6 +1,7 @@
 import CarrelAccounts
 package import CarrelAudit
 package import CarrelBytes
+import CarrelFiles
 package import CarrelHome
 import CarrelStore
 import Glibc
@@ -65,7 +66,7 @@ extension CarrelService {
             // The head is of the replaced log: a crash in between leaves none, which the next seal makes.
             AuditHead(path: home.auditHeadPath).forget()
             guard unsafe rename(fresh, home.databasePath) == 0 else {
-                throw ServerError(.home, "cannot write \(home.databasePath): \(reason(errno))")
+                throw ServerError(.home, "cannot write \(home.databasePath): \(systemReason())")
             }
         } catch {
             if let kept { bringBack(kept, home) }
@@ -97,7 +98,7 @@ extension CarrelService {
     private static func requireBackup(_ path: String) async throws -> Instant {
         var status = stat()
         guard unsafe access(path, R_OK) == 0, unsafe stat(path, &status) == 0 else {
-            throw ServerError(.notFound, "\(path) cannot be read: \(reason(errno))")
+            throw ServerError(.notFound, "\(path) cannot be read: \(systemReason())")
         }
         var log = stat()
         if unsafe stat(path + "-wal", &log) == 0, log.st_size > 0 {
@@ -232,7 +233,7 @@ extension CarrelService {
     /// links, the home never lacks a database.
     private static func putAside(_ home: Home, as path: String) throws {
         guard unsafe link(home.databasePath, path) == 0 || rename(home.databasePath, path) == 0 else {
-            throw ServerError(.home, "cannot keep \(home.databasePath) as \(path): \(reason(errno))")
+            throw ServerError(.home, "cannot keep \(home.databasePath) as \(path): \(systemReason())")
         }
         // Where opening failed they are left, and hold what was committed last. The backup must never meet them.
         for suffix in ["-wal", "-shm"] { unsafe rename(home.databasePath + suffix, path + suffix) }
@@ -255,20 +256,20 @@ extension CarrelService {
 
     private static func copy(_ source: String, to target: String) throws {
         let input = unsafe Glibc.open(source, O_RDONLY | O_CLOEXEC)
-        guard input >= 0 else { throw ServerError(.notFound, "\(source) cannot be read: \(reason(errno))") }
+        guard input >= 0 else { throw ServerError(.notFound, "\(source) cannot be read: \(systemReason())") }
         defer { close(input) }
         let output = unsafe Glibc.open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard output >= 0 else { throw ServerError(.home, "cannot write \(target): \(reason(errno))") }
+        guard output >= 0 else { throw ServerError(.home, "cannot write \(target): \(systemReason())") }
         defer { close(output) }
         while true {
             let count = sendfile(output, input, nil, 1 << 26)
             if count == 0 { break }
             guard count > 0 else {
-                let failure = reason(errno)
+                let failure = systemReason()
                 unsafe unlink(target)
                 throw ServerError(.home, "cannot write \(target): \(failure)")
             }
         }
-        guard fsync(output) == 0 else { throw ServerError(.home, "cannot write \(target): \(reason(errno))") }
+        guard fsync(output) == 0 else { throw ServerError(.home, "cannot write \(target): \(systemReason())") }
     }
 }

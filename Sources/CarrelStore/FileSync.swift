@@ -1,3 +1,4 @@
+import CarrelFiles
 import Glibc
 
 /// Writes what the system still holds of a file to the disk.
@@ -10,7 +11,9 @@ package func syncFile(_ path: String) throws(StoreError) {
 
 /// Makes the names in the folder of `path` durable.
 package func syncFolder(of path: String) throws(StoreError) {
-    let slash = path.lastIndex(of: "/")
-    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    try syncFile(folder)
+    do {
+        try DurableFile.syncFolder(of: path)
+    } catch {
+        throw StoreError(errno: error.number, "a folder cannot be synced")
+    }
 }

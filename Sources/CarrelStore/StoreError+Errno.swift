@@ -1,3 +1,4 @@
+import CarrelFiles
 import Glibc
 
 extension StoreError {
@@ -7,7 +8,7 @@ extension StoreError {
     ///   - number: the `errno`.
     ///   - what: what could not be done, such as "the blob cannot be written".
     package init(errno number: Int32, _ what: String) {
-        let reason = unsafe String(cString: strerror(number)).lowercased()
+        let reason = systemReason(number)
         switch number {
         case ENOSPC, EDQUOT, EFBIG: self.init(.full, "\(what): \(reason)")
         case ENOENT: self.init(.notFound, "\(what): \(reason)")

@@ -73,7 +73,6 @@ package final class PlaybackGrantCache: Sendable {
         let isSuspended: Bool
         let key: Secret
         package let media: StreamMedia
-        fileprivate var readAt: Instant
     }
 
     /// How long an order is believed without asking the database.
@@ -87,38 +86,32 @@ package final class PlaybackGrantCache: Sendable {
     /// Titles whose files are kept open.
     private static let openMedia = 256
 
-    private struct State {
-        var grants = LRUCache<String, Grant>(limit: PlaybackGrantCache.orderLimit)
-        var media = LRUCache<String, StreamMedia>(limit: PlaybackGrantCache.mediaLimit)
-        /// Counts the changes, so that what was read before a change is not remembered after it.
-        var changes: UInt64 = 0
-    }
-
     private let orders: Orders
     private let database: any Database
     private let blobs: BlobIOPool
-    private let state = Locked(State())
+    private let grants = SnapshotCache<String, Grant>(limit: orderLimit, life: life)
+    private let media = Locked(LRUCache<String, StreamMedia>(limit: mediaLimit))
 
     init(orders: Orders, database: any Database, blobs: BlobIOPool) {
         self.orders = orders
         self.database = database
         self.blobs = blobs
-        orders.onChange { [weak self] in self?.forget($0) }
+        orders.onChange { [weak self] in self?.grants.invalidate($0) }
     }
 
     /// The order and what is needed to stream it; nil when there is no such order.
     package func grant(_ id: String, at now: Instant) async throws -> Grant? {
-        let (known, changes) = state.withLock { ($0.grants[id], $0.changes) }
-        if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
+        let known = grants.find(id, at: now)
+        if known.isFresh { return known.value }
         guard let (order, isSuspended, key) = try await orders.grant(id) else { return nil }
         let media = try await media(of: order.titleID, at: now)
-        let grant = Grant(order: order, isSuspended: isSuspended, key: key, media: media, readAt: now)
-        state.withLock { if $0.changes == changes { $0.grants.insert(grant, for: id, cost: 1) } }
+        let grant = Grant(order: order, isSuspended: isSuspended, key: key, media: media)
+        grants.insert(grant, for: id, readAt: now, since: known)
         return grant
     }
 
     private func media(of titleID: String, at now: Instant) async throws -> StreamMedia {
-        if let known = state.withLock({ $0.media[titleID] }) {
+        if let known = media.withLock({ $0[titleID] }) {
             if now - known.openedAt < Self.mediaLife { return known }
             return keep(try await blobs.run { try known.again(in: $0, at: now) })
         }
@@ -134,14 +127,7 @@ package final class PlaybackGrantCache: Sendable {
 
     private func keep(_ media: StreamMedia) -> StreamMedia {
         let cost = max(Self.mediaLimit / Self.openMedia, 4096 + media.index.segmentCount * 8)
-        state.withLock { $0.media.insert(media, for: media.titleID, cost: cost) }
+        self.media.withLock { $0.insert(media, for: media.titleID, cost: cost) }
         return media
-    }
-
-    private func forget(_ id: String) {
-        state.withLock {
-            $0.changes += 1
-            $0.grants.remove(id)
-        }
     }
 }

@@ -40,13 +40,8 @@ package final class TicketKeyring: Sendable {
         self.master = master
         self.clock = clock
         let now = clock.now
-        var secrets = try await Self.read(database, master)
-        if secrets.isEmpty {
-            let first = try master.current.wrap(SigningSecret.makeStored(signsFrom: now))
-            // Another process may make it first: what is in the database counts.
-            try await database.write { try SecretStore.insert(SecretStore.name(.ticket, 1), first, in: $0) }
-            secrets = try await Self.read(database, master)
-        }
+        try await SigningSecret.makeFirst(.ticket, master, in: database, at: now)
+        let secrets = try await Self.read(database, master)
         state = Locked(State(tickets: Tickets(secrets: secrets), readAt: now))
     }
 
@@ -80,7 +75,7 @@ package final class TicketKeyring: Sendable {
         let entry = actor.entry("ticket-key.rotate", on: "", at: now, reason: atOnce ? "at-once" : "")
         let made = try await database.write { transaction -> SigningSecret.Rotation in
             try AuditStore.append(entry, in: transaction)
-            let known = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+            let known = try SigningSecret.all(.ticket, master, in: transaction)
             return try SigningSecret.replace(
                 with: wrapped,
                 signsFrom: from,
@@ -123,7 +118,7 @@ package final class TicketKeyring: Sendable {
         in transaction: any Transaction
     ) throws -> [UInt8] {
         let longest = max(life, try TitleStore.longest(in: transaction) * 2 + 60_000)
-        let secrets = try SecretStore.signing(.ticket, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
+        let secrets = try SigningSecret.all(.ticket, master, in: transaction)
             .sorted { $0.signsFrom < $1.signsFrom }
         // A secret's last window opened before its successor's time, and other nodes hear of that a minute late.
         let held = Tickets.Window.length(life: longest) + longest + 120_000
@@ -143,6 +138,6 @@ package final class TicketKeyring: Sendable {
     }
 
     private static func read(_ database: any Database, _ master: MasterKeyring.Shared) async throws -> [SigningSecret] {
-        try await database.read { try SecretStore.signing(.ticket, in: $0) }.map { try master.unwrap($0.id, $0.wrapped) }
+        try await database.read { try SigningSecret.all(.ticket, master, in: $0) }
     }
 }

@@ -72,19 +72,17 @@ struct ShelfRoutes {
     /// A page of the shelf, the newest orders first; what follows begins after its `next`.
     private func shelf(_ request: HTTPRequest) async throws -> HTTPResponse {
         let account = try await callers.reader(request)
-        let limit = try request.query.integer("limit", in: 1...Self.pageLimit) ?? Self.pageLimit
-        let after = try PageCursor.parse(request.query["after"])
+        let page = try ListPage(request.query, limit: Self.pageLimit, most: Self.pageLimit)
         let (now, id) = (clock.now, account.id)
-        let items = try await database.read { try ShelfStore.items(of: id, after: after, limit: limit, in: $0) }
+        let items = try await database.read { try ShelfStore.items(of: id, after: page.after, limit: page.limit, in: $0) }
         let isGuest = try await callers.signedIn(request) == nil
-        var answer: JSONObject = [
-            "account": ["name": .string(account.name), "guest": .bool(isGuest)],
-            "items": .array(items.map { .object(Self.json($0.order, $0.title, at: $0.place, now: now)) }),
-        ]
-        if items.count == limit, let last = items.last?.order {
-            answer["next"] = .string(PageCursor.text(last.createdAt, last.id))
+        var object = page.json("items", items) {
+            .object(Self.json($0.order, $0.title, at: $0.place, now: now))
+        } cursor: {
+            ($0.order.createdAt, $0.order.id)
         }
-        return Self.private(.object(answer))
+        object["account"] = ["name": .string(account.name), "guest": .bool(isGuest)]
+        return Self.private(.object(object))
     }
 
     private func item(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse {

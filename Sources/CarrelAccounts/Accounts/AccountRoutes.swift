@@ -152,25 +152,16 @@ package struct AccountRoutes {
             let found = try await accounts.find(named: name).map { [JSON.object(Self.json($0))] }
             return .json(["accounts": .array(found ?? [])])
         }
-        let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-        let page = try await desk.list(
-            matching: request.query["find"] ?? "",
-            after: try PageCursor.parse(request.query["after"]),
-            limit: limit
-        )
-        var answer: JSONObject = [
-            "accounts": .array(
-                page.map { entry in
-                    var object = Self.json(entry.account)
-                    object["createdAt"] = .string(entry.createdAt.description)
-                    return .object(object)
-                }
-            )
-        ]
-        if page.count == limit, let last = page.last {
-            answer["next"] = .string(PageCursor.text(last.createdAt, last.account.id))
+        let page = try ListPage(request.query)
+        let found = try await desk.list(matching: request.query["find"] ?? "", after: page.after, limit: page.limit)
+        let object = page.json("accounts", found) { entry in
+            var object = Self.json(entry.account)
+            object["createdAt"] = .string(entry.createdAt.description)
+            return .object(object)
+        } cursor: {
+            ($0.createdAt, $0.account.id)
         }
-        return .json(.object(answer))
+        return .json(.object(object))
     }
 
     private func change(_ request: HTTPRequest, _ account: Account) async throws -> HTTPResponse {

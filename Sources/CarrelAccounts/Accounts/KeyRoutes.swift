@@ -50,13 +50,9 @@ struct KeyRoutes {
         }
         router.on(.get, "admin/v1/sessions") { request, _ in
             try await callers.require(request, .readAccounts)
-            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let page = try await accounts.sessions.live(after: try PageCursor.parse(request.query["after"]), limit: limit)
-            var answer: JSONObject = ["sessions": .array(page.map(Self.json))]
-            if page.count == limit, let last = page.last?.session {
-                answer["next"] = .string(PageCursor.text(last.createdAt, last.family))
-            }
-            return .json(.object(answer))
+            let page = try ListPage(request.query)
+            let live = try await accounts.sessions.live(after: page.after, limit: page.limit)
+            return .json(.object(page.json("sessions", live, Self.json) { ($0.session.createdAt, $0.session.family) }))
         }
         router.on(.post, "admin/v1/sessions") { request, _ in
             let actor = try await callers.require(request, .changeAccounts)

@@ -89,7 +89,9 @@ package struct Devices: Sendable {
     /// - Throws: ``ServerError`` `invalid` where nothing is left of the name, `notFound` where the account has no such device.
     package func rename(_ id: String, of account: Account, to name: String?, by actor: AuditActor) async throws -> Device {
         let given = name.map { Self.cleaned($0) }
-        guard given?.isEmpty != true else { throw ServerError(.invalid, "name must not be empty; null restores the name that the app reported") }
+        guard given?.isEmpty != true else {
+            throw ServerError(.invalid, "name must not be empty; null restores the name that the app reported")
+        }
         let entry = actor.entry("device.rename", on: id, at: clock.now)
         return try await database.write { transaction in
             guard var device = try DeviceStore.device(id: id, in: transaction), device.accountID == account.id else {

@@ -17,13 +17,11 @@ struct AuditRoutes {
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/audit") { request, _ in
             try await callers.require(request, .readAudit)
-            guard let filter = try await filter(request.query) else { return .json(["entries": []]) }
+            let page = try ListPage(request.query)
+            guard let filter = try await filter(request.query, page) else { return .json(["entries": []]) }
             let found = try await audit.list(filter)
-            var answer: JSONObject = ["entries": .array(try await named(found))]
-            if found.count == filter.limit, let last = found.last {
-                answer["next"] = .string(PageCursor.text(last.at, last.id))
-            }
-            return .json(.object(answer))
+            let rows = Array(zip(found, try await named(found)))
+            return .json(.object(page.json("entries", rows, \.1) { ($0.0.at, $0.0.id) }))
         }
         router.on(.post, "admin/v1/audit/verify") { request, _ in
             try await callers.require(request, .readAudit)
@@ -88,7 +86,7 @@ struct AuditRoutes {
     }
 
     /// What is asked for; nil where it is about an account that is not there.
-    private func filter(_ query: Query) async throws -> Audit.Filter? {
+    private func filter(_ query: Query, _ page: ListPage) async throws -> Audit.Filter? {
         var filter = Audit.Filter()
         filter.about = query["subject"]
         if let name = query["account"] {
@@ -105,8 +103,8 @@ struct AuditRoutes {
         }
         filter.since = try Self.instant(query, "since")
         filter.until = try Self.instant(query, "until")
-        filter.after = try PageCursor.parse(query["after"])
-        filter.limit = try query.integer("limit", in: 1...1000) ?? 100
+        filter.after = page.after
+        filter.limit = page.limit
         return filter
     }
 

@@ -30,7 +30,10 @@ struct MasterKeyRoutes {
             if let text = try object.string("keys") {
                 // Keys travel over the home's own socket and nowhere else.
                 guard case .local = request.peer else {
-                    throw ServerError(.forbidden, "to add keys from a file, run 'carrel keys add --from FILE' on the server's own machine")
+                    throw ServerError(
+                        .forbidden,
+                        "to add keys from a file, run 'carrel keys add --from FILE' on the server's own machine"
+                    )
                 }
                 versions = try await rotation.take(
                     from: try MasterKeyring(text: text, path: try object.string("file") ?? "the copy")

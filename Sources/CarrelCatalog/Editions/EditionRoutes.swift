@@ -16,14 +16,17 @@ struct EditionRoutes {
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/editions") { request, _ in
             try await callers.require(request, .readCatalog)
-            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let after = try PageCursor.parse(request.query["after"])
-            let page = try await editions.list(after: after.map { ($0.0, $0.1) }, limit: limit)
-            var answer: JSONObject = ["editions": .array(page.map { .object($0.json) })]
-            if page.count == limit, let last = page.last {
-                answer["next"] = .string(PageCursor.text(last.issuedAt, last.productID))
-            }
-            return .json(.object(answer))
+            let page = try ListPage(request.query)
+            let found = try await editions.list(after: page.after.map { ($0.0, $0.1) }, limit: page.limit)
+            return .json(
+                .object(
+                    page.json("editions", found) {
+                        .object($0.json)
+                    } cursor: {
+                        ($0.issuedAt, $0.productID)
+                    }
+                )
+            )
         }
         router.on(.post, "admin/v1/editions", acceptsChunks: true) { request, _ in try await upload(request) }
         router.on(.get, "admin/v1/editions/{product}") { request, parameters in

@@ -11,13 +11,11 @@ package final class OpenEditionCache: Sendable {
     package final class Opened: Sendable {
         package let edition: Edition
         package let file: OpenFile
-        fileprivate let readAt: Instant
         fileprivate let fileOpenedAt: Instant
 
-        fileprivate init(edition: Edition, file: OpenFile, readAt: Instant, fileOpenedAt: Instant) {
+        fileprivate init(edition: Edition, file: OpenFile, fileOpenedAt: Instant) {
             self.edition = edition
             self.file = file
-            self.readAt = readAt
             self.fileOpenedAt = fileOpenedAt
         }
     }
@@ -29,13 +27,6 @@ package final class OpenEditionCache: Sendable {
         let path: String
     }
 
-    private struct State {
-        var editions = LRUCache<String, Opened>(limit: OpenEditionCache.editionLimit)
-        var resources = LRUCache<ResourceKey, EditionResource>(limit: OpenEditionCache.resourceLimit)
-        /// Counts the changes, so that what was read before a change is not remembered after it.
-        var changes: UInt64 = 0
-    }
-
     private static let life = Duration.seconds(1)
     /// A file is opened again after this time: a sound copy may have taken the place of a damaged one.
     static let fileLife = Duration.seconds(60)
@@ -45,7 +36,9 @@ package final class OpenEditionCache: Sendable {
 
     private let database: any Database
     private let blobs: BlobIOPool
-    private let state = Locked(State())
+    private let editions = SnapshotCache<String, Opened>(limit: editionLimit, life: life)
+    /// Fresh until an edition changes.
+    private let resources = SnapshotCache<ResourceKey, EditionResource>(limit: resourceLimit, life: .seconds(Int64.max))
 
     init(database: any Database, blobs: BlobIOPool) {
         self.database = database
@@ -54,19 +47,19 @@ package final class OpenEditionCache: Sendable {
 
     /// The edition of a product, whatever its state; nil when there is none.
     package func edition(_ productID: String, at now: Instant) async throws -> Opened? {
-        let (known, changes) = state.withLock { ($0.editions[productID], $0.changes) }
-        if let known, now >= known.readAt, now - known.readAt < Self.life { return known }
+        let found = editions.find(productID, at: now)
+        if found.isFresh { return found.value }
         guard let edition = try await database.readBriefly({ try EditionStore.edition(product: productID, in: $0) }) else {
             return nil
         }
         let opened: Opened
-        if let known, known.edition.mediaBlob == edition.mediaBlob, now - known.fileOpenedAt < Self.fileLife {
-            opened = Opened(edition: edition, file: known.file, readAt: now, fileOpenedAt: known.fileOpenedAt)
+        if let known = found.value, known.edition.mediaBlob == edition.mediaBlob, now - known.fileOpenedAt < Self.fileLife {
+            opened = Opened(edition: edition, file: known.file, fileOpenedAt: known.fileOpenedAt)
         } else {
             let file = try await blobs.file(edition.mediaBlob)
-            opened = Opened(edition: edition, file: file, readAt: now, fileOpenedAt: now)
+            opened = Opened(edition: edition, file: file, fileOpenedAt: now)
         }
-        state.withLock { if $0.changes == changes { $0.editions.insert(opened, for: productID, cost: 1) } }
+        editions.insert(opened, for: productID, readAt: now, since: found)
         return opened
     }
 
@@ -76,13 +69,13 @@ package final class OpenEditionCache: Sendable {
     /// A resource of an edition; nil when it has none at this path.
     ///
     /// - Throws: ``Changed`` when the edition is no longer as given, and is to be asked for again.
-    package func resource(_ path: String, of edition: Edition) async throws -> EditionResource? {
+    package func resource(_ path: String, of edition: Edition, at now: Instant) async throws -> EditionResource? {
         let key = ResourceKey(title: edition.title.id, version: edition.updatedAt.milliseconds, path: path)
-        let (known, changes) = state.withLock { ($0.resources[key], $0.changes) }
-        if let known { return known }
+        let known = resources.find(key, at: now)
+        if let resource = known.value { return resource }
         let found = try await database.readBriefly { transaction -> (isSame: Bool, resource: EditionResource?) in
-            let now = try EditionStore.edition(title: edition.title.id, in: transaction)
-            guard now?.mediaBlob == edition.mediaBlob, now?.updatedAt == edition.updatedAt else { return (false, nil) }
+            let current = try EditionStore.edition(title: edition.title.id, in: transaction)
+            guard current?.mediaBlob == edition.mediaBlob, current?.updatedAt == edition.updatedAt else { return (false, nil) }
             return (true, try EditionStore.resource(path, of: edition.title.id, in: transaction))
         }
         guard found.isSame else {
@@ -90,16 +83,13 @@ package final class OpenEditionCache: Sendable {
             throw Changed()
         }
         guard let resource = found.resource else { return nil }
-        state.withLock { if $0.changes == changes { $0.resources.insert(resource, for: key, cost: 1) } }
+        resources.insert(resource, for: key, readAt: now, since: known)
         return resource
     }
 
     /// Forgets a product that changed.
     package func forget(_ productID: String) {
-        state.withLock {
-            $0.changes += 1
-            $0.editions.remove(productID)
-            $0.resources = LRUCache(limit: Self.resourceLimit)
-        }
+        editions.invalidate(productID)
+        resources.invalidateAll()
     }
 }

@@ -17,11 +17,17 @@ struct TitleRoutes {
     func add(to router: inout Router) {
         router.on(.get, "admin/v1/titles") { request, _ in
             try await callers.require(request, .readCatalog)
-            let limit = try request.query.integer("limit", in: 1...1000) ?? 100
-            let page = try await titles.list(after: try PageCursor.parse(request.query["after"]), limit: limit)
-            var answer: JSONObject = ["titles": .array(page.map { .object($0.json) })]
-            if page.count == limit, let last = page.last { answer["next"] = .string(PageCursor.text(last.createdAt, last.id)) }
-            return .json(.object(answer))
+            let page = try ListPage(request.query)
+            let found = try await titles.list(after: page.after, limit: page.limit)
+            return .json(
+                .object(
+                    page.json("titles", found) {
+                        .object($0.json)
+                    } cursor: {
+                        ($0.createdAt, $0.id)
+                    }
+                )
+            )
         }
         router.on(.get, "admin/v1/titles/{title}") { request, parameters in
             try await callers.require(request, .readCatalog)

@@ -23,7 +23,9 @@ package struct ParameterNames: Sendable, Equatable {
     package var problem: (of: String, text: String)? {
         for (of, names) in lists {
             if names.isEmpty { return (of, "needs at least one name") }
-            if names.contains(where: { $0.isEmpty || $0.utf8.count > 64 }) { return (of, "has a name that is empty or longer than 64 bytes") }
+            if names.contains(where: { $0.isEmpty || $0.utf8.count > 64 }) {
+                return (of, "has a name that is empty or longer than 64 bytes")
+            }
         }
         let signIn = user + password + device + deviceName
         for (of, names) in lists where of != "token" && of != "product" {

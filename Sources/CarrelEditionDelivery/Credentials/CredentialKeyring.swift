@@ -50,11 +50,7 @@ package final class CredentialKeyring: Sendable {
         self.sha1 = sha1
         counters = CredentialCounters(metrics)
         let now = clock.now
-        if try await database.read({ try SecretStore.signing(.credential, in: $0) }).isEmpty {
-            let first = try master.current.wrap(SigningSecret.makeStored(signsFrom: now))
-            // Another process may make it first: what is in the database counts.
-            try await database.write { try SecretStore.insert(SecretStore.name(.credential, 1), first, in: $0) }
-        }
+        try await SigningSecret.makeFirst(.credential, master, in: database, at: now)
         let change = try await database.read { try Change(after: 0, in: $0) }
         let secrets = try change.secrets.map { try master.unwrap($0.id, $0.wrapped) }
         let credentials = EditionCredentials(secrets: secrets)
@@ -194,7 +190,7 @@ package final class CredentialKeyring: Sendable {
         let master = master
         let entry = actor.entry("credentials.rotate", on: "", at: now, reason: atOnce ? "at once" : "")
         let made = try await database.write { transaction -> SigningSecret.Rotation in
-            let known = try Self.secrets(master, in: transaction)
+            let known = try SigningSecret.all(.credential, master, in: transaction)
             let dead = atOnce ? known : Self.dead(known, at: now)
             _ = try RevocationStore.advance(in: transaction)
             try AuditStore.append(entry, in: transaction)
@@ -204,7 +200,8 @@ package final class CredentialKeyring: Sendable {
                 .credential,
                 known: known,
                 dead: dead,
-                full: "255 credential secrets are in use: wait up to a month until one expires, or end all of them with --at-once",
+                full:
+                    "255 credential secrets are in use: wait up to a month until one expires, or end all of them with --at-once",
                 in: transaction
             )
         }
@@ -217,10 +214,6 @@ package final class CredentialKeyring: Sendable {
         let sorted = secrets.sorted { ($0.signsFrom, $0.id) < ($1.signsFrom, $1.id) }
         let held = EditionCredentials.longestLife + notice
         return zip(sorted, sorted.dropFirst()).filter { now - $1.signsFrom > held }.map(\.0)
-    }
-
-    private static func secrets(_ master: MasterKeyring.Shared, in transaction: any Transaction) throws -> [SigningSecret] {
-        try SecretStore.signing(.credential, in: transaction).map { try master.unwrap($0.id, $0.wrapped) }
     }
 
     // MARK: Keeping up

@@ -18,7 +18,11 @@ package struct EditionAuthorizer: Sendable {
         self.credentials = credentials
         self.readers = readers
         func counter(_ outcome: String) -> Counter {
-            metrics.counter("carrel_edition_checks_total", "Authorization checks of edition downloads, by outcome.", [("outcome", outcome)])
+            metrics.counter(
+                "carrel_edition_checks_total",
+                "Authorization checks of edition downloads, by outcome.",
+                [("outcome", outcome)]
+            )
         }
         passed = counter("passed")
         refused = Dictionary(

@@ -53,7 +53,8 @@ package struct EditionDownloads: Sendable {
     }
 
     private func findOnce(_ productID: String, _ path: String?) async throws -> Found? {
-        guard let opened = try await open.edition(productID, at: clock.now) else { return nil }
+        let now = clock.now
+        guard let opened = try await open.edition(productID, at: now) else { return nil }
         let edition = opened.edition
         func found(_ item: Item, isSample: Bool = false) -> Found {
             Found(opened: opened, item: item, access: EditionAccess(edition, isSample: isSample))
@@ -63,7 +64,7 @@ package struct EditionDownloads: Sendable {
         case "-/manifest.xml": return found(.manifest)
         case "-/package.zip": return edition.title.kind == .edition ? found(.package) : nil
         case nil, "":
-            guard let entry = try await open.resource(edition.entry, of: edition) else { return nil }
+            guard let entry = try await open.resource(edition.entry, of: edition, at: now) else { return nil }
             // Links in a page are relative to its own address.
             let isAtHome = path != nil && !entry.path.contains("/")
             return found(
@@ -71,7 +72,7 @@ package struct EditionDownloads: Sendable {
                 isSample: entry.isSample
             )
         case let path?:
-            guard let resource = try await open.resource(path, of: edition) else { return nil }
+            guard let resource = try await open.resource(path, of: edition, at: now) else { return nil }
             return found(.resource(resource), isSample: resource.isSample)
         }
     }

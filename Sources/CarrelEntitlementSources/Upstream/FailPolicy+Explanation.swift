@@ -34,7 +34,9 @@ extension FailPolicy {
             findings.append(.init(rule: "last answer", effect: grants ? .grants : .none, reason: reason))
         }
         if let granted = memory.grantedAt {
-            findings.append(.init(rule: "last word on the product", effect: .grants, reason: "the system granted it at \(granted)"))
+            findings.append(
+                .init(rule: "last word on the product", effect: .grants, reason: "the system granted it at \(granted)")
+            )
         }
         let standIn: (grants: Bool, reason: String) =
             switch ruling(on: memory, at: now) {

@@ -1,3 +1,4 @@
+import CarrelFiles
 import Glibc
 
 /// A certificate chain and its key as PEM text, wiped when let go of.
@@ -38,8 +39,7 @@ final class TLSCertificate {
         let limit = 1 << 20
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            let reason = unsafe strerror(errno).map { unsafe String(cString: $0).lowercased() } ?? "error \(errno)"
-            throw HTTPServerError(.tls, "\(path) cannot be read: \(reason)")
+            throw HTTPServerError(.tls, "\(path) cannot be read: \(systemReason())")
         }
         defer { close(descriptor) }
         let buffer = UnsafeMutableBufferPointer<CChar>.allocate(capacity: limit + 1)

@@ -1,4 +1,5 @@
 import CLinux
+import CarrelFiles
 import CarrelHTTP
 import Glibc
 
@@ -21,7 +22,7 @@ final class ListeningSocket: Sendable {
             address.port = port
             descriptor = unsafe clinux_listen_tcp(&address, backlog)
             guard descriptor >= 0 else {
-                throw HTTPServerError(.listen, "cannot listen on \(text) port \(port): \(Self.reason(-descriptor))")
+                throw HTTPServerError(.listen, "cannot listen on \(text) port \(port): \(systemReason(-descriptor))")
             }
             unsafe clinux_socket_address(descriptor, 1, &address)
             guard let ip = IPAddress(text) else { throw HTTPServerError(.address, "\(text) is not a numeric address") }
@@ -38,7 +39,7 @@ final class ListeningSocket: Sendable {
             }
             descriptor = unsafe clinux_listen_unix(path, backlog)
             guard descriptor >= 0 else {
-                throw HTTPServerError(.listen, "cannot listen on \(path): \(Self.reason(-descriptor))")
+                throw HTTPServerError(.listen, "cannot listen on \(path): \(systemReason(-descriptor))")
             }
             address = .unix(path: path)
             isTLS = false
@@ -56,9 +57,5 @@ final class ListeningSocket: Sendable {
         guard let users else { return true }
         let user = clinux_peer_user(descriptor)
         return user >= 0 && users.contains(UInt32(user))
-    }
-
-    private static func reason(_ error: Int32) -> String {
-        unsafe strerror(error).map { unsafe String(cString: $0).lowercased() } ?? "error \(error)"
     }
 }

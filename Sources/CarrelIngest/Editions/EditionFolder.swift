@@ -1,4 +1,5 @@
 import CarrelArchive
+import CarrelFiles
 import Glibc
 
 /// The files of a folder that make up an edition.

@@ -1,4 +1,5 @@
 import CLinux
+import CarrelFiles
 import CarrelThreads
 import Glibc
 
@@ -107,7 +108,7 @@ package struct Poppler: Sendable {
         close(ends[1])
         ends[1] = -1
         let deadline = ContinuousClock.now + .seconds(seconds)
-        let bytes = Self.drain(ends[0], upTo: limit, until: deadline)
+        let bytes = PipeReader.readAll(ends[0], upTo: limit, until: deadline)
         // one that has said all may not stay for that
         if bytes == nil || !child.ends(until: deadline) { child.end(.tooLarge) }
         let outcome = child.wait()
@@ -118,30 +119,6 @@ package struct Poppler: Sendable {
         // it may not run what it needs
         case 126, 127: .unavailable
         default: .failed
-        }
-    }
-
-    /// What the child writes; nil when that is too much, or takes too long.
-    private static func drain(_ descriptor: Int32, upTo limit: Int, until deadline: ContinuousClock.Instant) -> [UInt8]? {
-        var all: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            guard isReady(descriptor, until: deadline) else { return nil }
-            let got = unsafe piece.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            if got == 0 { return all }
-            if got < 0, errno == EINTR { continue }
-            guard got > 0, all.count + got <= limit else { return nil }
-            all += piece[..<got]
-        }
-    }
-
-    /// Waits until there is something to read; false where there is nothing in time.
-    private static func isReady(_ descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
-        while true {
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-            let ready = unsafe poll(&waiting, 1, Int32(max(0, left)))
-            if ready >= 0 || errno != EINTR { return ready > 0 }
         }
     }
 
@@ -191,10 +168,8 @@ package struct Poppler: Sendable {
         /// Whether it ends in time.
         func ends(until deadline: ContinuousClock.Instant) -> Bool {
             guard case .running(let pid) = state.withLock({ $0.state }) else { return true }
-            let descriptor = clinux_pidfd(pid)
-            guard descriptor >= 0 else { return false }
-            defer { close(descriptor) }
-            return Poppler.isReady(descriptor, until: deadline)
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            return clinux_ends_within(pid, Int32(max(0, min(left, 1e6)))) == 1
         }
 
         /// Its exit code, once it has ended; minus the signal that ended it.

@@ -1,6 +1,7 @@
 import CarrelAudit
 import CarrelBytes
 import CarrelCommandLine
+import CarrelFiles
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
@@ -35,7 +36,7 @@ struct AuditArchiveCommand: Command {
             try file.finish()
             let found = try await AuditArchiveFile(partial).verify(client)
             guard unsafe rename(partial, path) == 0 else {
-                throw ServerError(.home, "\(path) cannot be written: \(reason(errno))")
+                throw ServerError(.home, "\(path) cannot be written: \(systemReason())")
             }
             try syncFolder(of: path)
             guard let end = found.end else { throw ServerError(.conflict, "the audit log has no entry to archive") }
@@ -63,7 +64,7 @@ private final class ArchiveOutput: Sendable {
     init(_ path: String) throws {
         self.path = path
         descriptor = unsafe open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw ServerError(.home, "\(path) cannot be written: \(reason(errno))") }
+        guard descriptor >= 0 else { throw ServerError(.home, "\(path) cannot be written: \(systemReason())") }
     }
 
     deinit { close(descriptor) }
@@ -87,11 +88,9 @@ private final class ArchiveOutput: Sendable {
     func finish() throws {
         if failure.withLock({ $0 }) == 0, fsync(descriptor) != 0 { failure.withLock { $0 = errno } }
         let error = failure.withLock { $0 }
-        guard error == 0 else { throw ServerError(.home, "\(path) cannot be written: \(reason(error))") }
+        guard error == 0 else { throw ServerError(.home, "\(path) cannot be written: \(systemReason(error))") }
     }
 }
-
-private func reason(_ error: Int32) -> String { unsafe String(cString: strerror(error)) }
 
 extension ServiceProblem {
     /// What a seal or a place in the chain says of a log or an archive that was changed.
@@ -190,7 +189,7 @@ private struct LineReader: ~Copyable {
     init(_ path: String) throws {
         self.path = path
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw ServerError(.notFound, "\(path) cannot be read: \(reason(errno))") }
+        guard descriptor >= 0 else { throw ServerError(.notFound, "\(path) cannot be read: \(systemReason())") }
     }
 
     deinit { close(descriptor) }
@@ -212,7 +211,7 @@ private struct LineReader: ~Copyable {
             guard searched <= AuditArchive.lineLimit else { throw ServerError(.invalid, "\(path) has a line that is too long") }
             var chunk = [UInt8](repeating: 0, count: 1 << 18)
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
-            guard count >= 0 else { throw ServerError(.home, "\(path) cannot be read: \(reason(errno))") }
+            guard count >= 0 else { throw ServerError(.home, "\(path) cannot be read: \(systemReason())") }
             if count == 0 { isAtEnd = true }
             buffer += chunk[..<count]
         }

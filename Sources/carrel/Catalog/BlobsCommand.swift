@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelFiles
 import CarrelHTTP
 import CarrelHome
 import CarrelJSON
@@ -41,7 +42,7 @@ struct BlobsCheck: Command {
 
     func run(_ console: Console) async throws {
         if let source, unsafe access(source, R_OK | X_OK) != 0 {
-            throw ServerError(.notFound, "\(source) cannot be read: \(reason(errno))")
+            throw ServerError(.notFound, "\(source) cannot be read: \(systemReason())")
         }
         let home = try options.find()
         let titles = try await titles()

@@ -120,7 +120,8 @@ struct EditionSet: Command {
 
     static let name = "set"
     static let abstract = "Change an edition's metadata."
-    static let discussion = "Options left out change nothing. To replace the contents, run 'carrel ingest' with the same product id."
+    static let discussion =
+        "Options left out change nothing. To replace the contents, run 'carrel ingest' with the same product id."
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.product, "product", help: "The product's id."),

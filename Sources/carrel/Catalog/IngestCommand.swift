@@ -2,6 +2,7 @@ import CarrelAudio
 import CarrelBytes
 import CarrelCatalog
 import CarrelCommandLine
+import CarrelFiles
 import CarrelHome
 import CarrelIngest
 import CarrelJSON
@@ -54,7 +55,11 @@ struct IngestCommand: Command {
             .option(\.isbn, "--isbn", value: "isbn", help: "The ISBN, 10 or 13 digits.", group: "Metadata"),
             .option(\.cover, "--cover", value: "file", help: "A JPEG, PNG, GIF or WebP picture.", group: "Metadata"),
             .option(\.segmentSeconds, "--segment-seconds", help: "Target length of a segment, in seconds: 1 to 60."),
-            .option(\.sampleSeconds, "--sample-seconds", help: "Maximum length of the sample, in seconds: up to 600; 0 = no sample."),
+            .option(
+                \.sampleSeconds,
+                "--sample-seconds",
+                help: "Maximum length of the sample, in seconds: up to 600; 0 = no sample."
+            ),
             .flag(\.allowTruncated, "--allow-truncated", help: "Accept the usable part of a truncated file."),
             .flag(\.strict, "--strict", help: "Refuse an audiobook whose ISBN another title has, instead of warning."),
         ] + Parameter.group(\.edition) + Parameter.group(\.options)
@@ -97,7 +102,7 @@ struct IngestCommand: Command {
     private func requirePaths() throws {
         guard try !options.find(missing: .create).isMade else { return }
         for path in paths where unsafe access(path, F_OK) != 0 {
-            throw IngestError(.unreadable, path, "cannot be read: \(reason(errno))")
+            throw IngestError(.unreadable, path, "cannot be read: \(systemReason())")
         }
     }
 

@@ -1,4 +1,5 @@
 import CarrelCommandLine
+import CarrelFiles
 import CarrelHome
 import CarrelServer
 import Glibc
@@ -33,10 +34,10 @@ struct DatabaseMarker {
     func write(_ address: String) throws(ServerError) {
         guard place == nil else { return }
         guard let file = unsafe fopen(path, "we") else {
-            throw ServerError(.home, "cannot write \(path): \(reason(errno))")
+            throw ServerError(.home, "cannot write \(path): \(systemReason())")
         }
         unsafe fputs(Self.place(of: address) + "\n", file)
-        guard unsafe fclose(file) == 0 else { throw ServerError(.home, "cannot write \(path): \(reason(errno))") }
+        guard unsafe fclose(file) == 0 else { throw ServerError(.home, "cannot write \(path): \(systemReason())") }
     }
 
     /// `host:port/name` of a `postgres://` address.

@@ -170,7 +170,9 @@ struct CatCommand: Command {
     var output: OutputOptions { options.output }
 
     func validate() throws(UsageError) {
-        if range != nil, bytes == nil { throw UsageError(.badValue, "--range must be the first and the last byte, such as 0-1023") }
+        if range != nil, bytes == nil {
+            throw UsageError(.badValue, "--range must be the first and the last byte, such as 0-1023")
+        }
     }
 
     /// The range that is asked for; nil without one, and for what is none.

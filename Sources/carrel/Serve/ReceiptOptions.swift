@@ -24,7 +24,12 @@ struct ReceiptOptions: Sendable {
             value: "file",
             help: "Root certificates (PEM or DER) of app-store signatures; unset: purchases are off."
         ),
-        Setting(\.receipts.bundleIDs, "receipts.bundle-ids", value: "id", help: "Bundle ids of the apps whose purchases are accepted."),
+        Setting(
+            \.receipts.bundleIDs,
+            "receipts.bundle-ids",
+            value: "id",
+            help: "Bundle ids of the apps whose purchases are accepted."
+        ),
         Setting(
             \.receipts.environments,
             "receipts.environments",

@@ -40,7 +40,8 @@ struct ServeCommand: Command {
             .flag(
                 \.sweepsEverything,
                 "--sweep-everything",
-                help: "Allow the first sweep to move more than a tenth of the media to the trash, if the catalog does not refer to them."
+                help:
+                    "Allow the first sweep to move more than a tenth of the media to the trash, if the catalog does not refer to them."
             ),
         ]
         + Parameter.group(\.options)

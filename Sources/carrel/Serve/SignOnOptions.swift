@@ -52,7 +52,8 @@ struct SignOnOptions: Sendable {
             \.signOn.roles,
             "oidc.roles",
             value: "group=role",
-            help: "Roles granted by groups, such as it=admin or desk=support; if set, only the provider sets roles, except for owners."
+            help:
+                "Roles granted by groups, such as it=admin or desk=support; if set, only the provider sets roles, except for owners."
         ),
         Setting(
             \.signOn.planLife,

@@ -33,7 +33,10 @@ struct PlanCreate: Command {
         """
     static let examples = [
         Example("carrel plan create gold", "Creates a plan that grants everything while it runs."),
-        Example("carrel plan create print --scope issues --grace-issues 2", "Creates one that grants the issues published meanwhile, and two more."),
+        Example(
+            "carrel plan create print --scope issues --grace-issues 2",
+            "Creates one that grants the issues published meanwhile, and two more."
+        ),
     ]
     static let parameters: [Parameter<Self>] =
         [

@@ -24,7 +24,9 @@ struct ReceiptAdd: Command {
         The file contains signed transactions (JWS), separated by spaces, commas or line breaks. Each is checked separately: \
         signature and certificates, app, environment, and whether another account has the purchase.
         """
-    static let examples = [Example("carrel receipt add alice transactions.txt", "Prints what each one grants, or why it is refused.")]
+    static let examples = [
+        Example("carrel receipt add alice transactions.txt", "Prints what each one grants, or why it is refused.")
+    ]
     static let parameters: [Parameter<Self>] =
         [
             .positional(\.account, "name", help: "The account's name."),

@@ -46,7 +46,11 @@ struct UpstreamFile: SettingsTable {
     var certificateAuthorities: String?
 
     static let settings: [Setting<Self>] = [
-        Setting(\.transport, "upstream.protocol", help: "Protocol of the system: the five calls (calls) or Carrel's webhook (webhook)."),
+        Setting(
+            \.transport,
+            "upstream.protocol",
+            help: "Protocol of the system: the five calls (calls) or Carrel's webhook (webhook)."
+        ),
         Setting(\.url, "upstream.url", value: "url", help: "Base URL: https, or http on this machine."),
         Setting(
             \.secret,

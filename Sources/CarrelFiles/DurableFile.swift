@@ -1,0 +1,72 @@
+import Glibc
+
+/// Files that are replaced as a whole: after a crash or a power cut there is the old file or the new one, never a part.
+package enum DurableFile {
+    /// How the file's name is made durable, by syncing the folder that holds it.
+    package enum FolderSync: Sendable {
+        /// Not synced: after a power cut the old file may be back.
+        case none
+        /// Synced where the file system can.
+        case attempted
+        /// Synced, or the call fails.
+        case required
+    }
+
+    /// Writes a new file of mode 0600 beside the old one, syncs it, and gives it the name.
+    ///
+    /// - Parameters:
+    ///   - path: the file. A crash leaves at most a file `PATH.NUMBER.new` beside it.
+    ///   - bytes: the content.
+    ///   - keepsExisting: whether a file that is already there stays, such as one that another process made meanwhile.
+    ///   - folderSync: how the name is made durable.
+    /// - Throws: ``FileError`` `file.write` or `file.sync`.
+    package static func replace(
+        _ path: String,
+        with bytes: [UInt8],
+        keepsExisting: Bool = false,
+        folderSync: FolderSync = .required
+    ) throws(FileError) {
+        let fresh = "\(path).\(UInt64.random(in: .min ... .max)).new"
+        let descriptor = unsafe open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileError(.write, fresh) }
+        let isWritten = write(bytes, to: descriptor) && fsync(descriptor) == 0
+        var number = errno
+        close(descriptor)
+        guard isWritten else {
+            unsafe unlink(fresh)
+            throw FileError(.write, fresh, number)
+        }
+        // link() refuses to replace a file; rename() replaces it.
+        let isPlaced = keepsExisting ? unsafe link(fresh, path) == 0 : unsafe rename(fresh, path) == 0
+        number = errno
+        if keepsExisting || !isPlaced { unsafe unlink(fresh) }
+        guard isPlaced || (keepsExisting && number == EEXIST) else { throw FileError(.write, path, number) }
+        switch folderSync {
+        case .none: break
+        case .attempted: try? syncFolder(of: path)
+        case .required: try syncFolder(of: path)
+        }
+    }
+
+    /// Syncs the folder that holds a file, so that the file's name survives a power cut.
+    ///
+    /// - Throws: ``FileError`` `file.sync`.
+    package static func syncFolder(of path: String) throws(FileError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError(.sync, path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileError(.sync, path) }
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes[written...].withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            written += count
+        }
+        return true
+    }
+}
