@@ -1,5 +1,9 @@
 /// Base 64 with padding (RFC 4648 §4), as Basic authentication and certificates in JSON have it.
 public enum Base64 {
+    /// Encodes bytes with padding (RFC 4648 §4).
+    ///
+    /// - Parameter bytes: any number of bytes.
+    /// - Returns: ASCII text without line breaks.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
         let safe = Base64URL.encodedBytes(bytes).map { byte in
             switch byte {

@@ -7,8 +7,16 @@ public enum Base64URL {
         return table
     }()
 
+    /// Encodes bytes without padding (RFC 4648 §5).
+    ///
+    /// - Parameter bytes: any number of bytes.
+    /// - Returns: letters, digits, `-` and `_`.
     public static func encode(_ bytes: some Collection<UInt8>) -> String { encode(Array(bytes)) }
 
+    /// Encodes bytes without padding (RFC 4648 §5).
+    ///
+    /// - Parameter bytes: any number of bytes.
+    /// - Returns: letters, digits, `-` and `_`.
     public static func encode(_ bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: length(bytes.count)) { unsafe write(bytes.span, into: $0) }
     }

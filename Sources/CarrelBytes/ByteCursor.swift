@@ -6,6 +6,9 @@ public struct ByteCursor: ~Escapable {
     @usableFromInline
     var offset = 0
 
+    /// Creates a cursor at the first byte.
+    ///
+    /// - Parameter bytes: the whole input; offsets count from its start.
     @inlinable
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan) {
@@ -30,18 +33,33 @@ public struct ByteCursor: ~Escapable {
         return start
     }
 
+    /// Reads one byte.
+    ///
+    /// - Parameter what: the field, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` at the end of the input.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u8(_ what: StaticString = "number") throws(Malformed) -> UInt8 {
         bytes.u8(at: try take(1, what))
     }
 
+    /// Reads a big-endian number of two bytes.
+    ///
+    /// - Parameter what: the field, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` when fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u16(_ what: StaticString = "number") throws(Malformed) -> UInt16 {
         bytes.u16(at: try take(2, what))
     }
 
+    /// Reads a big-endian number of three bytes.
+    ///
+    /// - Parameter what: the field, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` when fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u24(_ what: StaticString = "number") throws(Malformed) -> UInt32 {
@@ -49,12 +67,22 @@ public struct ByteCursor: ~Escapable {
         return UInt32(bytes.u16(at: start)) << 8 | UInt32(bytes.u8(at: start + 2))
     }
 
+    /// Reads a big-endian number of four bytes.
+    ///
+    /// - Parameter what: the field, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` when fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u32(_ what: StaticString = "number") throws(Malformed) -> UInt32 {
         bytes.u32(at: try take(4, what))
     }
 
+    /// Reads a big-endian number of eight bytes.
+    ///
+    /// - Parameter what: the field, for the error.
+    /// - Returns: the number.
+    /// - Throws: ``Malformed`` when fewer bytes are left.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func u64(_ what: StaticString = "number") throws(Malformed) -> UInt64 {

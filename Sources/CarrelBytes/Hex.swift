@@ -1,5 +1,6 @@
 /// Base 16 in lower case (RFC 4648 §8).
 public enum Hex {
+    /// Encodes bytes as lower-case hexadecimal digits (RFC 4648 §8), two a byte.
     public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var out: [UInt8] = []

@@ -39,7 +39,9 @@ public struct Instant: Hashable, Comparable, Sendable {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
 
+    /// Moves an instant forward.
     public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+    /// Moves an instant back.
     public static func -= (instant: inout Instant, duration: Duration) { instant = instant - duration }
 }
 

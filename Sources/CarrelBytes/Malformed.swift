@@ -5,6 +5,11 @@ public struct Malformed: Error, Equatable, CustomStringConvertible {
     /// Byte offset from the start of the span that was being read.
     public let offset: Int
 
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - what: what is wrong, as a lower-case sentence without a period.
+    ///   - offset: bytes from the start of the input.
     public init(_ what: String, at offset: Int) {
         self.what = what
         self.offset = offset

@@ -9,6 +9,9 @@ public final class HTTPClient: Sendable {
     /// Made for the first request: a client that is never asked starts no thread, and does not make libcurl ready.
     private let made = Locked<CurlLoop?>(nil)
 
+    /// Creates a client with connections and threads of its own.
+    ///
+    /// - Parameter configuration: what all its requests share.
     public init(configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
         self.configuration = configuration
     }

@@ -17,6 +17,7 @@ public struct HTTPClientConfiguration: Sendable {
     /// The `User-Agent` of requests that bring none of their own. Default: `carrel`.
     public var userAgent: String
 
+    /// Creates a configuration; each parameter is the property of its name.
     public init(
         addresses: AddressRule = .any,
         certificateAuthorities: String? = nil,

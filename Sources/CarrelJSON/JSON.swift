@@ -5,11 +5,17 @@ public import CarrelBytes
 /// Strings are the same when their Unicode scalars are, not when they merely look the same; objects are the same when
 /// they have the same members in any order; numbers when they have the same value.
 public enum JSON: Sendable {
+    /// `null`.
     case null
+    /// `true` or `false`.
     case bool(Bool)
+    /// A number.
     case number(JSONNumber)
+    /// A string, without its escapes.
     case string(String)
+    /// An array.
     case array([JSON])
+    /// An object, its members in the order of the text.
     case object(JSONObject)
 
     /// Reads one value and nothing else but white space around it.

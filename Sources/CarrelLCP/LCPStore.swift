@@ -49,6 +49,7 @@ public final class LCPStore: PassphraseStore {
     /// - Throws: `lcp.store`.
     public func rights() async throws(LCPError) -> any UserRightsStore { DatabaseUserRightsStore(migrated: try await opened()) }
 
+    /// Closes the database. Calls that come later throw `lcp.store`.
     public func close() async {
         // one that nobody needed is not made for this
         guard let task = database.withLock({ $0 }) else { return }

@@ -21,6 +21,7 @@ public actor SubscriptionClient {
 
     /// What asking again came to.
     public enum Refresh: Sendable, Equatable {
+        /// The provider answered; the new state is stored.
         case updated(SubscriptionState)
         /// There was no answer that counts, so that what was known, if anything, stays in force.
         case kept(SubscriptionState?, because: UpstreamError)
@@ -54,6 +55,7 @@ public actor SubscriptionClient {
         }
     }
 
+    /// Whether a token is stored; the provider may have ended it meanwhile.
     public var isSignedIn: Bool { stored.token != nil }
 
     /// What the provider last said; nil before it has.

@@ -2,6 +2,7 @@
 ///
 /// The first that claims a product, by its last answer, is asked for it; the last one where none does.
 public struct SubscriptionProviders: Sendable {
+    /// The providers in order of precedence.
     public let clients: [SubscriptionClient]
 
     /// - Parameter clients: at least one.

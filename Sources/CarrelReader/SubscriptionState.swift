@@ -3,10 +3,16 @@ public import CarrelSubscription
 
 /// What a provider last said an account has.
 public struct SubscriptionState: Sendable, Equatable {
+    /// The provider's answer to "Verify Subscription".
     public let answer: SubscriptionAnswer
     /// When it said so.
     public let verifiedAt: Instant
 
+    /// Creates a state.
+    ///
+    /// - Parameters:
+    ///   - answer: the provider's answer.
+    ///   - verifiedAt: the time of the answer.
     public init(_ answer: SubscriptionAnswer, verifiedAt: Instant) {
         self.answer = answer
         self.verifiedAt = verifiedAt

@@ -8,10 +8,14 @@ public enum CredentialsAnswer: Sendable, Equatable {
     /// The status may be missing: clients must cope.
     case refused(status: String?, message: String?)
 
+    /// A header field that the download of the edition has to carry.
     public struct Header: Sendable, Equatable {
+        /// The name of the field.
         public var name: String
+        /// The value of the field.
         public var value: String
 
+        /// Creates a header field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value

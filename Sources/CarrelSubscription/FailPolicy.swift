@@ -20,15 +20,19 @@ public enum FailPolicy: Sendable, Equatable {
 
     /// The longest that the policies may remember.
     public static let longestMemory = Duration.seconds(7 * 86_400)
+    /// The longest that ``open(_:perMinute:)`` may open everything: one day.
     public static let longestOpening = Duration.seconds(86_400)
 
     /// How long the credentials live that are handed out without asking.
     public static let lifeOfRemembered = Duration.seconds(3600)
+    /// The lifetime of credentials under ``open(_:perMinute:)``: 15 minutes.
     public static let lifeOfOpened = Duration.seconds(15 * 60)
 
     /// What is remembered of one token of a system.
     public struct Memory: Sendable, Equatable {
+        /// The state of a cached token.
         public enum Token: String, Sendable, CaseIterable {
+            /// The upstream system issued or confirmed it.
             case live
             /// The system did not recognise it, or called it stale.
             case refused
@@ -36,6 +40,7 @@ public enum FailPolicy: Sendable, Equatable {
             case ended
         }
 
+        /// The state of the token.
         public var token: Token
         /// When the system last gave or recognised the token.
         public var confirmedAt: Instant
@@ -44,6 +49,13 @@ public enum FailPolicy: Sendable, Equatable {
         /// When the system last granted the account what is asked for, if its last word on it was that.
         public var grantedAt: Instant?
 
+        /// Creates a cached state.
+        ///
+        /// - Parameters:
+        ///   - token: the state of the token.
+        ///   - confirmedAt: the time of the last confirmation.
+        ///   - isSuspended: whether the account was suspended in the last answer.
+        ///   - grantedAt: the time of the last grant of the product; nil if the last answer refused it.
         public init(_ token: Token, confirmedAt: Instant, isSuspended: Bool = false, grantedAt: Instant? = nil) {
             self.token = token
             self.confirmedAt = confirmedAt

@@ -3,27 +3,50 @@ internal import CarrelXML
 
 /// The answer to verifying a subscription (Pugpig security interface, "Verify Subscription").
 public struct SubscriptionAnswer: Sendable, Equatable {
+    /// The state of a subscription.
     public enum State: String, Sendable, CaseIterable {
-        case unknown, active, inactive, suspended, stale
+        /// The provider knows no subscription of the account.
+        case unknown
+        /// The subscription is paid and runs.
+        case active
+        /// There is no running subscription.
+        case inactive
+        /// The account is suspended.
+        case suspended
+        /// The token is about to end, was renewed, or is not recognised: renew it or sign in again.
+        case stale
     }
 
+    /// A name and a value for the app's own use, such as a segment of customers.
     public struct Category: Sendable, Equatable {
+        /// The name of the category.
         public var scheme: String
+        /// The value of the category.
         public var term: String
 
+        /// Creates a category.
         public init(scheme: String, term: String) {
             self.scheme = scheme
             self.term = term
         }
     }
 
+    /// The state of the subscription.
     public var state: State
+    /// A message for the subscriber.
     public var message: String?
     /// Name and value pairs for the app's own use.
     public var categories: [Category]
     /// Nil: an active subscriber has everything. Empty: nothing. Otherwise exactly these, whatever the state.
     public var issues: [String]?
 
+    /// Creates an answer.
+    ///
+    /// - Parameters:
+    ///   - state: the state of the subscription.
+    ///   - message: a message for the subscriber.
+    ///   - categories: names and values for the app's own use.
+    ///   - issues: the products that the account holds; nil for all while the state is active.
     public init(_ state: State, message: String? = nil, categories: [Category] = [], issues: [String]? = nil) {
         self.state = state
         self.message = message

@@ -5,14 +5,23 @@
 public struct SubscriptionEndpoints: Sendable, Equatable {
     /// What a call may send.
     public enum Parameter: String, Sendable, CaseIterable {
-        case username, password, token
+        /// The name that the user signs in with.
+        case username
+        /// The user's password.
+        case password
+        /// The token that a sign-in returned.
+        case token
+        /// The id of the product.
         case product = "product_id"
         /// What names the app's installation.
         case device = "uuid"
     }
 
+    /// The address of "Sign In", or a template of it.
     public var signIn: String
+    /// The address of "Verify Subscription", or a template of it.
     public var verify: String
+    /// The address of "Edition credentials", or a template of it.
     public var credentials: String
     /// Nil: tokens cannot be renewed.
     public var renew: String?
@@ -23,6 +32,14 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
     public var usesForm = true
 
+    /// Creates endpoints from addresses or templates.
+    ///
+    /// - Parameters:
+    ///   - signIn: for "Sign In".
+    ///   - verify: for "Verify Subscription".
+    ///   - credentials: for "Edition credentials".
+    ///   - renew: for "Renew Token"; nil when tokens cannot be renewed.
+    ///   - signOut: for "Sign Out"; nil when the provider has none.
     public init(signIn: String, verify: String, credentials: String, renew: String? = nil, signOut: String? = nil) {
         self.signIn = signIn
         self.verify = verify

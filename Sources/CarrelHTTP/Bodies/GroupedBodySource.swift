@@ -20,9 +20,16 @@ public protocol BodyGroup: AnyObject, Sendable {
 /// What a source drafted.
 @safe
 public struct BodyDraft {
+    /// The source that drafted the bytes.
     public let source: any GroupedBodySource
+    /// The draft, finished in place.
     public let bytes: UnsafeMutableRawBufferPointer
 
+    /// Creates a draft.
+    ///
+    /// - Parameters:
+    ///   - source: the source that drafted the bytes.
+    ///   - bytes: memory of the caller, valid until the batch is finished.
     public init(_ source: any GroupedBodySource, bytes: UnsafeMutableRawBufferPointer) {
         self.source = source
         unsafe self.bytes = bytes

@@ -2,7 +2,9 @@
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The value of a member of the problem document.
     public enum Value: Sendable, Equatable {
+        /// A JSON string.
         case text(String)
+        /// A JSON number.
         case number(Int64)
     }
 

@@ -10,6 +10,7 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, R
 
     private var fields: [Field] = []
 
+    /// Creates an empty list of fields.
     public init() {}
 
     public init(dictionaryLiteral elements: (String, String)...) {

@@ -8,12 +8,19 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
         self.rawValue = rawValue
     }
 
+    /// `GET` (RFC 9110 §9.3.1).
     public static let get = HTTPMethod(rawValue: "GET")
+    /// `HEAD` (RFC 9110 §9.3.2).
     public static let head = HTTPMethod(rawValue: "HEAD")
+    /// `POST` (RFC 9110 §9.3.3).
     public static let post = HTTPMethod(rawValue: "POST")
+    /// `PUT` (RFC 9110 §9.3.4).
     public static let put = HTTPMethod(rawValue: "PUT")
+    /// `DELETE` (RFC 9110 §9.3.5).
     public static let delete = HTTPMethod(rawValue: "DELETE")
+    /// `PATCH` (RFC 5789).
     public static let patch = HTTPMethod(rawValue: "PATCH")
+    /// `OPTIONS` (RFC 9110 §9.3.7).
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 
     /// The methods this server knows; another token is answered with 501.

@@ -59,12 +59,16 @@ public struct HTTPRequest: Sendable {
 
     private var parts: Parts
 
+    /// The method (RFC 9110 §9).
     public var method: HTTPMethod {
         get { parts.method }
         set { parts = parts.with(method: newValue) }
     }
+    /// The decoded path of the request target.
     public var path: RequestPath { parts.path }
+    /// The decoded query of the request target.
     public var query: Query { parts.query }
+    /// The header fields, in the order received.
     public var headers: HTTPFields {
         get { parts.headers }
         set { parts = parts.with(headers: newValue) }
@@ -79,12 +83,14 @@ public struct HTTPRequest: Sendable {
         get { parts.authority }
         set { parts = parts.with(authority: newValue) }
     }
+    /// The other end of the connection.
     public var peer: Peer {
         get { parts.peer }
         set { parts = parts.with(peer: newValue) }
     }
     /// Names this request in the log and in the response's `X-Request-Id`.
     public var id: String { parts.id }
+    /// The body; read it at most once.
     public var body: RequestBody {
         get { parts.body }
         set { parts = parts.with(body: newValue) }

@@ -1,5 +1,6 @@
 /// A response: what a handler returns.
 public struct HTTPResponse: Sendable {
+    /// The status code (RFC 9110 §15).
     public var status: HTTPStatus
     /// The fields to send; `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's.
     public var headers: HTTPFields

@@ -2,18 +2,27 @@
 public struct SetCookie: Sendable, CustomStringConvertible {
     /// Which requests of other sites carry the cookie.
     public enum SameSite: String, Sendable {
+        /// No request of another site.
         case strict = "Strict"
+        /// Top-level navigation with a safe method.
         case lax = "Lax"
+        /// Every request; browsers require ``SetCookie/isSecure``.
         case none = "None"
     }
 
+    /// The name, a token (RFC 9110 §5.6.2).
     public let name: String
+    /// The value, without quotation marks.
     public let value: String
+    /// The path below which browsers send the cookie.
     public let path: String
     /// Seconds until the browser forgets it; 0 makes it forget at once; nil keeps it for the browser's session.
     public let maxAge: Int?
+    /// Whether browsers send the cookie over HTTPS only.
     public let isSecure: Bool
+    /// Whether scripts cannot read the cookie.
     public let isHTTPOnly: Bool
+    /// The requests of other sites that carry the cookie.
     public let sameSite: SameSite
 
     /// Traps when the name, the value or the path has a character that a cookie cannot hold.

@@ -16,6 +16,7 @@ public struct Router: Sendable {
     /// By the first segment of paths.
     private var problemFields: [String: HTTPFields] = [:]
 
+    /// Creates a router without routes.
     public init() {}
 
     /// Adds a route. Traps when the pattern is broken or taken.

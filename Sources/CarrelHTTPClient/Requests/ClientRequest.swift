@@ -5,13 +5,16 @@ public struct ClientRequest: Sendable {
     /// 16 MiB.
     public static let defaultMaxResponseBytes: Int64 = 16 << 20
 
+    /// The method (RFC 9110 §9).
     public var method: HTTPMethod
     /// Absolute, http or https. Dots in the path and percent-encoding go out as they are. A user name and password in it are
     /// sent as Basic authentication.
     public var url: String
     /// `Content-Length` and `Transfer-Encoding` are the client's to write.
     public var headers: HTTPFields
+    /// The body; none by default.
     public var body: ClientRequestBody
+    /// Time limits of connecting, of silence and of the whole exchange.
     public var timeouts: ClientTimeouts
     /// A longer response, after decompression, is an error (`client.tooLarge`), as soon as that is known.
     public var maxResponseBytes: Int64

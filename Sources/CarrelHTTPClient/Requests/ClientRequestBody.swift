@@ -2,7 +2,9 @@ public import CarrelHTTP
 
 /// What a request sends.
 public enum ClientRequestBody: Sendable {
+    /// No body.
     case none
+    /// Bytes in memory, sent with `Content-Length`.
     case bytes([UInt8])
     /// A part of a file, read as it is sent.
     case file(OpenFile, Range<Int64>)

@@ -7,6 +7,7 @@ public struct ClientTimeouts: Sendable {
     /// Without a byte a second in either direction, while it is not a consumer or a body that makes it wait. Whole seconds.
     public var stall: Duration
 
+    /// Creates time limits; each parameter is the property of its name.
     public init(connect: Duration = .seconds(10), total: Duration = .seconds(60), stall: Duration = .seconds(30)) {
         self.connect = connect
         self.total = total

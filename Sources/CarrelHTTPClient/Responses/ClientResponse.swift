@@ -2,7 +2,9 @@ public import CarrelHTTP
 
 /// What a server answered.
 public struct ClientResponse: Sendable {
+    /// The status code (RFC 9110 §15).
     public let status: HTTPStatus
+    /// The header fields, in the order received.
     public let headers: HTTPFields
     /// Where it came from, after redirects, without user name and password.
     public let url: String

@@ -2,9 +2,12 @@
 public struct ComplianceCheck: Sendable, Equatable {
     /// A dotted name that never changes, such as `license.signature`.
     public let name: String
+    /// The result of the check.
     public let outcome: Outcome
 
+    /// The result of a check.
     public enum Outcome: Sendable, Equatable {
+        /// The license or publication meets the requirement.
         case passed
         /// Why, as a lower-case sentence; never a passphrase, a key, or the name of a user.
         case failed(String)
@@ -12,6 +15,11 @@ public struct ComplianceCheck: Sendable, Equatable {
         case skipped(String)
     }
 
+    /// Creates a check.
+    ///
+    /// - Parameters:
+    ///   - name: a dotted name, such as `license.signature`.
+    ///   - outcome: the result.
     public init(_ name: String, _ outcome: Outcome) {
         self.name = name
         self.outcome = outcome

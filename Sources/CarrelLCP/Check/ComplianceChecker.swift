@@ -7,6 +7,7 @@ public import CarrelPublication
 /// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. The publication stays as it is, and
 /// no server is told of a device, or asked to change a license, unless ``registers``, ``renews`` or ``givesBack`` says so.
 public struct ComplianceChecker: Sendable {
+    /// The encryption profiles whose licenses can be checked.
     public var profiles = ProfileRegistry()
     /// Nil: what needs it is skipped.
     public var passphrase: String?

@@ -8,14 +8,21 @@ import CarrelJSON
 public struct LicenseDocument: Sendable, Equatable {
     /// Names the license at its provider.
     public let id: String
+    /// The time of issue.
     public let issued: Instant
+    /// The time of the last change; nil for a license that was never changed.
     public let updated: Instant?
     /// Names the provider; meant to be a URI, and not always one.
     public let provider: String
+    /// The profile, the encrypted content key and the hint at the passphrase.
     public let encryption: LicenseEncryption
+    /// The links of the license, such as to its publication and its status.
     public let links: [LicenseLink]
+    /// The rights to copy and print, and the time in which the license is valid.
     public let rights: LicenseRights
+    /// The user's id and profile, partly encrypted.
     public let user: LicenseUser
+    /// The provider's signature and certificate.
     public let signature: LicenseSignature
     /// As it was received: what was signed, with whatever it says of its user. Old servers left the digest of the passphrase in it.
     /// It is written into the publication, or into the store where that cannot be written, and never printed.
@@ -81,6 +88,7 @@ public struct LicenseEncryption: Sendable {
     public let hint: String
     /// The URIs of the cipher and of the digest.
     public let contentKeyAlgorithm: String
+    /// The URI of the digest that makes the user key of the passphrase.
     public let userKeyAlgorithm: String
     /// Initialization vector and cipher text.
     let contentKey: [UInt8]
@@ -103,7 +111,9 @@ public struct LicenseRights: Sendable, Equatable {
     public let print: Int?
     /// Characters in all that may be copied; nil for no limit.
     public let copy: Int?
+    /// The start of validity; nil for no limit.
     public let start: Instant?
+    /// The end of validity; nil for no limit.
     public let end: Instant?
 
     init(_ reader: DocumentReader?) throws(LCPError) {

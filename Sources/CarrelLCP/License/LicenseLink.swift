@@ -8,8 +8,11 @@ public struct LicenseLink: Sendable, Equatable {
     public let href: String
     /// What it leads to, such as `status`; extensions are URIs.
     public let relations: [String]
+    /// The media type of the target; nil when it is not declared or malformed.
     public let mediaType: MediaType?
+    /// The title of the target, for people.
     public let title: String?
+    /// Whether ``href`` is a URI template (RFC 6570).
     public let isTemplated: Bool
     /// The URI of the profile that a license behind it follows.
     public let profile: String?

@@ -17,7 +17,9 @@ public struct LCPAuthenticatedLicense: Sendable {
         case invalidPassphrase
     }
 
+    /// Why the passphrase is requested.
     public let reason: Reason
+    /// The license document, its signature checked.
     public let document: LicenseDocument
 
     /// What leads the user to the passphrase.
@@ -26,5 +28,6 @@ public struct LCPAuthenticatedLicense: Sendable {
     public var hintLink: LicenseLink? { document.links.first(withRelation: "hint") }
     /// Where the user finds help: web, mail and telephone.
     public var supportLinks: [LicenseLink] { document.links.filter { $0.relations.contains("support") } }
+    /// The provider's URI or name.
     public var provider: String { document.provider }
 }

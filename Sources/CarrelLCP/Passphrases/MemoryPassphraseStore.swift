@@ -7,6 +7,7 @@ public final class MemoryPassphraseStore: PassphraseStore {
     private let catalogLimit: Int
     private let usedLimit: Int
 
+    /// Creates an empty store.
     public convenience init() {
         self.init(catalogLimit: PassphraseOrder.limit, usedLimit: PassphraseOrder.usedLimit)
     }

@@ -30,10 +30,17 @@ extension PassphraseStore {
 public struct PassphraseOwner: Sendable, Hashable {
     /// A license that it opened; nil for one that came with a catalog.
     public let license: String?
+    /// The provider that issued the license; nil when it is not known.
     public let provider: String?
     /// Names the user at the provider.
     public let user: String?
 
+    /// Creates an owner; each part may be unknown.
+    ///
+    /// - Parameters:
+    ///   - license: the id of a license that the passphrase opened.
+    ///   - provider: the provider of the license.
+    ///   - user: the user's id at the provider.
     public init(license: String? = nil, provider: String? = nil, user: String? = nil) {
         self.license = license
         self.provider = provider

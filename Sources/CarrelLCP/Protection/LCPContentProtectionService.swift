@@ -7,6 +7,7 @@ public final class LCPContentProtectionService: ContentProtectionService {
     public let license: LCPLicense?
     public let isRestricted: Bool
     public let error: (any Error)?
+    /// The rights to copy and print that are left.
     public let rights: any UserRights
     public let name: LocalizedString? = "Readium LCP"
     /// The digest of the passphrase that opened it, in hexadecimal. A secret.

@@ -23,6 +23,7 @@ public final class LCPService: Sendable {
         /// How long a license server may take.
         public var timeout = Duration.seconds(5)
 
+        /// Creates options with their defaults.
         public init() {}
     }
 

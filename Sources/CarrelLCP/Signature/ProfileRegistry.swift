@@ -7,6 +7,7 @@ public import CarrelPublication
 public struct LCPProfile: Sendable {
     /// The URI that licenses name.
     public let uri: String
+    /// The roots that may vouch for a provider's certificate.
     public let anchors: [TrustAnchor]
     let signatures: [String: CertificateSignature]
     private let transform: UserKeyTransform?

@@ -8,6 +8,11 @@ public struct TrustAnchor: Sendable, Hashable {
     /// DER (RFC 5280 §4.1.2.7).
     let subjectPublicKeyInfo: [UInt8]
 
+    /// Creates an anchor from a key.
+    ///
+    /// - Parameters:
+    ///   - name: for messages.
+    ///   - subjectPublicKeyInfo: DER (RFC 5280 §4.1.2.7).
     public init(name: String, subjectPublicKeyInfo: [UInt8]) {
         self.name = name
         self.subjectPublicKeyInfo = subjectPublicKeyInfo

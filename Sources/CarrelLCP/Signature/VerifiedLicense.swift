@@ -3,6 +3,7 @@ package import CarrelCrypto
 
 /// A license that nobody has checked yet: good for showing what it claims, not for opening anything.
 public struct UnverifiedLicense: Sendable, Equatable {
+    /// The license document; nothing in it is verified.
     public let document: LicenseDocument
 
     /// - Throws: `lcp.license` for what is no license of LCP 1.0.
@@ -76,7 +77,9 @@ public struct UnverifiedLicense: Sendable, Equatable {
 /// A license whose signature, certificate and profile were checked. Only ``UnverifiedLicense/verified(by:)`` makes
 /// one.
 public struct VerifiedLicense: Sendable {
+    /// The verified license document.
     public let document: LicenseDocument
+    /// The encryption profile of the license.
     public let profile: LCPProfile
     /// The provider's.
     package let certificate: Certificate

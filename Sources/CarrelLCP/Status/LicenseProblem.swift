@@ -7,6 +7,7 @@ public struct LicenseProblem: Sendable, Equatable {
     public let type: String
     /// For the user.
     public let title: String
+    /// More about this occurrence, for the user.
     public let detail: String?
     /// Of the response.
     public let status: Int

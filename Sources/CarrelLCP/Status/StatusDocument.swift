@@ -6,12 +6,15 @@ import CarrelPublication
 public struct StatusDocument: Sendable {
     /// Of the license.
     public let id: String
+    /// The state of the license.
     public let status: Status
     /// For the user.
     public let message: String
     /// When the license, and when the status, was last changed.
     public let licenseUpdated: Instant?
+    /// The time of the last change of the status.
     public let statusUpdated: Instant?
+    /// The links of the document, such as to register, renew and return.
     public let links: [LicenseLink]
     /// Until when the license can be extended.
     public let potentialEnd: Instant?
@@ -20,15 +23,22 @@ public struct StatusDocument: Sendable {
 
     /// What has become of a license. The set grows with the specification.
     public struct Status: RawRepresentable, Sendable, Hashable {
+        /// The value of `status` in the document.
         public let rawValue: String
+        /// Creates a status from its value in the document; any value is accepted.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// No device has been registered.
         public static let ready = Status(rawValue: "ready")
+        /// At least one device has been registered.
         public static let active = Status(rawValue: "active")
+        /// The provider revoked the license after it was used.
         public static let revoked = Status(rawValue: "revoked")
+        /// The user returned the loan.
         public static let returned = Status(rawValue: "returned")
+        /// The provider or user cancelled the license before it was used.
         public static let cancelled = Status(rawValue: "cancelled")
+        /// The license has ended.
         public static let expired = Status(rawValue: "expired")
     }
 
@@ -36,6 +46,7 @@ public struct StatusDocument: Sendable {
     public struct Event: Sendable, Equatable {
         /// Such as `register`.
         public let type: String
+        /// The time of the event; nil when it is missing or malformed.
         public let time: Instant?
     }
 
