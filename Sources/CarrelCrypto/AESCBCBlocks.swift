@@ -4,9 +4,9 @@ import CarrelThreads
 /// AES-256 in CBC mode, decrypting whole blocks from wherever they lie in a message (NIST SP 800-38A §6.2).
 ///
 /// The padding is left on: formats differ in it. Any number of threads may use one value at once.
-public final class AESCBCBlocks: Sendable {
+package final class AESCBCBlocks: Sendable {
     /// Bytes of a block.
-    public static let blockSize = 16
+    package static let blockSize = 16
 
     private let key: Secret
     /// One that nobody uses now: to expand the key costs more than a small range.
@@ -14,7 +14,7 @@ public final class AESCBCBlocks: Sendable {
 
     /// - Parameter key: 32 bytes.
     /// - Throws: `keyLength`.
-    public init(key: Secret) throws(CryptoError) {
+    package init(key: Secret) throws(CryptoError) {
         guard key.count == 32 else { throw CryptoError(.keyLength, "an AES-256 key has 32 bytes") }
         self.key = key
     }
@@ -27,7 +27,7 @@ public final class AESCBCBlocks: Sendable {
     ///   - dropped: bytes of the last block that are not wanted, 0...15.
     ///   - out: gets the bytes appended.
     /// - Throws: `length` when the cipher text is not whole blocks, `refused`.
-    public func decrypt(
+    package func decrypt(
         _ cipher: RawSpan,
         skipping skipped: Int = 0,
         dropping dropped: Int = 0,

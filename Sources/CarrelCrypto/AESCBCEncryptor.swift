@@ -1,6 +1,6 @@
 /// AES-128 or AES-256 in CBC mode with PKCS#7 padding (NIST SP 800-38A §6.2, RFC 5652 §6.3), as HLS encrypts segments
 /// (RFC 8216 §4.3.2.4). Plain text goes in as it comes; cipher text comes out in whole blocks.
-public struct AESCBCEncryptor: ~Copyable, Sendable {
+package struct AESCBCEncryptor: ~Copyable, Sendable {
     private var context: CipherContext
     private var held = 0  // bytes of an unfinished block, 0...15
 
@@ -8,7 +8,7 @@ public struct AESCBCEncryptor: ~Copyable, Sendable {
     ///   - key: 16 or 32 bytes.
     ///   - iv: 16 bytes.
     /// - Throws: `keyLength`, `ivLength`, or `refused`.
-    public init(key: Secret, iv: [UInt8]) throws(CryptoError) {
+    package init(key: Secret, iv: [UInt8]) throws(CryptoError) {
         context = try CipherContext(cbcKey: key, iv: iv, encrypt: true)
     }
 
@@ -16,7 +16,7 @@ public struct AESCBCEncryptor: ~Copyable, Sendable {
     ///
     /// Traps when `out` has less room than those blocks need; a multiple of 16 that is no less than `plain` and 15 bytes
     /// more always does.
-    public mutating func update(_ plain: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
+    package mutating func update(_ plain: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
         let total = held + plain.byteCount
         held = total & 15
         guard context.update(plain, into: &out, room: total & ~15) else {
@@ -25,12 +25,12 @@ public struct AESCBCEncryptor: ~Copyable, Sendable {
     }
 
     /// Appends the last block, padded. Traps when `out` has less room than 16 bytes.
-    public consuming func finish(into out: inout OutputRawSpan) throws(CryptoError) {
+    package consuming func finish(into out: inout OutputRawSpan) throws(CryptoError) {
         guard context.finish(into: &out, room: 16) else { throw CryptoError(.refused, "the cipher failed") }
     }
 
     /// Bytes of cipher text that `n` bytes of plain text give.
-    public static func cipherLength(ofPlainLength n: Int) -> Int { (n / 16 + 1) * 16 }
+    package static func cipherLength(ofPlainLength n: Int) -> Int { (n / 16 + 1) * 16 }
 }
 
 extension CipherContext {

@@ -4,12 +4,12 @@ import CarrelThreads
 /// bytes of nonce and 4 that count from 2 on. It does not detect altered bytes: the caller authenticates them.
 ///
 /// The key is expanded once, which takes longer than a short text.
-public final class AESCounter: Sendable {
+package final class AESCounter: Sendable {
     private let context: Locked<CipherContext>
 
     /// - Parameter key: 32 bytes.
     /// - Throws: `keyLength`, or `refused` when there is no memory.
-    public init(key: Secret) throws(CryptoError) {
+    package init(key: Secret) throws(CryptoError) {
         guard key.count == 32 else { throw CryptoError(.keyLength, "an AES-256 key has 32 bytes") }
         let start = [UInt8](repeating: 0, count: 16)
         context = Locked(try unsafe CipherContext(OpenSSL.shared.aes256Counter, key: key, iv: start, encrypt: true))
@@ -22,7 +22,7 @@ public final class AESCounter: Sendable {
     ///   - nonce: 12 bytes, never twice under one key.
     /// - Returns: as many bytes.
     /// - Throws: `ivLength`, or `refused`.
-    public func apply(to bytes: RawSpan, nonce: [UInt8]) throws(CryptoError) -> [UInt8] {
+    package func apply(to bytes: RawSpan, nonce: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard nonce.count == 12 else { throw CryptoError(.ivLength, "the nonce of the counter mode has 12 bytes") }
         var counter = nonce
         counter += [0, 0, 0, 2]

@@ -2,7 +2,7 @@ import COpenSSL
 import CarrelBytes
 
 /// Keys kept under another key, with an integrity check (RFC 3394, AES-KW with the default initial value).
-public enum AESKeyWrap {
+package enum AESKeyWrap {
     /// Wraps `key` under `wrapper`.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum AESKeyWrap {
     ///   - wrapper: 16 or 32 bytes.
     /// - Returns: 8 bytes more than the key has.
     /// - Throws: `keyLength`, `length`, or `refused`.
-    public static func wrap(_ key: Secret, under wrapper: Secret) throws(CryptoError) -> [UInt8] {
+    package static func wrap(_ key: Secret, under wrapper: Secret) throws(CryptoError) -> [UInt8] {
         guard key.count >= 16, key.count & 7 == 0 else {
             throw CryptoError(.length, "a key to wrap has 16 bytes or more, a multiple of 8")
         }
@@ -34,7 +34,7 @@ public enum AESKeyWrap {
     ///   - wrapper: 16 or 32 bytes.
     /// - Returns: the key, 8 bytes shorter.
     /// - Throws: `keyLength`, `length`, or `integrity` when it was wrapped under another key or altered.
-    public static func unwrap(_ wrapped: RawSpan, under wrapper: Secret) throws(CryptoError) -> Secret {
+    package static func unwrap(_ wrapped: RawSpan, under wrapper: Secret) throws(CryptoError) -> Secret {
         guard wrapped.byteCount >= 24, wrapped.byteCount & 7 == 0 else {
             throw CryptoError(.length, "a wrapped key has 24 bytes or more, a multiple of 8")
         }

@@ -1,11 +1,11 @@
 import COpenSSL
-public import CarrelBytes
+package import CarrelBytes
 
 extension Certificate {
     /// The key that it is for, in DER (`SubjectPublicKeyInfo`, RFC 5280 §4.1.2.7).
     ///
     /// - Returns: empty where the library cannot write it.
-    public var subjectPublicKeyInfo: [UInt8] {
+    package var subjectPublicKeyInfo: [UInt8] {
         defer { ERR_clear_error() }
         let key = unsafe X509_get_X509_PUBKEY(certificate)
         let count = Int(unsafe i2d_X509_PUBKEY(key, nil))
@@ -21,7 +21,7 @@ extension Certificate {
     ///
     /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
     /// - Returns: false for another key, and for what is no key.
-    public func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
+    package func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
         guard SignatureDigest.holds(unsafe copenssl_certificate_digest(certificate)) else {
             ERR_clear_error()
             return false
@@ -30,7 +30,7 @@ extension Certificate {
     }
 
     /// The instants at which it is valid, both ends included; nil where they cannot be read.
-    public var validity: ClosedRange<Instant>? {
+    package var validity: ClosedRange<Instant>? {
         var (start, end): (Int64, Int64) = (0, 0)
         guard unsafe copenssl_seconds(X509_get0_notBefore(certificate), &start) == 1,
             unsafe copenssl_seconds(X509_get0_notAfter(certificate), &end) == 1, start <= end
@@ -42,7 +42,7 @@ extension Certificate {
     /// Where its issuer publishes what was revoked (RFC 5280 §4.2.1.13), by HTTP.
     ///
     /// - Returns: at most four addresses.
-    public var revocationListAddresses: [String] {
+    package var revocationListAddresses: [String] {
         defer { ERR_clear_error() }
         var addresses: [String] = []
         for index in 0..<4 {

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// How a document is signed with the key of a certificate that it carries.
-public enum CertificateSignature: Sendable, Hashable {
+package enum CertificateSignature: Sendable, Hashable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017 §8.2), under a key of 2,048 to 8,192 bits.
     case rsaSHA256
     /// ECDSA with SHA-256 on P-256, P-384 or P-521; R and S side by side, each as long as the curve's order (RFC 4050 §3.3).
@@ -16,7 +16,7 @@ extension Certificate {
     ///   - message: all of it.
     ///   - algorithm: the only one that is tried.
     /// - Returns: false for every other signature, and where the key is of another kind.
-    public func isValid(_ signature: [UInt8], for message: RawSpan, by algorithm: CertificateSignature) -> Bool {
+    package func isValid(_ signature: [UInt8], for message: RawSpan, by algorithm: CertificateSignature) -> Bool {
         defer { ERR_clear_error() }
         guard let key = unsafe X509_get0_pubkey(certificate) else { return false }
         let (kind, bits) = unsafe (EVP_PKEY_get_base_id(key), Int(EVP_PKEY_get_bits(key)))

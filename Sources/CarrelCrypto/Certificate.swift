@@ -2,16 +2,16 @@ import COpenSSL
 
 /// An X.509 certificate (RFC 5280), read and not yet believed: ``CertificateRoots`` says whether it is to be.
 @safe
-public final class Certificate: @unchecked Sendable {  // the library locks what it computes of a certificate later
+package final class Certificate: @unchecked Sendable {  // the library locks what it computes of a certificate later
     let certificate: OpaquePointer
 
     /// The longest encoding that is read, in bytes.
-    public static let maxByteCount = 16_384
+    package static let maxByteCount = 16_384
 
     /// Reads one certificate in DER, with nothing behind it.
     ///
     /// - Throws: `crypto.certificate`.
-    public init(der bytes: [UInt8]) throws(CryptoError) {
+    package init(der bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         var used = 0
         let certificate = unsafe bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -42,7 +42,7 @@ public final class Certificate: @unchecked Sendable {  // the library locks what
     /// The key that the certificate is for.
     ///
     /// - Throws: `crypto.key` when it is of a kind that ``PublicKey`` does not know.
-    public func publicKey() throws(CryptoError) -> PublicKey {
+    package func publicKey() throws(CryptoError) -> PublicKey {
         guard let key = unsafe X509_get_pubkey(certificate) else {
             ERR_clear_error()
             throw CryptoError(.key, "a certificate's key cannot be read")
@@ -54,7 +54,7 @@ public final class Certificate: @unchecked Sendable {  // the library locks what
     ///
     /// - Parameter identifier: numbers and periods, such as `1.2.840.113635.100.6.11.1`.
     /// - Returns: false for an identifier that is not of that form, too.
-    public func hasExtension(_ identifier: String) -> Bool {
+    package func hasExtension(_ identifier: String) -> Bool {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else {
             ERR_clear_error()
             return false
@@ -64,7 +64,7 @@ public final class Certificate: @unchecked Sendable {  // the library locks what
     }
 
     /// Whether it may sign data: its key usage (RFC 5280 §4.2.1.3) says so, or it has none, and it is no authority's.
-    public var maySign: Bool {
+    package var maySign: Bool {
         let (usage, authority) = unsafe (X509_get_key_usage(certificate), X509_check_ca(certificate))
         return usage & UInt32(KU_DIGITAL_SIGNATURE) != 0 && authority == 0
     }

@@ -1,15 +1,15 @@
 import COpenSSL
-public import CarrelBytes
+package import CarrelBytes
 
 /// The certificates that are trusted without further proof, and what follows from them. Nothing is looked up on the network.
 @safe
-public final class CertificateRoots: @unchecked Sendable {  // the store is only read after `init`
+package final class CertificateRoots: @unchecked Sendable {  // the store is only read after `init`
     private let store: OpaquePointer
 
     /// Trusts these, and nothing else: not the system's authorities.
     ///
     /// - Throws: `crypto.certificate` when there is none.
-    public init(_ roots: [Certificate]) throws(CryptoError) {
+    package init(_ roots: [Certificate]) throws(CryptoError) {
         guard !roots.isEmpty else { throw CryptoError(.certificate, "no certificate is trusted") }
         let store = unsafe OpenSSL.present(X509_STORE_new())
         unsafe self.store = store
@@ -30,7 +30,7 @@ public final class CertificateRoots: @unchecked Sendable {  // the store is only
     /// - Returns: the way from the leaf to the root, both included: of what was offered, only what counted.
     /// - Throws: `crypto.untrusted`, which says what the library found.
     @discardableResult
-    public func verify(
+    package func verify(
         _ leaf: Certificate,
         through intermediates: [Certificate],
         at instant: Instant
@@ -77,7 +77,7 @@ public final class CertificateRoots: @unchecked Sendable {  // the store is only
     ///   - leafMarker: an extension that the signer's certificate must have.
     ///   - intermediateMarker: an extension that the certificate above it must have, which then is the only one below the root.
     /// - Throws: `crypto.untrusted`.
-    public func verify(
+    package func verify(
         signer: Certificate,
         through others: [Certificate],
         at instant: Instant,

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// Whether two runs of bytes are the same, in a time that tells only their counts.
-public func constantTimeEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
+package func constantTimeEqual(_ a: RawSpan, _ b: RawSpan) -> Bool {
     guard a.byteCount == b.byteCount else { return false }
     return unsafe a.withUnsafeBytes { a in
         unsafe b.withUnsafeBytes { b in

@@ -1,14 +1,14 @@
 import COpenSSL
 
 /// Keys made from a secret for one purpose each (RFC 5869).
-public enum HKDF {
+package enum HKDF {
     /// - Parameters:
     ///   - secret: input keying material; not a password.
     ///   - salt: may be empty.
     ///   - info: what the key is for; different texts give independent keys.
     ///   - count: bytes wanted, 1...8160.
     /// - Returns: the derived key.
-    public static func sha256(secret: Secret, salt: [UInt8], info: String, count: Int) -> Secret {
+    package static func sha256(secret: Secret, salt: [UInt8], info: String, count: Int) -> Secret {
         sha256(secret: secret, salt: salt, info: Array(info.utf8), count: count)
     }
 
@@ -18,7 +18,7 @@ public enum HKDF {
     ///   - info: what the key is for; different bytes give independent keys.
     ///   - count: bytes wanted, 1...8160.
     /// - Returns: the derived key.
-    public static func sha256(secret: Secret, salt: [UInt8], info: [UInt8], count: Int) -> Secret {
+    package static func sha256(secret: Secret, salt: [UInt8], info: [UInt8], count: Int) -> Secret {
         precondition(1...(255 * 32) ~= count, "HKDF gives 1 to 8160 bytes")
         let context = unsafe OpenSSL.present(EVP_KDF_CTX_new(OpenSSL.shared.hkdf))
         defer { unsafe EVP_KDF_CTX_free(context) }

@@ -2,14 +2,14 @@ import COpenSSL
 
 /// The keyed digest HMAC-SHA-1 (RFC 2104, RFC 2202) of a message that comes in pieces, for what others still use it for.
 @safe
-public struct HMACSHA1: ~Copyable {
+package struct HMACSHA1: ~Copyable {
     private let context: OpaquePointer
 
     /// Bytes of a digest.
-    public static let byteCount = 20
+    package static let byteCount = 20
 
     /// - Parameter key: any length.
-    public init(key: Secret) {
+    package init(key: Secret) {
         let context = unsafe OpenSSL.present(EVP_MAC_CTX_new(OpenSSL.shared.hmac))
         let done = key.withBytes { key in
             unsafe key.withUnsafeBytes { key in
@@ -30,7 +30,7 @@ public struct HMACSHA1: ~Copyable {
     }
 
     /// Takes the next bytes of the message.
-    public mutating func update(_ bytes: RawSpan) {
+    package mutating func update(_ bytes: RawSpan) {
         let done = unsafe bytes.withUnsafeBytes { bytes in
             unsafe EVP_MAC_update(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         }
@@ -38,7 +38,7 @@ public struct HMACSHA1: ~Copyable {
     }
 
     /// The digest: 20 bytes.
-    public consuming func finish() -> [UInt8] {
+    package consuming func finish() -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
             let done = unsafe EVP_MAC_final(context, buffer.baseAddress, nil, Self.byteCount)
             precondition(done == 1, "OpenSSL lost a digest")

@@ -6,7 +6,7 @@ import Synchronization
 /// The keyed digest HMAC-SHA-256 (RFC 2104, RFC 4231) under one key, for any number of messages on any thread.
 ///
 /// Contexts in which the key is already at work are kept and used again, which makes a short message five times faster.
-public final class HMACSHA256: Sendable {
+package final class HMACSHA256: Sendable {
     private let key: Secret
     /// The context that serves unless another thread has it; taking it costs one atomic operation.
     private let first: MACContext
@@ -14,13 +14,13 @@ public final class HMACSHA256: Sendable {
     private let others = Locked<[MACContext]>([])
 
     /// - Parameter key: any length; 32 bytes is right.
-    public init(key: Secret) {
+    package init(key: Secret) {
         self.key = key
         first = MACContext(key: key)
     }
 
     /// The 32-byte digest of `message`.
-    public func authenticate(_ message: RawSpan) -> [UInt8] {
+    package func authenticate(_ message: RawSpan) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
             unsafe digest(message, into: buffer.baseAddress)
             initialized = 32
@@ -28,7 +28,7 @@ public final class HMACSHA256: Sendable {
     }
 
     /// Whether `tag` is the digest of `message`, all 32 bytes of it, compared in constant time.
-    public func isValid(_ tag: RawSpan, for message: RawSpan) -> Bool {
+    package func isValid(_ tag: RawSpan, for message: RawSpan) -> Bool {
         let right = authenticate(message)
         return constantTimeEqual(tag, right.rawSpan)
     }

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// Keys made from a password (RFC 8018 §5.2), for what others still make them with. New passwords are for ``Argon2id``.
-public enum PBKDF2 {
+package enum PBKDF2 {
     /// With HMAC-SHA-1.
     ///
     /// - Parameters:
@@ -10,7 +10,7 @@ public enum PBKDF2 {
     ///   - iterations: at least 1.
     ///   - count: bytes wanted.
     /// - Returns: the derived bytes.
-    public static func sha1(password: Secret, salt: [UInt8], iterations: Int, count: Int) -> Secret {
+    package static func sha1(password: Secret, salt: [UInt8], iterations: Int, count: Int) -> Secret {
         let derived = password.withBytes { password in
             unsafe password.withUnsafeBytes { password in
                 let start = unsafe password.baseAddress?.assumingMemoryBound(to: CChar.self)

@@ -2,9 +2,9 @@ import COpenSSL
 
 /// A key that checks signatures: RSA, or ECDSA on P-256.
 @safe
-public final class PublicKey: @unchecked Sendable {  // the key never changes after `init`
+package final class PublicKey: @unchecked Sendable {  // the key never changes after `init`
     /// The one algorithm that the key is for.
-    public let algorithm: SignatureAlgorithm
+    package let algorithm: SignatureAlgorithm
     private let key: OpaquePointer
 
     /// Takes over a key, and frees it also when it throws.
@@ -22,7 +22,7 @@ public final class PublicKey: @unchecked Sendable {  // the key never changes af
     /// An RSA key from its modulus and public exponent, big-endian (RFC 8017 §3.1).
     ///
     /// - Throws: `crypto.key` for a key that is too short, too long, or none.
-    public static func rsa(modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) -> PublicKey {
+    package static func rsa(modulus: [UInt8], exponent: [UInt8]) throws(CryptoError) -> PublicKey {
         guard modulus.count <= 1025, 1...8 ~= exponent.count, let last = exponent.last, last & 1 == 1, exponent != [1] else {
             throw CryptoError(.key, "the RSA key has a modulus or an exponent that none can have")
         }
@@ -34,7 +34,7 @@ public final class PublicKey: @unchecked Sendable {  // the key never changes af
     /// A key on P-256 from the coordinates of its point, 32 bytes each (SEC 1 §2.3.4).
     ///
     /// - Throws: `crypto.key` for a point that is not on the curve.
-    public static func p256(x: [UInt8], y: [UInt8]) throws(CryptoError) -> PublicKey {
+    package static func p256(x: [UInt8], y: [UInt8]) throws(CryptoError) -> PublicKey {
         guard x.count == 32, y.count == 32 else { throw CryptoError(.key, "a coordinate of P-256 has 32 bytes") }
         let identifier: [UInt8] = [0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]  // id-ecPublicKey
         let curve: [UInt8] = [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]  // prime256v1
@@ -46,7 +46,7 @@ public final class PublicKey: @unchecked Sendable {  // the key never changes af
     /// A key from a `SubjectPublicKeyInfo` (RFC 5280 §4.1.2.7).
     ///
     /// - Throws: `crypto.key` for anything but one such key.
-    public convenience init(subjectPublicKeyInfo bytes: [UInt8]) throws(CryptoError) {
+    package convenience init(subjectPublicKeyInfo bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         var used = 0
         let key = unsafe bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -74,7 +74,7 @@ public final class PublicKey: @unchecked Sendable {  // the key never changes af
     ///     ``isValid(derSignature:for:)`` their DER encoding.
     ///   - message: all of it.
     /// - Returns: false for every other signature, whatever its length.
-    public func isValid(_ signature: [UInt8], for message: RawSpan) -> Bool {
+    package func isValid(_ signature: [UInt8], for message: RawSpan) -> Bool {
         switch algorithm {
         case .rs256: return verify(signature, message)
         case .es256:
@@ -84,7 +84,7 @@ public final class PublicKey: @unchecked Sendable {  // the key never changes af
     }
 
     /// Whether a signature in the form of X.509 and CMS, where ECDSA's is DER, was made over `message` with this key's private half.
-    public func isValid(derSignature signature: [UInt8], for message: RawSpan) -> Bool {
+    package func isValid(derSignature signature: [UInt8], for message: RawSpan) -> Bool {
         verify(signature, message)
     }
 

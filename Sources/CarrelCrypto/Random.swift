@@ -1,11 +1,11 @@
-public import CarrelBytes
+package import CarrelBytes
 import Glibc
 
 /// The system's cryptographic generator (getentropy(3)), for what may be seen: identifiers, nonces, salts. Keys come from
 /// `Secret.random`.
-public enum Random {
+package enum Random {
     /// `count` bytes.
-    public static func bytes(_ count: Int) -> [UInt8] {
+    package static func bytes(_ count: Int) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             // it gives no more than 256 at a time
             while initialized < count {
@@ -19,13 +19,13 @@ public enum Random {
     }
 
     /// A random UUID (version 4, RFC 9562 §5.4) in lower case.
-    public static func uuid() -> String {
+    package static func uuid() -> String {
         text(bytes(16), version: 4)
     }
 
     /// A UUID of a moment (version 7, RFC 9562 §5.7) in lower case: 74 bits of it are random, and later ones sort behind
     /// earlier ones, so that rows which have it as their key are written one after another.
-    public static func uuid(at moment: Instant) -> String {
+    package static func uuid(at moment: Instant) -> String {
         let milliseconds = UInt64(bitPattern: moment.milliseconds)
         let time = stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: milliseconds >> UInt64($0)) }
         return text(time + bytes(10), version: 7)

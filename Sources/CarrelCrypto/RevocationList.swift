@@ -1,29 +1,29 @@
 import COpenSSL
-public import CarrelBytes
+package import CarrelBytes
 
 /// A list of certificates that their issuer took back (RFC 5280 §5, and the version 1 of X.509 from before it), read and not yet
 /// believed: ``isSigned(by:)`` says whether it is to be.
-public struct RevocationList: Sendable, Equatable {
+package struct RevocationList: Sendable, Equatable {
     /// As it was published, in DER.
-    public let der: [UInt8]
+    package let der: [UInt8]
     /// When it was made.
-    public let thisUpdate: Instant
+    package let thisUpdate: Instant
     /// When the next one is due at the latest; nil where the issuer does not say.
-    public let nextUpdate: Instant?
+    package let nextUpdate: Instant?
     /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: somebody else than the issuer
     /// may have made it.
-    public let hasWeakDigest: Bool
+    package let hasWeakDigest: Bool
     /// Whether it says of itself that a certificate which is not in it may be revoked all the same: it holds only what changed, or only
     /// certificates or reasons of some kind, or has a critical extension (RFC 5280 §5.2).
-    public let isPartial: Bool
+    package let isPartial: Bool
 
     /// The longest list that is read, in bytes.
-    public static let maxByteCount = 8 << 20
+    package static let maxByteCount = 8 << 20
 
     /// Reads a list in DER, or the first one of a PEM file.
     ///
     /// - Throws: `crypto.certificate` for anything else, such as the page that a network shows instead of the list.
-    public init(_ bytes: [UInt8]) throws(CryptoError) {
+    package init(_ bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         let unreadable = CryptoError(.certificate, "a list of revoked certificates cannot be read")
         guard bytes.count <= Self.maxByteCount else { throw unreadable }
@@ -49,7 +49,7 @@ public struct RevocationList: Sendable, Equatable {
     ///
     /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
     /// - Returns: false for another key, and for what is no key.
-    public func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
+    package func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
         unsafe withKey(subjectPublicKeyInfo) { key in
             unsafe Self.withList(der) { list in unsafe X509_CRL_verify(list, key) == 1 }
         }
@@ -57,14 +57,14 @@ public struct RevocationList: Sendable, Equatable {
 
     /// Whether it says that it is by the issuer of a certificate. One of another name says nothing about that certificate, whatever
     /// key signed it.
-    public func isByIssuer(of certificate: Certificate) -> Bool {
+    package func isByIssuer(of certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in
             unsafe X509_NAME_cmp(X509_CRL_get_issuer(list), X509_get_issuer_name(certificate.certificate)) == 0
         }
     }
 
     /// Whether a certificate is in it, by its issuer's name and its serial number. Whose list it is must be known by ``isSigned(by:)``.
-    public func revokes(_ certificate: Certificate) -> Bool {
+    package func revokes(_ certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in
             var entry: OpaquePointer?
             return unsafe X509_CRL_get0_by_cert(list, &entry, certificate.certificate) == 1

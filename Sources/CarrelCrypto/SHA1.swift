@@ -2,12 +2,12 @@ import COpenSSL
 import CarrelBytes
 
 /// The 160-bit digest of FIPS 180-4, for what others still use it for. It is broken: nothing new rests on it.
-public enum SHA1 {
+package enum SHA1 {
     /// Bytes of a digest.
-    public static let byteCount = 20
+    package static let byteCount = 20
 
     /// The digest of `bytes`.
-    public static func hash(_ bytes: RawSpan) -> [UInt8] {
+    package static func hash(_ bytes: RawSpan) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initialized in
             let done = unsafe bytes.withUnsafeBytes {
                 unsafe EVP_Digest($0.baseAddress, $0.count, buffer.baseAddress, nil, EVP_sha1(), nil)

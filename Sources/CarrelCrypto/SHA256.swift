@@ -2,12 +2,12 @@ import COpenSSL
 import CarrelBytes
 
 /// The 256-bit digest of FIPS 180-4.
-public enum SHA256 {
+package enum SHA256 {
     /// Bytes of a digest.
-    public static let byteCount = 32
+    package static let byteCount = 32
 
     /// The digest of `bytes`.
-    public static func hash(_ bytes: RawSpan) -> [UInt8] {
+    package static func hash(_ bytes: RawSpan) -> [UInt8] {
         var stream = Stream()
         stream.update(bytes)
         return stream.finish()
@@ -15,11 +15,11 @@ public enum SHA256 {
 
     /// A digest of bytes that come in pieces.
     @safe
-    public struct Stream: ~Copyable, @unchecked Sendable {  // the context has one owner
+    package struct Stream: ~Copyable, @unchecked Sendable {  // the context has one owner
         private let context: OpaquePointer
 
         /// A digest of nothing yet.
-        public init() {
+        package init() {
             let context = unsafe OpenSSL.present(EVP_MD_CTX_new())
             guard unsafe EVP_DigestInit_ex2(context, OpenSSL.shared.sha256, nil) == 1 else {
                 fatalError("OpenSSL has no SHA-256")
@@ -32,13 +32,13 @@ public enum SHA256 {
         }
 
         /// Adds the next bytes.
-        public mutating func update(_ bytes: RawSpan) {
+        package mutating func update(_ bytes: RawSpan) {
             let done = unsafe bytes.withUnsafeBytes { unsafe EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
             precondition(done == 1, "OpenSSL lost a digest")
         }
 
         /// The digest of all bytes added.
-        public consuming func finish() -> [UInt8] {
+        package consuming func finish() -> [UInt8] {
             unsafe [UInt8](unsafeUninitializedCapacity: SHA256.byteCount) { buffer, initialized in
                 guard unsafe EVP_DigestFinal_ex(context, buffer.baseAddress, nil) == 1 else {
                     fatalError("OpenSSL lost a digest")

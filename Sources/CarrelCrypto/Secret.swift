@@ -3,9 +3,9 @@ import CarrelBytes
 
 /// Bytes that do not print, do not appear in core dumps, compare in constant time, and are wiped when released.
 @safe
-public final class Secret: @unchecked Sendable, Equatable {  // the bytes never change after `init`
+package final class Secret: @unchecked Sendable, Equatable {  // the bytes never change after `init`
     /// Bytes.
-    public let count: Int
+    package let count: Int
     private let start: UnsafeMutableRawPointer
 
     /// Zeroed bytes that `fill` replaces, or nothing when it answers false.
@@ -17,7 +17,7 @@ public final class Secret: @unchecked Sendable, Equatable {  // the bytes never 
     }
 
     /// Copies the bytes of `span`; wiping the original is up to its owner.
-    public init(copying span: RawSpan) {
+    package init(copying span: RawSpan) {
         count = span.byteCount
         unsafe start = SecretMemory.allocate(span.byteCount)
         unsafe span.withUnsafeBytes { source in
@@ -26,12 +26,12 @@ public final class Secret: @unchecked Sendable, Equatable {  // the bytes never 
     }
 
     /// Copies `bytes`; the array itself stays as it is until its memory is used again.
-    public convenience init(_ bytes: [UInt8]) {
+    package convenience init(_ bytes: [UInt8]) {
         self.init(copying: bytes.rawSpan)
     }
 
     /// `count` bytes from the cryptographic generator.
-    public static func random(count: Int) -> Secret {
+    package static func random(count: Int) -> Secret {
         _ = OpenSSL.shared
         let secret = unsafe Secret(count: count) { start in unsafe RAND_priv_bytes(start, CInt(count)) == 1 }
         guard let secret else { fatalError("the system has no randomness") }
@@ -44,20 +44,20 @@ public final class Secret: @unchecked Sendable, Equatable {  // the bytes never 
     }
 
     /// Lends the bytes to `body`, which must not copy them anywhere lasting.
-    public func withBytes<Result: ~Copyable, Failure: Error>(
+    package func withBytes<Result: ~Copyable, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe body(RawSpan(_unsafeStart: start, byteCount: count))
     }
 
     /// Whether the bytes are the same, in a time that tells only their count.
-    public static func == (a: Secret, b: Secret) -> Bool {
+    package static func == (a: Secret, b: Secret) -> Bool {
         a.withBytes { a in b.withBytes { b in constantTimeEqual(a, b) } }
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    public var description: String { "Secret(\(count) bytes)" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
+    package var description: String { "Secret(\(count) bytes)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,5 +1,5 @@
 /// How something was signed; only these are ever accepted.
-public enum SignatureAlgorithm: Sendable, Hashable, CaseIterable {
+package enum SignatureAlgorithm: Sendable, Hashable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 §3.3), under a key of 2048 to 8192 bits.
     case rs256
     /// ECDSA on P-256 with SHA-256 (RFC 7518 §3.4); a signature is 64 bytes, R and S.

@@ -3,23 +3,23 @@ import COpenSSL
 /// What somebody signed, with its content and certificates in one (CMS signed data, RFC 5652 §5; its older form is PKCS #7).
 ///
 /// That there is one says that its signer's key signed the content, with SHA-2. Who the signer is, ``CertificateRoots`` has to say.
-public struct SignedMessage: Sendable {
+package struct SignedMessage: Sendable {
     /// What was signed.
-    public let content: [UInt8]
+    package let content: [UInt8]
     /// The certificate that names the key; not believed yet.
-    public let signer: Certificate
+    package let signer: Certificate
     /// All certificates that came along, the signer's too.
-    public let certificates: [Certificate]
+    package let certificates: [Certificate]
 
     /// The longest message that is read, in bytes, and the most certificates in it.
-    public static let maxByteCount = 1 << 20
-    public static let maxCertificateCount = 10
+    package static let maxByteCount = 1 << 20
+    package static let maxCertificateCount = 10
 
     /// Reads one message in DER or BER, with nothing behind it, and checks its one signature.
     ///
     /// - Throws: `crypto.message` for what is no such message, `crypto.integrity` where the signature is not the signer's, or is made
     ///   with a digest that is none to be believed.
-    public init(der bytes: [UInt8]) throws(CryptoError) {
+    package init(der bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         defer { ERR_clear_error() }
         guard let message = unsafe Self.read(bytes) else { throw CryptoError(.message, "it is no signed message") }

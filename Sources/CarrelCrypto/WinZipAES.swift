@@ -2,12 +2,12 @@ import COpenSSL
 
 /// AES in the counter mode of encrypted ZIP archives (WinZip, "AES Encryption Information"): the counter of a block is its place from
 /// 1, little-endian, so that decrypting may begin anywhere.
-public final class WinZipAES: Sendable {
+package final class WinZipAES: Sendable {
     private let key: Secret
 
     /// - Parameter key: 16, 24 or 32 bytes.
     /// - Throws: `keyLength`.
-    public init(key: Secret) throws(CryptoError) {
+    package init(key: Secret) throws(CryptoError) {
         guard [16, 24, 32].contains(key.count) else { throw CryptoError(.keyLength, "an AES key has 16, 24 or 32 bytes") }
         self.key = key
     }
@@ -19,7 +19,7 @@ public final class WinZipAES: Sendable {
     ///   - first: which of them is the first to change.
     ///   - position: the place of that byte in the whole message.
     /// - Throws: `refused`.
-    public func apply(to bytes: inout [UInt8], from first: Int, at position: Int64) throws(CryptoError) {
+    package func apply(to bytes: inout [UInt8], from first: Int, at position: Int64) throws(CryptoError) {
         guard first < bytes.count else { return }
         let (firstBlock, skip) = (UInt64(position) / 16, Int(position % 16))
         let blocks = (skip + bytes.count - first + 15) / 16

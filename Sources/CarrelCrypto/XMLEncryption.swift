@@ -2,7 +2,7 @@ import CarrelBytes
 
 /// Short values that are encrypted as XML Encryption does (XML Encryption 1.1 §5.2): the initialization vector, then AES-256 in CBC
 /// mode with padding of which only the last byte counts.
-public enum XMLEncryption {
+package enum XMLEncryption {
     /// The plain text of a short value, such as a key.
     ///
     /// CBC does not notice altered cipher text: a padding that is right proves nothing.
@@ -11,7 +11,7 @@ public enum XMLEncryption {
     ///   - key: 32 bytes.
     /// - Returns: the plain text without its padding of 1 to 16 bytes, whose other bytes are arbitrary.
     /// - Throws: `crypto.length`, `crypto.padding`, `crypto.key-length`.
-    public static func decrypt(_ bytes: [UInt8], key: Secret) throws(CryptoError) -> Secret {
+    package static func decrypt(_ bytes: [UInt8], key: Secret) throws(CryptoError) -> Secret {
         guard key.count == 32 else { throw CryptoError(.keyLength, "the key has 32 bytes") }
         guard bytes.count >= 32, bytes.count % 16 == 0, bytes.count <= 65_536 else {
             throw CryptoError(.length, "the cipher text is not an initialization vector and whole blocks")

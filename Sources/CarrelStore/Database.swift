@@ -2,7 +2,7 @@
 ///
 /// One interaction is one transaction. Closures are synchronous and run on the database's own threads, so they must not
 /// block on anything else; they may run more than once, so they have no effects outside the transaction.
-public protocol Database: Sendable {
+package protocol Database: Sendable {
     /// Which engine answers.
     var engine: DatabaseEngine { get }
 
@@ -52,17 +52,17 @@ public protocol Database: Sendable {
 }
 
 extension Database {
-    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await read(body)
     }
 
-    public func watch(_ watch: RowChangeObserver) async throws -> Bool { false }
+    package func watch(_ watch: RowChangeObserver) async throws -> Bool { false }
 
-    public func detectExternalChanges() async throws {}
+    package func detectExternalChanges() async throws {}
 
-    public func expunge() async throws -> Bool { true }
+    package func expunge() async throws -> Bool { true }
 
-    public func probe() async throws {
+    package func probe() async throws {
         _ = try await read { try $0.row(MigrationPlan.select) }
     }
 }

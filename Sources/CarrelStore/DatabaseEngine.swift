@@ -1,5 +1,5 @@
 /// The two engines the product runs on.
-public enum DatabaseEngine: String, Sendable, CaseIterable {
+package enum DatabaseEngine: String, Sendable, CaseIterable {
     case sqlite
     case postgresql
 }

@@ -1,11 +1,11 @@
 /// One step of the schema, applied once, in one transaction, and never changed after a release.
-public struct Migration: Sendable {
+package struct Migration: Sendable {
     /// Steps count 1, 2, 3, … without a gap.
-    public let version: Int
+    package let version: Int
     /// A few words for people, such as "orders and their keys".
-    public let name: String
+    package let name: String
     /// Run in order, in the subset both engines share.
-    public let statements: [SQL]
+    package let statements: [SQL]
     /// Run after ``statements``, each on its own engine: for tables and indexes that the engines do not share.
     private let own: [DatabaseEngine: [SQL]]
 
@@ -15,7 +15,7 @@ public struct Migration: Sendable {
     ///   - statements: run in order, in one transaction.
     ///   - sqlite: run after `statements` on SQLite.
     ///   - postgresql: run after `statements` on PostgreSQL.
-    public init(version: Int, name: String, statements: [SQL], sqlite: [SQL] = [], postgresql: [SQL] = []) {
+    package init(version: Int, name: String, statements: [SQL], sqlite: [SQL] = [], postgresql: [SQL] = []) {
         self.version = version
         self.name = name
         self.statements = statements

@@ -1,7 +1,7 @@
 /// What a program that remembers rows wants to hear of: whose they are that change.
-public struct RowChangeObserver: Sendable {
+package struct RowChangeObserver: Sendable {
     /// What changed.
-    public enum Changes: Sendable, Equatable {
+    package enum Changes: Sendable, Equatable {
         /// Rows of these keys.
         case of([String])
         /// Rows of anybody's.
@@ -10,14 +10,14 @@ public struct RowChangeObserver: Sendable {
 
     /// Makes a trigger each, in the subset of SQL that is SQLite's own: `CREATE TEMP TRIGGER IF NOT EXISTS …`, which selects
     /// `note_change(KEY)`, where the key is NULL for a change of what may be anybody's.
-    public let triggers: [StaticString]
+    package let triggers: [StaticString]
     /// Called on the writer's thread: it must not wait.
-    public let tell: @Sendable (Changes) -> Void
+    package let tell: @Sendable (Changes) -> Void
 
     /// - Parameters:
     ///   - triggers: make a trigger each, if it is not there.
     ///   - tell: is told of every change before whoever made it hears that it is durable, and perhaps of some that came to nothing.
-    public init(triggers: [StaticString], tell: @escaping @Sendable (Changes) -> Void) {
+    package init(triggers: [StaticString], tell: @escaping @Sendable (Changes) -> Void) {
         self.triggers = triggers
         self.tell = tell
     }

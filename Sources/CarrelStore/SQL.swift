@@ -2,7 +2,7 @@
 ///
 /// Only a literal becomes a statement, so no value of a request can be part of one. Every statement is a `static let`, written in
 /// the subset that SQLite and PostgreSQL share, or once for each engine where they have nothing in common.
-public struct SQL: Sendable, Hashable, CustomStringConvertible {
+package struct SQL: Sendable, Hashable, CustomStringConvertible {
     private struct Literal: Sendable, Hashable {
         let text: String
         /// The literal's address: a cheap key for the caches of prepared statements.
@@ -28,7 +28,7 @@ public struct SQL: Sendable, Hashable, CustomStringConvertible {
     private let postgresql: Literal?
 
     /// - Parameter text: exactly one statement; a semicolon at its end is allowed.
-    public init(_ text: StaticString) {
+    package init(_ text: StaticString) {
         sqlite = Literal(text)
         postgresql = nil
     }
@@ -38,13 +38,13 @@ public struct SQL: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - sqlite: exactly one statement of SQLite.
     ///   - postgresql: exactly one statement of PostgreSQL.
-    public init(sqlite: StaticString, postgresql: StaticString) {
+    package init(sqlite: StaticString, postgresql: StaticString) {
         self.sqlite = Literal(sqlite)
         self.postgresql = Literal(postgresql)
     }
 
     /// The statement as written for an engine.
-    public func text(for engine: DatabaseEngine) -> String { literal(for: engine).text }
+    package func text(for engine: DatabaseEngine) -> String { literal(for: engine).text }
 
     /// The key of the statement in an engine's cache of prepared statements.
     package func identity(for engine: DatabaseEngine) -> UInt { literal(for: engine).identity }
@@ -56,7 +56,7 @@ public struct SQL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         postgresql.map { "\(sqlite.text) | \($0.text)" } ?? sqlite.text
     }
 }

@@ -1,7 +1,7 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// A value that goes into a statement or comes out of a row.
-public enum SQLValue: Sendable, Equatable {
+package enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
     case real(Double)
@@ -12,40 +12,40 @@ public enum SQLValue: Sendable, Equatable {
 
 extension SQLValue {
     /// The number, or `null` when there is none.
-    public init(_ value: Int64?) {
+    package init(_ value: Int64?) {
         self = value.map { .integer($0) } ?? .null
     }
 
     /// The number, or `null` when there is none.
-    public init(_ value: Int?) {
+    package init(_ value: Int?) {
         self = value.map { .integer(Int64($0)) } ?? .null
     }
 
     /// 1 or 0: the two engines have no boolean in common.
-    public init(_ value: Bool) {
+    package init(_ value: Bool) {
         self = .integer(value ? 1 : 0)
     }
 
     /// The number, or `null` when there is none.
-    public init(_ value: Double?) {
+    package init(_ value: Double?) {
         self = value.map { .real($0) } ?? .null
     }
 
     /// The text, or `null` when there is none.
-    public init(_ value: String?) {
+    package init(_ value: String?) {
         self = value.map { .text($0) } ?? .null
     }
 
     /// The bytes, or `null` when there are none.
-    public init(_ value: [UInt8]?) {
+    package init(_ value: [UInt8]?) {
         self = value.map { .blob($0) } ?? .null
     }
 
     /// The instant as milliseconds since 1970-01-01 UTC.
-    public static func instant(_ value: Instant) -> SQLValue { .integer(value.milliseconds) }
+    package static func instant(_ value: Instant) -> SQLValue { .integer(value.milliseconds) }
 
     /// The instant as milliseconds since 1970-01-01 UTC, or `null` when there is none.
-    public static func instant(_ value: Instant?) -> SQLValue { value.map { .integer($0.milliseconds) } ?? .null }
+    package static func instant(_ value: Instant?) -> SQLValue { value.map { .integer($0.milliseconds) } ?? .null }
 
     /// The name of the value's type, for errors; never the value.
     package var typeName: String {
@@ -60,19 +60,19 @@ extension SQLValue {
 }
 
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
-    public init(integerLiteral value: Int64) {
+    package init(integerLiteral value: Int64) {
         self = .integer(value)
     }
 
-    public init(floatLiteral value: Double) {
+    package init(floatLiteral value: Double) {
         self = .real(value)
     }
 
-    public init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
         self = .text(value)
     }
 
-    public init(nilLiteral: ()) {
+    package init(nilLiteral: ()) {
         self = .null
     }
 }

@@ -1,62 +1,62 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// What went wrong in a database or a blob store: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are. Neither the words nor the code ever hold a bound value or a key.
-public struct StoreError: CodedError {
+package struct StoreError: CodedError {
     /// The kinds of this failure.
-    public typealias Code = ErrorCode<StoreError>
+    package typealias Code = ErrorCode<StoreError>
 
     /// What kind of failure it is.
-    public let code: Code
+    package let code: Code
     /// What happened: a lower-case sentence without a period.
-    public let message: String
+    package let message: String
 
     /// - Parameters:
     ///   - code: what kind of failure it is.
     ///   - message: a lower-case sentence without a period, and without values or keys.
-    public init(_ code: Code, _ message: String) {
+    package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
     /// Whether the code is one of `store.constraint.…`.
-    public var isConstraint: Bool { code == .unique || code == .foreignKey || code == .check }
+    package var isConstraint: Bool { code == .unique || code == .foreignKey || code == .check }
 }
 
 extension ErrorCode where Failure == StoreError {
     /// Another writer held the database too long, or too many writes wait. Trying again later helps.
-    public static var busy: Self { Self("store.busy") }
+    package static var busy: Self { Self("store.busy") }
     /// The disk, a quota or a size limit is full. Nothing was changed; it works again once there is room.
-    public static var full: Self { Self("store.full") }
+    package static var full: Self { Self("store.full") }
     /// The file is not what this program wrote.
-    public static var corrupt: Self { Self("store.corrupt") }
+    package static var corrupt: Self { Self("store.corrupt") }
     /// The database was written by a newer program.
-    public static var newer: Self { Self("store.newer") }
+    package static var newer: Self { Self("store.newer") }
     /// A migration is missing, or is not the one that was applied.
-    public static var migration: Self { Self("store.migration") }
+    package static var migration: Self { Self("store.migration") }
     /// A unique or primary key exists already.
-    public static var unique: Self { Self("store.constraint.unique") }
+    package static var unique: Self { Self("store.constraint.unique") }
     /// A row refers to one that does not exist, or is referred to.
-    public static var foreignKey: Self { Self("store.constraint.foreign") }
+    package static var foreignKey: Self { Self("store.constraint.foreign") }
     /// A CHECK or NOT NULL rule refused the row.
-    public static var check: Self { Self("store.constraint.check") }
+    package static var check: Self { Self("store.constraint.check") }
     /// A blob is shorter than it was, or holds other bytes than its name says.
-    public static var damaged: Self { Self("store.damaged") }
+    package static var damaged: Self { Self("store.damaged") }
     /// There is no such blob or file.
-    public static var notFound: Self { Self("store.notFound") }
+    package static var notFound: Self { Self("store.notFound") }
     /// The database was closed.
-    public static var closed: Self { Self("store.closed") }
+    package static var closed: Self { Self("store.closed") }
     /// The database or the disk cannot be reached or does not answer properly.
-    public static var unavailable: Self { Self("store.unavailable") }
+    package static var unavailable: Self { Self("store.unavailable") }
     /// A write was attempted in a read, or where the database takes none.
-    public static var readOnly: Self { Self("store.readOnly") }
+    package static var readOnly: Self { Self("store.readOnly") }
     /// A column holds another type than the code expects.
-    public static var type: Self { Self("store.type") }
+    package static var type: Self { Self("store.type") }
     /// The statement is wrong, or the values do not fit it: a mistake in the program.
-    public static var statement: Self { Self("store.statement") }
+    package static var statement: Self { Self("store.statement") }
     /// A text holds U+0000, which no engine keeps.
-    public static var text: Self { Self("store.text") }
+    package static var text: Self { Self("store.text") }
     /// This engine cannot do what was asked.
-    public static var unsupported: Self { Self("store.unsupported") }
+    package static var unsupported: Self { Self("store.unsupported") }
 }

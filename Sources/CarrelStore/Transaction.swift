@@ -2,7 +2,7 @@
 ///
 /// A statement that fails dooms the transaction on both engines alike: every later statement throws the same error, and
 /// nothing of it is kept even when the closure catches the error and returns.
-public protocol Transaction {
+package protocol Transaction {
     /// Runs a statement and returns how many rows it inserted, updated or deleted.
     ///
     /// The values are those of `$1`, `$2`, …: exactly as many as the statement names.
@@ -22,17 +22,17 @@ public protocol Transaction {
 extension Transaction {
     /// Runs a statement without parameters and returns how many rows it changed.
     @discardableResult
-    public func run(_ sql: SQL) throws(StoreError) -> Int {
+    package func run(_ sql: SQL) throws(StoreError) -> Int {
         try run(sql, [])
     }
 
     /// All rows of a statement without parameters.
-    public func rows(_ sql: SQL) throws(StoreError) -> [Row] {
+    package func rows(_ sql: SQL) throws(StoreError) -> [Row] {
         try rows(sql, [])
     }
 
     /// The first row of a statement without parameters.
-    public func row(_ sql: SQL) throws(StoreError) -> Row? {
+    package func row(_ sql: SQL) throws(StoreError) -> Row? {
         try row(sql, [])
     }
 }

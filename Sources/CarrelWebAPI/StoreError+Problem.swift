@@ -1,10 +1,10 @@
 import CarrelBytes
-public import CarrelHTTP
-public import CarrelStore
+package import CarrelHTTP
+package import CarrelStore
 
 extension StoreError: HTTPProblemConvertible {
     /// What a client can do something about; everything else is the server's own matter, and only its log says what.
-    public var problem: HTTPError {
+    package var problem: HTTPError {
         switch code {
         case .text: HTTPError(.badRequest, "request.invalid", "a text in the request contains the character U+0000")
         case .full: HTTPError(.insufficientStorage, code.identifier, "the server's disk is full", headers: Self.later)

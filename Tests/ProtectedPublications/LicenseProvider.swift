@@ -2,38 +2,38 @@ import CarrelBytes
 import CarrelCrypto
 
 /// Issues licenses of Readium LCP's basic profile (§3, §5): whoever has the private key of a certificate.
-public struct LicenseProvider: Sendable {
+package struct LicenseProvider: Sendable {
     /// In DER.
-    public let certificate: [UInt8]
+    package let certificate: [UInt8]
     private let sign: @Sendable ([UInt8]) async throws -> [UInt8]
 
     /// Of every license that it issues.
-    public static let profile = "http://readium.org/lcp/basic-profile"
+    package static let profile = "http://readium.org/lcp/basic-profile"
     static let cipher = "http://www.w3.org/2001/04/xmlenc#aes256-cbc"
 
     /// - Parameters:
     ///   - certificate: in DER.
     ///   - sign: RSA PKCS #1 v1.5 with SHA-256 over the bytes that it is given.
-    public init(certificate: [UInt8], sign: @escaping @Sendable ([UInt8]) async throws -> [UInt8]) {
+    package init(certificate: [UInt8], sign: @escaping @Sendable ([UInt8]) async throws -> [UInt8]) {
         self.certificate = certificate
         self.sign = sign
     }
 
     /// What a license says. Members are written in canonical order, so that what is signed is what is written.
-    public struct Terms: Sendable {
-        public var id = "0d7c9b1a-6f0e-4c51-9a36-3c1c2f1c9e77"
-        public var issued = "2026-11-01T10:00:00Z"
-        public var updated: String?
-        public var provider = "https://library.example"
-        public var passphrase = "open sesame"
-        public var hint = "What Ali Baba said"
+    package struct Terms: Sendable {
+        package var id = "0d7c9b1a-6f0e-4c51-9a36-3c1c2f1c9e77"
+        package var issued = "2026-11-01T10:00:00Z"
+        package var updated: String?
+        package var provider = "https://library.example"
+        package var passphrase = "open sesame"
+        package var hint = "What Ali Baba said"
         /// Links, as canonical JSON objects.
-        public var links: [String] = []
+        package var links: [String] = []
         /// As a canonical JSON object.
-        public var rights: String?
-        public var user = #"{"id":"reader-1"}"#
+        package var rights: String?
+        package var user = #"{"id":"reader-1"}"#
 
-        public init() {}
+        package init() {}
     }
 
     /// A license for a publication.
@@ -46,7 +46,7 @@ public struct LicenseProvider: Sendable {
     ///   - length: its bytes; nil to say nothing of them.
     /// - Returns: the document.
     /// - Throws: what signing throws.
-    public func license(
+    package func license(
         _ terms: Terms,
         key: [UInt8],
         type: String,

@@ -1,21 +1,21 @@
 import CarrelBytes
-public import CarrelCrypto
+package import CarrelCrypto
 import CarrelZlib
 import Glibc
 
 /// Writes a package of stored entries (PKWARE APPNOTE §4.3), each as it comes, however long it is.
-public final class PackageWriter {
+package final class PackageWriter {
     private let descriptor: Int32
     private var position: Int64 = 0
     private var directory: [UInt8] = []
     private var count = 0
 
     /// What keeps a package from being written.
-    public struct WriteError: Error {
+    package struct WriteError: Error {
         let number = errno
     }
 
-    public init(path: String) throws(WriteError) {
+    package init(path: String) throws(WriteError) {
         descriptor = unsafe open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw WriteError() }
     }
@@ -25,7 +25,7 @@ public final class PackageWriter {
     }
 
     /// Adds an entry.
-    public func add(_ name: String, _ content: [UInt8]) throws { try add(name, under: nil, CollectionOfOne(content)) }
+    package func add(_ name: String, _ content: [UInt8]) throws { try add(name, under: nil, CollectionOfOne(content)) }
 
     /// Adds an entry that comes piece by piece.
     ///
@@ -34,7 +34,7 @@ public final class PackageWriter {
     ///   - key: 32 bytes; encrypts it with AES-256 in CBC mode behind an initialization vector. Nil for the clear.
     ///   - pieces: the plain bytes.
     /// - Throws: ``WriteError``, or what encrypting throws.
-    public func add(_ name: String, under key: Secret?, _ pieces: some Sequence<[UInt8]>) throws {
+    package func add(_ name: String, under key: Secret?, _ pieces: some Sequence<[UInt8]>) throws {
         let start = position
         let nameBytes = Array(name.utf8)
         var checksum = CRC32()
@@ -89,7 +89,7 @@ public final class PackageWriter {
     }
 
     /// Writes the directory. Packages have fewer than 65,536 entries and 4 GiB.
-    public func finish() throws {
+    package func finish() throws {
         let number = little(Int64(count), 2)
         let end = [0x50, 0x4b, 5, 6] + little(0, 4) + number + number + little(Int64(directory.count), 4) + little(position, 4)
         try put(directory + end + little(0, 2), at: position)

@@ -3,15 +3,15 @@ import CarrelCrypto
 import CarrelZlib
 
 /// A publication of any size that this makes: encrypted as Readium LCP says (§2, §3), with its license in it; or the same in the clear.
-public struct ProtectedPublication: Sendable {
-    public let path: String
+package struct ProtectedPublication: Sendable {
+    package let path: String
     /// Nil when it is not protected.
-    public let license: [UInt8]?
+    package let license: [UInt8]?
     /// 32 bytes.
-    public let contentKey: [UInt8]
+    package let contentKey: [UInt8]
 
     /// Whether it is encrypted, and by whom.
-    public enum Protection: Sendable {
+    package enum Protection: Sendable {
         case none
         case lcp(LicenseProvider, LicenseProvider.Terms)
     }
@@ -25,7 +25,7 @@ public struct ProtectedPublication: Sendable {
     ///   - protection: chapters are deflated before they are encrypted.
     /// - Returns: the publication.
     /// - Throws: what writing and signing throw.
-    public static func epub(
+    package static func epub(
         at path: String,
         chapters: Int,
         names: [String] = [],
@@ -55,7 +55,7 @@ public struct ProtectedPublication: Sendable {
     }
 
     /// A PDF in a package (`.lcpdf`), whose bytes are ``content(_:)``.
-    public static func pdf(at path: String, byteCount: Int64, _ protection: Protection) async throws -> ProtectedPublication {
+    package static func pdf(at path: String, byteCount: Int64, _ protection: Protection) async throws -> ProtectedPublication {
         try await package(
             at: path,
             entries: [Entry(name: "publication.pdf", mediaType: "application/pdf", byteCount: byteCount)],
@@ -66,7 +66,7 @@ public struct ProtectedPublication: Sendable {
     }
 
     /// An audiobook (`.lcpa`), the bytes of whose tracks are ``content(_:)``.
-    public static func audiobook(
+    package static func audiobook(
         at path: String,
         tracks: Int,
         byteCount: Int64,
@@ -82,7 +82,7 @@ public struct ProtectedPublication: Sendable {
     }
 
     /// A web publication (`.webpub`) of chapters that are deflated before they are encrypted.
-    public static func webpub(at path: String, chapters: Int, _ protection: Protection) async throws -> ProtectedPublication {
+    package static func webpub(at path: String, chapters: Int, _ protection: Protection) async throws -> ProtectedPublication {
         try await package(
             at: path,
             entries: (0..<chapters).map { Entry(name: "chapter \($0).html", mediaType: "text/html", byteCount: nil) },
@@ -93,7 +93,7 @@ public struct ProtectedPublication: Sendable {
     }
 
     /// The bytes of a range of a PDF or a track; the same for all.
-    public static func content(_ range: Range<Int64>) -> [UInt8] {
+    package static func content(_ range: Range<Int64>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Int(range.upperBound - range.lowerBound))
         var at = range.lowerBound
@@ -107,7 +107,7 @@ public struct ProtectedPublication: Sendable {
     }
 
     /// The text of a chapter.
-    public static func chapter(_ number: Int) -> [UInt8] {
+    package static func chapter(_ number: Int) -> [UInt8] {
         let words = (0..<40).map { "<p>Sentence \($0) of chapter \(number), and some words that come again.</p>" }.joined()
         return Array(
             ("<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>\(number)</title></head><body>\(words)</body></html>")

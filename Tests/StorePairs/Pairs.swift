@@ -1,9 +1,9 @@
-public import CarrelStore
+package import CarrelStore
 
 /// A schema that shows lost, doubled and torn writes: every write adds a row and counts it elsewhere.
-public enum Pairs {
+package enum Pairs {
     /// In many steps, so that a kill hits some of them.
-    public static let migrations: [Migration] =
+    package static let migrations: [Migration] =
         [
             Migration(
                 version: 1,
@@ -36,7 +36,7 @@ public enum Pairs {
     )
 
     /// Adds the writer's next entry and returns its number.
-    public static func add(writer: Int64, to transaction: any Transaction) throws(StoreError) -> Int64 {
+    package static func add(writer: Int64, to transaction: any Transaction) throws(StoreError) -> Int64 {
         guard let number = try transaction.row(count, [.integer(writer)])?.integer(0) else {
             throw StoreError(.corrupt, "no total came back")
         }
@@ -45,12 +45,12 @@ public enum Pairs {
     }
 
     /// Adds a row of so many bytes that belongs to nothing, for what runs out of room.
-    public static func addLarge(_ number: Int64, bytes: Int, to transaction: any Transaction) throws(StoreError) {
+    package static func addLarge(_ number: Int64, bytes: Int, to transaction: any Transaction) throws(StoreError) {
         try transaction.run(insert, [-1, .integer(number), .text(String(repeating: "x", count: bytes))])
     }
 
     /// How many entries each writer has. Throws `store.corrupt` when rows and totals differ or migrations are torn.
-    public static func check(_ transaction: any Transaction) throws(StoreError) -> [Int64: Int64] {
+    package static func check(_ transaction: any Transaction) throws(StoreError) -> [Int64: Int64] {
         var counts: [Int64: Int64] = [:]
         var steps = 0
         for row in try transaction.rows(totals) {

@@ -1,12 +1,12 @@
 import CarrelBytes
 
 /// The name of a blob: the SHA-256 of its bytes (FIPS 180-4).
-public struct BlobID: Hashable, Sendable, CustomStringConvertible {
+package struct BlobID: Hashable, Sendable, CustomStringConvertible {
     /// 64 digits of lower-case hexadecimal.
-    public let text: String
+    package let text: String
 
     /// The id that `text` spells, or nil when it is not 64 digits of lower-case hexadecimal.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count == 64, let digest = Hex.decode(text), Hex.encode(digest) == text else { return nil }
         self.text = text
     }
@@ -16,5 +16,5 @@ public struct BlobID: Hashable, Sendable, CustomStringConvertible {
         text = Hex.encode(digest)
     }
 
-    public var description: String { text }
+    package var description: String { text }
 }

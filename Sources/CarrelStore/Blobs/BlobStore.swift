@@ -1,9 +1,9 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// Keeps files of any size under the digest of their content, so that equal files are kept once and never change.
 ///
 /// All calls block: make them on a thread for that, except `OpenBlob.readNow`.
-public protocol BlobStore: Sendable {
+package protocol BlobStore: Sendable {
     /// Begins a new blob, whose name is known once all of it is there.
     func writer() throws(StoreError) -> any BlobWriter
 
@@ -49,11 +49,11 @@ public protocol BlobStore: Sendable {
 }
 
 /// The size of a store, and how much of it is unused.
-public struct BlobCensus: Sendable, Equatable {
+package struct BlobCensus: Sendable, Equatable {
     /// All blobs, without those in the trash.
-    public var all = 0
+    package var all = 0
     /// Blobs that a sweep would move to the trash.
-    public var unused = 0
+    package var unused = 0
 
-    public init() {}
+    package init() {}
 }

@@ -1,11 +1,11 @@
-public import CarrelBytes
+package import CarrelBytes
 import Glibc
 
 /// The folder `trash` of a blob store: blobs that a sweep found unused, as `TIME-NAME` with the time of the move in milliseconds
 /// since 1970-01-01 UTC.
-public enum BlobTrash {
+package enum BlobTrash {
     /// The time that a blob stays in the trash before it is deleted.
-    public static let life = Duration.seconds(7 * 24 * 3600)
+    package static let life = Duration.seconds(7 * 24 * 3600)
 
     static func name(_ id: BlobID, at now: Instant) -> String { "\(now.milliseconds)-\(id.text)" }
 
@@ -18,7 +18,7 @@ public enum BlobTrash {
 }
 
 extension DirectoryBlobStore {
-    public func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus {
+    package func census(before: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> BlobCensus {
         var census = BlobCensus()
         try each { id in
             census.all += 1
@@ -30,7 +30,7 @@ extension DirectoryBlobStore {
     }
 
     @discardableResult
-    public func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
+    package func sweep(before: Instant, at now: Instant, keeping isUsed: (BlobID) throws -> Bool) throws -> Int {
         try recover(keeping: isUsed)
         try emptyTrash(at: now)
         var count = 0
@@ -75,7 +75,7 @@ extension DirectoryBlobStore {
         try syncFolder(of: path(of: id))
     }
 
-    public func recover(keeping isUsed: (BlobID) throws -> Bool) throws {
+    package func recover(keeping isUsed: (BlobID) throws -> Bool) throws {
         try eachInTrash { id, file, _ in
             if try isUsed(id), try !contains(id) { try moveBack(file, id) }
         }

@@ -1,5 +1,5 @@
 /// A blob that is being written. Unless it is finished, nothing of it stays.
-public protocol BlobWriter: AnyObject {
+package protocol BlobWriter: AnyObject {
     /// Bytes appended so far.
     var byteCount: Int64 { get }
 

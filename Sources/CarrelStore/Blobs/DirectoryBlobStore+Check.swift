@@ -16,7 +16,7 @@ extension OpenBlob {
     ///   - id: the name that the blob has.
     ///   - progress: told the number of bytes of each piece.
     /// - Throws: `store.damaged` when the bytes are not those that the name stands for.
-    public func verify(_ id: BlobID, progress: ((Int64) -> Void)? = nil) throws(StoreError) {
+    package func verify(_ id: BlobID, progress: ((Int64) -> Void)? = nil) throws(StoreError) {
         var digest = SHA256.Stream()
         var offset: Int64 = 0
         while offset < byteCount {
@@ -54,7 +54,7 @@ extension DirectoryBlobStore {
     ///   - folder: the folder of another store, or any folder with files that are called as blobs are.
     /// - Returns: false when the folder has no sound copy.
     /// - Throws: `store.full` and the like when the copy cannot be written.
-    public func mend(_ id: BlobID, from folder: String) throws(StoreError) -> Bool {
+    package func mend(_ id: BlobID, from folder: String) throws(StoreError) -> Bool {
         for path in ["\(folder)/\(id.text.prefix(2))/\(id.text)", "\(folder)/\(id.text)"] {
             let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0, let copy = try? OpenBlob(adopting: descriptor), copy.isSound(as: id) else { continue }

@@ -12,7 +12,7 @@ extension DirectoryBlobStore {
     ///
     /// - Returns: nil when the store belongs to none yet.
     /// - Throws: `store.corrupt` when the file holds no id; `store.unavailable` when it cannot be read.
-    public func installation() throws(StoreError) -> String? {
+    package func installation() throws(StoreError) -> String? {
         let descriptor = unsafe Glibc.open(installationPath, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -42,7 +42,7 @@ extension DirectoryBlobStore {
     /// - Parameter id: visible ASCII, up to 200 characters.
     /// - Returns: the id that the store has then: of several processes, the first counts.
     /// - Throws: `store.full` or `store.unavailable` when the file cannot be written.
-    public func join(installation id: String) throws(StoreError) -> String {
+    package func join(installation id: String) throws(StoreError) -> String {
         try join(installation: id, by: Placing.allCases)
     }
 
@@ -98,12 +98,12 @@ extension DirectoryBlobStore {
     }
 
     /// Whether the store has no blob, but for the trash.
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         get throws { try !contains { _ in true } }
     }
 
     /// Whether the store has a blob that fits.
-    public func contains(where fits: (BlobID) throws -> Bool) throws -> Bool {
+    package func contains(where fits: (BlobID) throws -> Bool) throws -> Bool {
         for shelf in try names(in: path) where shelf.utf8.count == 2 {
             for name in try names(in: "\(path)/\(shelf)") {
                 if let id = BlobID(name), try fits(id) { return true }

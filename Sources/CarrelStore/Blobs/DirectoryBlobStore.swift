@@ -6,39 +6,39 @@ import Glibc
 ///
 /// A blob is written under another name, synced, and renamed, so a name always stands for the whole content. Several
 /// processes may use one folder.
-public final class DirectoryBlobStore: BlobStore {
+package final class DirectoryBlobStore: BlobStore {
     /// The folder.
-    public let path: String
+    package let path: String
 
     /// Opens the folder, or makes it, and removes what processes that died have left half written.
     ///
     /// - Parameter path: the folder; the one it is in must exist.
     /// - Throws: `store.unavailable` when it cannot be used.
-    public init(path: String) throws(StoreError) {
+    package init(path: String) throws(StoreError) {
         self.path = path
         try makeFolder(path)
         try makeFolder(partials)
         removePartials()
     }
 
-    public func writer() throws(StoreError) -> any BlobWriter {
+    package func writer() throws(StoreError) -> any BlobWriter {
         try DirectoryBlobWriter(store: self, folder: partials)
     }
 
-    public func open(_ id: BlobID) throws(StoreError) -> OpenBlob {
+    package func open(_ id: BlobID) throws(StoreError) -> OpenBlob {
         let descriptor = unsafe Glibc.open(path(of: id), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StoreError(errno: errno, "the blob cannot be opened") }
         return try OpenBlob(adopting: descriptor)
     }
 
-    public func contains(_ id: BlobID) throws(StoreError) -> Bool {
+    package func contains(_ id: BlobID) throws(StoreError) -> Bool {
         if unsafe access(path(of: id), F_OK) == 0 { return true }
         guard errno == ENOENT else { throw StoreError(errno: errno, "the blob cannot be looked for") }
         return false
     }
 
     @discardableResult
-    public func delete(_ id: BlobID) throws(StoreError) -> Bool {
+    package func delete(_ id: BlobID) throws(StoreError) -> Bool {
         if unsafe unlink(path(of: id)) != 0 {
             guard errno == ENOENT else { throw StoreError(errno: errno, "the blob cannot be deleted") }
             return false
@@ -47,7 +47,7 @@ public final class DirectoryBlobStore: BlobStore {
         return true
     }
 
-    public func each(_ body: (BlobID) throws -> Void) throws {
+    package func each(_ body: (BlobID) throws -> Void) throws {
         for shelf in try names(in: path) where shelf.utf8.count == 2 {
             for name in try names(in: "\(path)/\(shelf)") {
                 if let id = BlobID(name) { try body(id) }
@@ -56,7 +56,7 @@ public final class DirectoryBlobStore: BlobStore {
     }
 
     /// Where the blob of this name is, if it is there.
-    public func path(of id: BlobID) -> String { "\(path)/\(id.text.prefix(2))/\(id.text)" }
+    package func path(of id: BlobID) -> String { "\(path)/\(id.text.prefix(2))/\(id.text)" }
 
     var partials: String { "\(path)/partial" }
 

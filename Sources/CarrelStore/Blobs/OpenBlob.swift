@@ -3,11 +3,11 @@ import CarrelBytes
 import Glibc
 
 /// A blob that is open for reading at any place, by any number of threads at once.
-public final class OpenBlob: Sendable {
+package final class OpenBlob: Sendable {
     /// The file, for `sendfile` and the like: valid as long as this value, and not to be closed.
-    public let descriptor: Int32
+    package let descriptor: Int32
     /// How many bytes it has.
-    public let byteCount: Int64
+    package let byteCount: Int64
 
     /// Takes over `descriptor`, and closes it at the end.
     package init(adopting descriptor: Int32) throws(StoreError) {
@@ -26,7 +26,7 @@ public final class OpenBlob: Sendable {
     }
 
     /// Fills what is free of `output` with the bytes from `offset` on; throws `store.damaged` when the blob ends before.
-    public func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
+    package func read(at offset: Int64, into output: inout OutputRawSpan) throws(StoreError) {
         let isWhole = try unsafe output.fill { (buffer, filled) throws(StoreError) in
             while filled < buffer.count {
                 let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
@@ -43,7 +43,7 @@ public final class OpenBlob: Sendable {
     /// Does what `read` does if all these bytes are in memory; otherwise returns false at once and leaves `output` as it was.
     ///
     /// For threads that must not wait for a disk: on false, call `read` on one that may.
-    public func readNow(at offset: Int64, into output: inout OutputRawSpan) -> Bool {
+    package func readNow(at offset: Int64, into output: inout OutputRawSpan) -> Bool {
         unsafe output.fill { buffer, filled in
             guard let start = buffer.baseAddress else { return true }
             guard unsafe clinux_read_cached(descriptor, start, buffer.count, offset) == buffer.count else { return false }
@@ -53,7 +53,7 @@ public final class OpenBlob: Sendable {
     }
 
     /// The bytes of a part, for what is small.
-    public func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
+    package func bytes(at offset: Int64, count: Int) throws(StoreError) -> [UInt8] {
         try [UInt8](rawCapacity: count) { (out) throws(StoreError) in try read(at: offset, into: &out) }
     }
 }

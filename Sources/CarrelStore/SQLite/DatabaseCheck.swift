@@ -2,22 +2,22 @@ import CarrelThreads
 import Glibc
 
 /// What looking through a whole database file found.
-public struct DatabaseCheck: Sendable, Equatable {
+package struct DatabaseCheck: Sendable, Equatable {
     /// Damage, a line for each, at most a hundred; none when the file is sound.
-    public let problems: [String]
+    package let problems: [String]
     /// The newest migration that was applied; nil when the file has none, so it was not written by this product.
-    public let schemaVersion: Int?
+    package let schemaVersion: Int?
 
     /// - Parameters:
     ///   - problems: a line for each.
     ///   - schemaVersion: the newest migration's, if any.
-    public init(problems: [String], schemaVersion: Int?) {
+    package init(problems: [String], schemaVersion: Int?) {
         self.problems = problems
         self.schemaVersion = schemaVersion
     }
 
     /// Whether every page, index and reference holds together.
-    public var isSound: Bool { problems.isEmpty }
+    package var isSound: Bool { problems.isEmpty }
 }
 
 extension SQLiteDatabase {
@@ -28,7 +28,7 @@ extension SQLiteDatabase {
     /// - Parameter path: the file.
     /// - Returns: the damage found.
     /// - Throws: `store.corrupt` when it is no database at all, `store.notFound` when there is none.
-    public static func check(_ path: String) async throws -> DatabaseCheck {
+    package static func check(_ path: String) async throws -> DatabaseCheck {
         try await BlockingThreadPool(name: "sqlite-check", count: 1).run { try checkNow(path) }
     }
 

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Nothing is migrated or written. Each read opens the file anew, without a lock where there is no write-ahead log; where others
 /// changed the file in the meantime, what was read counts for nothing and is read again.
-public final class ReadOnlySQLiteDatabase: Database {
+package final class ReadOnlySQLiteDatabase: Database {
     private let path: String
     private static let attempts = 60
     /// Microseconds from one to the next.
@@ -15,22 +15,22 @@ public final class ReadOnlySQLiteDatabase: Database {
     private let thread = BlockingThreadPool(name: "sqlite-look", count: 1)
 
     /// - Parameter path: of an existing file.
-    public init(path: String) {
+    package init(path: String) {
         self.path = path
     }
 
-    public var engine: DatabaseEngine { .sqlite }
+    package var engine: DatabaseEngine { .sqlite }
 
     /// Throws `store.readOnly`.
     @discardableResult
-    public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         throw StoreError(.readOnly, "the database is only looked at")
     }
 
     /// Runs the body until nobody has changed the file beneath it.
     ///
     /// - Throws: `store.busy` where others change it each time, or a change is left half done.
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await thread.run { [self] in
             for attempt in 1...Self.attempts {
                 if attempt > 1 { usleep(Self.pause) }
@@ -56,15 +56,15 @@ public final class ReadOnlySQLiteDatabase: Database {
         }
     }
 
-    public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await read(body)
     }
 
-    public func prepareCheck(_ sql: SQL) async throws {
+    package func prepareCheck(_ sql: SQL) async throws {
         try await thread.run { [self] in _ = try open(FileState(path)).prepare(sql) }
     }
 
-    public func close() async {
+    package func close() async {
         isClosed.withLock { $0 = true }
     }
 

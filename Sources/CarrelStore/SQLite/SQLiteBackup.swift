@@ -77,7 +77,7 @@ extension SQLiteDatabase {
     ///
     /// - Parameter path: where the copy goes; `path.partial` must not be in use.
     /// - Throws: `store.full`, or `store.corrupt` when the copy is not sound. Then nothing is left of it.
-    public func backup(to path: String) async throws {
+    package func backup(to path: String) async throws {
         let partial = path + ".partial"
         do {
             try await copy(to: partial)

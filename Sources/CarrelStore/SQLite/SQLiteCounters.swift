@@ -1,13 +1,13 @@
 /// What a database's writer has done since it was opened, for metrics.
-public struct SQLiteCounters: Sendable, Equatable {
+package struct SQLiteCounters: Sendable, Equatable {
     /// Calls of `write` that were committed, or whose closure threw, in a group that was committed.
-    public internal(set) var writes = 0
+    package internal(set) var writes = 0
     /// Commits, each covering one or more writes.
-    public internal(set) var commits = 0
+    package internal(set) var commits = 0
     /// Groups that could not be begun or committed.
-    public internal(set) var failures = 0
+    package internal(set) var failures = 0
 
-    public init(writes: Int = 0, commits: Int = 0, failures: Int = 0) {
+    package init(writes: Int = 0, commits: Int = 0, failures: Int = 0) {
         self.writes = writes
         self.commits = commits
         self.failures = failures

@@ -1,5 +1,5 @@
 import CSQLite
-public import CarrelBytes
+package import CarrelBytes
 import CarrelThreads
 import Glibc
 
@@ -7,7 +7,7 @@ import Glibc
 ///
 /// Write-ahead log with `synchronous = FULL`; one thread commits for all writers at once. Several processes may have the
 /// same file open.
-public final class SQLiteDatabase: Database {
+package final class SQLiteDatabase: Database {
     private let path: String
     let writer: SQLiteWriter
     private let readers: SQLiteReaders
@@ -24,7 +24,7 @@ public final class SQLiteDatabase: Database {
     ///   - clock: tells the time that is noted beside each migration that is applied.
     /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
     ///   for a file that is no database.
-    public init(
+    package init(
         path: String,
         migrations: [Migration],
         readers: Int = 2,
@@ -42,65 +42,65 @@ public final class SQLiteDatabase: Database {
         searches = BlockingThreadPool(name: "sqlite-search", count: 1, limit: SearchQueue.limit)
     }
 
-    public var engine: DatabaseEngine { .sqlite }
+    package var engine: DatabaseEngine { .sqlite }
 
     /// What the writer has done so far.
-    public var counters: SQLiteCounters { writer.counters }
+    package var counters: SQLiteCounters { writer.counters }
 
     /// Calls of ``write(_:)`` that wait for their group.
-    public var waitingWrites: Int { writer.waiting }
+    package var waitingWrites: Int { writer.waiting }
 
     @discardableResult
-    public func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         unsafe try await withUnsafeThrowingContinuation { continuation in
             writer.add(unsafe WriteCall(continuation, body))
         }
     }
 
-    public func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await StoreError.refusing("too many reads wait") {
             try await threads.run { [readers] in try readers.read(body) }
         }
     }
 
-    public func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func search<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try await StoreError.refusing("too many searches wait") {
             try await searches.runUnlessCancelled { [readers] in try readers.read(body) }
         }
     }
 
-    public func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
+    package func readBriefly<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
         try readers.read(body)
     }
 
-    public func watch(_ watch: RowChangeObserver) async throws -> Bool {
+    package func watch(_ watch: RowChangeObserver) async throws -> Bool {
         try await writer.watch(watch)
         return true
     }
 
-    public func detectExternalChanges() async throws {
+    package func detectExternalChanges() async throws {
         try await writer.detectExternalChanges()
     }
 
-    public func expunge() async throws -> Bool {
+    package func expunge() async throws -> Bool {
         try await writer.betweenGroups { [path] connection in
             let isOverwritten = try connection.overwriteFormerlyDeleted(at: path)
             return connection.truncateLog() && isOverwritten
         }
     }
 
-    public func probe() async throws {
+    package func probe() async throws {
         _ = try await read { try $0.row(MigrationPlan.select) }
         if let trouble = writer.trouble { throw trouble }
     }
 
-    public func prepareCheck(_ sql: SQL) async throws {
+    package func prepareCheck(_ sql: SQL) async throws {
         try await threads.run { [readers] in
             try readers.withConnection { connection throws(StoreError) in _ = try connection.prepare(sql) }
         }
     }
 
-    public func close() async {
+    package func close() async {
         try? await searches.run {}
         try? await threads.run {}
         readers.close()

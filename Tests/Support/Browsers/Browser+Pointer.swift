@@ -8,7 +8,7 @@ extension Browser {
     ///   - point: where the pointer is, in CSS pixels.
     ///   - holding: keys that are down meanwhile.
     /// - Throws: ``BrowserError``.
-    public func wheel(_ pixels: Int, at point: (x: Int, y: Int), holding: [String] = []) async throws {
+    package func wheel(_ pixels: Int, at point: (x: Int, y: Int), holding: [String] = []) async throws {
         let scroll: JSON = [
             "type": "scroll", "x": .integer(point.x), "y": .integer(point.y), "deltaX": 0, "deltaY": .integer(pixels),
             "duration": 0,
@@ -28,7 +28,7 @@ extension Browser {
     ///   - start: where it touches, in CSS pixels.
     ///   - end: where it is lifted.
     /// - Throws: ``BrowserError``.
-    public func touch(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) async throws {
+    package func touch(from start: (x: Int, y: Int), to end: (x: Int, y: Int)) async throws {
         func move(_ point: (x: Int, y: Int), _ milliseconds: Int) -> JSON {
             ["type": "pointerMove", "x": .integer(point.x), "y": .integer(point.y), "duration": .integer(milliseconds)]
         }

@@ -1,13 +1,13 @@
 import CarrelBytes
-public import CarrelJSON
+package import CarrelJSON
 
 /// A headless browser with a fresh profile, driven by WebDriver commands. It ends with the value, or with the test run.
 ///
 /// It works as root, plays media without a user's gesture and sends nothing home. One call at a time.
-public final class Browser: Sendable {
+package final class Browser: Sendable {
     let driver: any BrowserDriver
     /// Which one it is.
-    public let kind: BrowserKind
+    package let kind: BrowserKind
 
     private init(_ kind: BrowserKind, _ driver: any BrowserDriver) {
         self.kind = kind
@@ -21,7 +21,7 @@ public final class Browser: Sendable {
     ///   - options: how.
     /// - Returns: the browser with an empty page.
     /// - Throws: what skips the test, ``BrowserError`` or ``ProcessError``.
-    public static func start(_ kind: BrowserKind, _ options: BrowserOptions = BrowserOptions()) async throws -> Browser {
+    package static func start(_ kind: BrowserKind, _ options: BrowserOptions = BrowserOptions()) async throws -> Browser {
         let driver: any BrowserDriver =
             switch kind {
             case .chromium: try await ChromeDriver.start(options)
@@ -32,29 +32,29 @@ public final class Browser: Sendable {
     }
 
     /// Ends it and waits until its processes are gone.
-    public func close() async {
+    package func close() async {
         await driver.quit()
     }
 
     // MARK: - pages
 
     /// Goes to a URL and waits until the page has loaded.
-    public func open(_ url: String) async throws {
+    package func open(_ url: String) async throws {
         _ = try await driver.perform(.navigate(url))
     }
 
     /// Loads the page again and waits until it has.
-    public func reload() async throws {
+    package func reload() async throws {
         _ = try await driver.perform(.refresh)
     }
 
     /// Where the page is.
-    public var url: String {
+    package var url: String {
         get async throws { try await driver.perform(.currentURL).string ?? "" }
     }
 
     /// The page's title.
-    public var title: String {
+    package var title: String {
         get async throws { try await driver.perform(.title).string ?? "" }
     }
 
@@ -69,7 +69,7 @@ public final class Browser: Sendable {
     /// - Returns: the result; null where there is none.
     /// - Throws: ``BrowserError`` with `javascript error` when it throws.
     @discardableResult
-    public func script(_ body: String, _ arguments: JSON...) async throws -> JSON {
+    package func script(_ body: String, _ arguments: JSON...) async throws -> JSON {
         try await driver.perform(.execute(body, arguments))
     }
 
@@ -81,7 +81,7 @@ public final class Browser: Sendable {
     /// - Returns: what it called it with.
     /// - Throws: ``BrowserError`` with `javascript error` when it throws, `script timeout` after 60 s.
     @discardableResult
-    public func asyncScript(_ body: String, _ arguments: JSON...) async throws -> JSON {
+    package func asyncScript(_ body: String, _ arguments: JSON...) async throws -> JSON {
         try await driver.perform(.executeAsync(body, arguments))
     }
 
@@ -91,7 +91,7 @@ public final class Browser: Sendable {
     ///   - expression: such as `document.querySelector('audio').currentTime > 3`. While it throws it is not true.
     ///   - timeout: how long.
     /// - Throws: ``BrowserError`` with `timeout`.
-    public func wait(until expression: String, timeout: Duration = .seconds(30)) async throws {
+    package func wait(until expression: String, timeout: Duration = .seconds(30)) async throws {
         let deadline = ContinuousClock.now + timeout
         var last = ""
         while true {
@@ -116,7 +116,7 @@ public final class Browser: Sendable {
     ///   - body: what is done there.
     /// - Returns: what `body` returns.
     /// - Throws: ``BrowserError``, or what `body` throws.
-    public func inFrame<Result>(_ selector: String, _ body: () async throws -> Result) async throws -> Result {
+    package func inFrame<Result>(_ selector: String, _ body: () async throws -> Result) async throws -> Result {
         _ = try await driver.perform(.switchToFrame(find(selector)))
         do {
             let result = try await body()
@@ -131,32 +131,32 @@ public final class Browser: Sendable {
     // MARK: - elements
 
     /// Whether the page has an element that a CSS selector selects.
-    public func has(_ selector: String) async throws -> Bool {
+    package func has(_ selector: String) async throws -> Bool {
         try await script("return document.querySelector(arguments[0]) !== null", .string(selector)).bool == true
     }
 
     /// The text of the first element selected, as it is shown.
-    public func text(_ selector: String) async throws -> String {
+    package func text(_ selector: String) async throws -> String {
         try await script("return document.querySelector(arguments[0]).innerText", .string(selector)).string ?? ""
     }
 
     /// Scrolls the first element selected into view and clicks it as a user would; one that another covers cannot be clicked.
-    public func click(_ selector: String) async throws {
+    package func click(_ selector: String) async throws {
         _ = try await driver.perform(.click(find(selector)))
     }
 
     /// Focuses the first element selected and types into it; ``BrowserKey`` has the keys that are no characters.
-    public func type(_ text: String, into selector: String) async throws {
+    package func type(_ text: String, into selector: String) async throws {
         _ = try await driver.perform(.sendKeys(find(selector), text))
     }
 
     /// Empties the first element selected.
-    public func clear(_ selector: String) async throws {
+    package func clear(_ selector: String) async throws {
         _ = try await driver.perform(.clear(find(selector)))
     }
 
     /// Presses and releases keys one after the other where the focus is; those in `holding` are down meanwhile.
-    public func press(_ keys: String..., holding: [String] = []) async throws {
+    package func press(_ keys: String..., holding: [String] = []) async throws {
         func action(_ kind: String, _ key: String) -> JSON { ["type": .string(kind), "value": .string(key)] }
         let strokes = keys.flatMap { [action("keyDown", $0), action("keyUp", $0)] }
         let all = holding.map { action("keyDown", $0) } + strokes + holding.reversed().map { action("keyUp", $0) }
@@ -179,7 +179,7 @@ public final class Browser: Sendable {
     /// - Parameter isWhole: the page from top to bottom instead of the window.
     /// - Returns: the file's bytes.
     /// - Throws: ``BrowserError``.
-    public func screenshot(wholePage isWhole: Bool = false) async throws -> [UInt8] {
+    package func screenshot(wholePage isWhole: Bool = false) async throws -> [UInt8] {
         let value = try await isWhole ? driver.fullScreenshot() : driver.perform(.screenshot)
         guard let bytes = Self.bytes(value) else {
             throw BrowserError("unable to capture screen", "the screenshot is not base 64")
@@ -194,7 +194,7 @@ public final class Browser: Sendable {
     ///   - height: the same.
     /// - Returns: the file's bytes.
     /// - Throws: ``BrowserError``.
-    public func printed(width: Int, height: Int) async throws -> [UInt8] {
+    package func printed(width: Int, height: Int) async throws -> [UInt8] {
         let centimeters = 2.54 / 96
         let value = try await driver.perform(
             .print(widthInCentimeters: Double(width) * centimeters, height: Double(height) * centimeters)
@@ -210,22 +210,22 @@ public final class Browser: Sendable {
     }
 
     /// Lets the page do what a user would be asked about, such as `clipboard-read`.
-    public func grant(_ permission: String) async throws {
+    package func grant(_ permission: String) async throws {
         _ = try await driver.perform(.grant(permission))
     }
 
     /// Runs a script in every page opened from now on, before the page's own; Chromium only.
-    public func addStartScript(_ body: String) async throws {
+    package func addStartScript(_ body: String) async throws {
         try await driver.addStartScript(body)
     }
 
     /// Makes what a page sees as its window exactly this large, in CSS pixels.
-    public func setWindowSize(width: Int, height: Int) async throws {
+    package func setWindowSize(width: Int, height: Int) async throws {
         try await driver.setViewport(width: width, height: height)
     }
 
     /// What pages wrote to the console, and errors nobody caught, since the last call.
-    public func messages() async throws -> [BrowserMessage] {
+    package func messages() async throws -> [BrowserMessage] {
         try await driver.messages()
     }
 }

@@ -1,15 +1,15 @@
 /// What a browser refused to do, or why it could not be driven.
-public struct BrowserError: Error, CustomStringConvertible {
+package struct BrowserError: Error, CustomStringConvertible {
     /// The error code of WebDriver (§6.6), such as `no such element`; `timeout` also for conditions that did not come about, and
     /// `disconnected` when the browser is gone.
-    public let code: String
+    package let code: String
     /// What it said about it.
-    public let message: String
+    package let message: String
 
     init(_ code: String, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    public var description: String { "\(code): \(message)" }
+    package var description: String { "\(code): \(message)" }
 }

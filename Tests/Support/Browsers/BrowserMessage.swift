@@ -1,9 +1,9 @@
 /// One line of a page's console, or an error nobody caught.
-public struct BrowserMessage: Sendable, CustomStringConvertible {
+package struct BrowserMessage: Sendable, CustomStringConvertible {
     /// Whether it is an error: uncaught, logged as one, or a resource that could not be loaded or was refused by a policy.
-    public let isError: Bool
+    package let isError: Bool
     /// As the browser writes it.
-    public let text: String
+    package let text: String
 
-    public var description: String { isError ? "error: \(text)" : text }
+    package var description: String { isError ? "error: \(text)" : text }
 }

@@ -1,25 +1,25 @@
 /// How a browser is started.
-public struct BrowserOptions: Sendable {
+package struct BrowserOptions: Sendable {
     /// What pages see as `prefers-color-scheme`.
-    public enum ColorScheme: String, Sendable {
+    package enum ColorScheme: String, Sendable {
         case light
         case dark
     }
 
-    public var colorScheme: ColorScheme
+    package var colorScheme: ColorScheme
     /// What pages see as `prefers-reduced-motion`.
-    public var reducesMotion: Bool
+    package var reducesMotion: Bool
     /// Host names that lead to 127.0.0.1. Unlike `localhost` they are no secure context over plain HTTP.
-    public var loopbackNames: [String]
+    package var loopbackNames: [String]
     /// Whether certificates that nobody trusts are accepted.
-    public var acceptsAnyCertificate: Bool
+    package var acceptsAnyCertificate: Bool
     /// Whether the machine seems to have nothing to play sound through. Firefox only.
-    public var lacksSound: Bool
+    package var lacksSound: Bool
 
     /// Whether frames without an origin stay in the process of their page: the driver prints no others. Chromium only.
-    public var keepsFramesInProcess = false
+    package var keepsFramesInProcess = false
 
-    public init(
+    package init(
         colorScheme: ColorScheme = .light,
         reducesMotion: Bool = false,
         loopbackNames: [String] = [],

@@ -1,16 +1,16 @@
 import CarrelBytes
 
 /// Keys and certificates that the openssl command makes, in a directory of their own.
-public struct TestCertificates: Sendable {
+package struct TestCertificates: Sendable {
     /// Where each NAME.key, NAME.pem and NAME.der is.
-    public let directory = TemporaryDirectory()
+    package let directory = TemporaryDirectory()
     private let openSSL: String
 
     /// Skips the test where there is no openssl command.
-    public init() throws { openSSL = try requirePeer("openssl") }
+    package init() throws { openSSL = try requirePeer("openssl") }
 
     /// What a key is, in the words of `openssl genpkey`.
-    public enum Key: Sendable {
+    package enum Key: Sendable {
         case p256
         case p384
         case rsa(bits: Int)
@@ -25,11 +25,11 @@ public struct TestCertificates: Sendable {
     }
 
     /// The extensions of an authority and of a signer (openssl's x509v3_config).
-    public static let authority = "basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign, cRLSign"
-    public static let signer = "basicConstraints = critical, CA:FALSE\nkeyUsage = critical, digitalSignature"
+    package static let authority = "basicConstraints = critical, CA:TRUE\nkeyUsage = critical, keyCertSign, cRLSign"
+    package static let signer = "basicConstraints = critical, CA:FALSE\nkeyUsage = critical, digitalSignature"
 
     /// Makes a key pair.
-    public func makeKey(_ name: String, _ key: Key = .p256) async throws {
+    package func makeKey(_ name: String, _ key: Key = .p256) async throws {
         try await checkProcess([openSSL, "genpkey", "-quiet", "-out", file(name, "key"), "-algorithm"] + key.arguments)
     }
 
@@ -47,7 +47,7 @@ public struct TestCertificates: Sendable {
     /// - Returns: the certificate in DER.
     /// - Throws: what openssl says.
     @discardableResult
-    public func make(
+    package func make(
         _ name: String,
         by issuer: String? = nil,
         extensions: String,
@@ -85,7 +85,7 @@ public struct TestCertificates: Sendable {
     ///   - extensions: of the list, as lines of openssl's x509v3_config.
     /// - Returns: the list.
     /// - Throws: what openssl says.
-    public func revocationList(
+    package func revocationList(
         _ revoked: [String] = [],
         by signer: String = "root",
         digest: String = "sha256",
@@ -111,12 +111,12 @@ public struct TestCertificates: Sendable {
     /// Signs with SHA-256.
     ///
     /// - Returns: RSA's signature, or ECDSA's in DER.
-    public func sign(_ message: [UInt8], with name: String) async throws -> [UInt8] {
+    package func sign(_ message: [UInt8], with name: String) async throws -> [UInt8] {
         try await runProcess([openSSL, "dgst", "-sha256", "-sign", file(name, "key")], input: message).output
     }
 
     /// What the openssl command makes of its input.
-    public func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
+    package func run(_ arguments: [String], input: [UInt8]) async throws -> [UInt8] {
         let result = try await runProcess([openSSL] + arguments, input: input)
         guard result.status.isSuccess else {
             throw ProcessError(.ended, "openssl ended with \(result.status): \(result.errorText)")
@@ -132,7 +132,7 @@ public struct TestCertificates: Sendable {
     ///   - name: of the key.
     /// - Returns: the three parts.
     /// - Throws: what openssl says.
-    public func jws(header: String, payload: String, with name: String) async throws -> String {
+    package func jws(header: String, payload: String, with name: String) async throws -> String {
         let text = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(payload.utf8)))"
         var signature = try await sign(Array(text.utf8), with: name)
         if signature.count < 80 { signature = Self.pair(signature) }
@@ -140,7 +140,7 @@ public struct TestCertificates: Sendable {
     }
 
     /// The public key of that name as the members of a JWK (RFC 7518 §6) for a key on P-256.
-    public func p256(_ name: String) async throws -> (x: String, y: String) {
+    package func p256(_ name: String) async throws -> (x: String, y: String) {
         let arguments = [openSSL, "pkey", "-in", file(name, "key"), "-pubout", "-outform", "DER"]
         let point = try await runProcess(arguments).output.suffix(64)
         return (Base64URL.encode(point.prefix(32)), Base64URL.encode(point.suffix(32)))

@@ -1,12 +1,12 @@
-public import CarrelBytes
+package import CarrelBytes
 
 /// An app's receipt as stores made them before they signed each transaction: numbered attributes in DER, which a test changes.
-public struct TestReceipt: Sendable {
+package struct TestReceipt: Sendable {
     /// The attributes by number: what is in the octets of each.
-    public var attributes: [(number: Int, value: [UInt8])]
+    package var attributes: [(number: Int, value: [UInt8])]
 
     /// The receipt of an app with what was bought in it.
-    public init(
+    package init(
         _ now: Instant,
         environment: String = "Production",
         bundle: String = "com.example.reader",
@@ -21,13 +21,13 @@ public struct TestReceipt: Sendable {
     private init(_ attributes: [(number: Int, value: [UInt8])]) { self.attributes = attributes }
 
     /// A month's subscription that was bought at `now`.
-    public static func month(_ now: Instant, transaction: String = "2000000001", product: String = "com.example.monthly") -> Self
+    package static func month(_ now: Instant, transaction: String = "2000000001", product: String = "com.example.monthly") -> Self
     {
         purchase(now, transaction, product, kind: 3, until: (now + .seconds(30 * 86_400)).description)
     }
 
     /// One product that was bought for good.
-    public static func single(_ now: Instant, product: String = "issue-1", kind: UInt8 = 0) -> Self {
+    package static func single(_ now: Instant, product: String = "issue-1", kind: UInt8 = 0) -> Self {
         purchase(now, "2000000009", product, kind: kind, until: "")
     }
 
@@ -41,14 +41,14 @@ public struct TestReceipt: Sendable {
     }
 
     /// The same with one attribute in place of those of its number; nil for none of that number.
-    public func with(_ number: Int, _ value: [UInt8]?) -> Self {
+    package func with(_ number: Int, _ value: [UInt8]?) -> Self {
         var attributes = attributes.filter { $0.number != number }
         if let value { attributes.append((number, value)) }
         return TestReceipt(attributes)
     }
 
     /// The payload.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         let parts = attributes.map { number, content -> [UInt8] in
             let digits = number < 128 ? [UInt8(number)] : [UInt8(number >> 8), UInt8(number & 0xff)]
             return Self.value(0x30, Self.value(0x02, digits) + Self.value(0x02, [1]) + Self.value(0x04, content))
@@ -56,13 +56,13 @@ public struct TestReceipt: Sendable {
         return Self.value(0x31, parts.flatMap(\.self))
     }
 
-    public static func text(_ text: String) -> [UInt8] { value(0x0c, Array(text.utf8)) }
+    package static func text(_ text: String) -> [UInt8] { value(0x0c, Array(text.utf8)) }
 
     /// A time, or an empty text for none.
-    public static func time(_ text: String) -> [UInt8] { value(0x16, Array(text.utf8)) }
+    package static func time(_ text: String) -> [UInt8] { value(0x16, Array(text.utf8)) }
 
     /// A value of a kind (ITU-T X.690 §8.1).
-    public static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+    package static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         let count = content.count
         let length: [UInt8] =
             count < 0x80 ? [UInt8(count)] : [0x83, UInt8(count >> 16), UInt8(count >> 8 & 0xff), UInt8(count & 0xff)]
@@ -80,7 +80,7 @@ extension TestStore {
     ///   - options: of `openssl cms -sign`.
     /// - Returns: the message in DER.
     /// - Throws: what openssl says.
-    public func receipt(
+    package func receipt(
         _ payload: [UInt8],
         chain: [String] = ["signer", "authority", "root"],
         key: String? = nil,

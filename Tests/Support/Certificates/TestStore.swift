@@ -1,20 +1,20 @@
-public import CarrelBytes
-public import CarrelJSON
+package import CarrelBytes
+package import CarrelJSON
 
 /// An app store of the tests' own: a root, an authority under it and a signer under that, marked as Apple's are, and what they sign.
-public struct TestStore: Sendable {
-    public let certificates: TestCertificates
+package struct TestStore: Sendable {
+    package let certificates: TestCertificates
     /// The root's certificate in DER.
-    public let root: [UInt8]
+    package let root: [UInt8]
     /// The extensions of the authority and the signer, each with Apple's mark.
-    public static let authority = "\(TestCertificates.authority)\n1.2.840.113635.100.6.2.1 = DER:05:00"
-    public static let signer = "\(TestCertificates.signer)\n1.2.840.113635.100.6.11.1 = DER:05:00"
+    package static let authority = "\(TestCertificates.authority)\n1.2.840.113635.100.6.2.1 = DER:05:00"
+    package static let signer = "\(TestCertificates.signer)\n1.2.840.113635.100.6.11.1 = DER:05:00"
 
     /// The root's certificate in PEM.
-    public var rootFile: String { certificates.directory.file("root.pem") }
+    package var rootFile: String { certificates.directory.file("root.pem") }
 
     /// Skips the test where there is no openssl command.
-    public init() async throws {
+    package init() async throws {
         certificates = try TestCertificates()
         root = try await certificates.make("root", extensions: TestCertificates.authority)
         try await certificates.make("authority", by: "root", extensions: Self.authority)
@@ -29,7 +29,7 @@ public struct TestStore: Sendable {
     ///   - key: the name of the key that signs; the first of the chain when left out.
     /// - Returns: a JWS in the compact form.
     /// - Throws: what openssl says.
-    public func sign(
+    package func sign(
         _ payload: [String: JSON?],
         chain: [String] = ["signer", "authority", "root"],
         key: String? = nil
@@ -48,7 +48,7 @@ public struct TestStore: Sendable {
     }
 
     /// The members of a month's subscription that was bought and signed at `now`, with what a test changes.
-    public static func month(_ now: Instant, _ changes: [String: JSON?] = [:]) -> [String: JSON?] {
+    package static func month(_ now: Instant, _ changes: [String: JSON?] = [:]) -> [String: JSON?] {
         let time = Int(now.milliseconds)
         let payload: [String: JSON?] = [
             "transactionId": "2000000001", "originalTransactionId": "2000000001", "bundleId": "com.example.reader",
@@ -61,7 +61,7 @@ public struct TestStore: Sendable {
     }
 
     /// The same for one product that is bought for good.
-    public static func single(_ now: Instant, _ changes: [String: JSON?] = [:]) -> [String: JSON?] {
+    package static func single(_ now: Instant, _ changes: [String: JSON?] = [:]) -> [String: JSON?] {
         let single: [String: JSON?] = [
             "transactionId": "2000000009", "originalTransactionId": "2000000009", "productId": "issue-1",
             "type": "Non-Consumable", "expiresDate": .some(nil),

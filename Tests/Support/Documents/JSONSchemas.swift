@@ -4,9 +4,9 @@ import Glibc
 /// The JSON schemas of Readium's manifests and of LCP's documents (fixtures, `schema/`), asked by Debian's `python3-jsonschema`.
 ///
 /// Of formats only times are looked at: identifiers are what the publication has, addresses or not.
-public enum JSONSchemas {
+package enum JSONSchemas {
     /// All of them, as files below `readium/`. Each is read whenever one is asked, because they refer to each other.
-    public static let names: Set<String> = Set(
+    package static let names: Set<String> = Set(
         ["license", "lcpdf", "link", "status"].map { "schema/lcp/\($0).schema.json" }
             + [
                 "a11y", "altIdentifier", "article", "chapter", "collection", "contributor", "episode",
@@ -26,7 +26,7 @@ public enum JSONSchemas {
     /// - Returns: by the names of the documents that have some, each fault as its place (RFC 6901) and the rule; never the value,
     ///   because licenses have names of people.
     /// - Throws: what skips the test: without the fixtures or the validator. A schema that is broken, or missing.
-    public static func faults(
+    package static func faults(
         of documents: [String: [UInt8]],
         by schema: String,
         in directory: TemporaryDirectory

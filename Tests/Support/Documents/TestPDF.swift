@@ -1,12 +1,12 @@
 /// A PDF document that a test writes object by object.
-public struct TestPDF: Sendable {
+package struct TestPDF: Sendable {
     /// What stands between `obj` and `endobj`; the first has number 1.
-    public var objects: [String]
+    package var objects: [String]
     /// Further entries of the trailer, such as `/Info 3 0 R`.
-    public var trailer = ""
+    package var trailer = ""
 
     /// - Parameter objects: the first is the catalog.
-    public init(_ objects: [String]) {
+    package init(_ objects: [String]) {
         self.objects = objects
     }
 
@@ -16,7 +16,7 @@ public struct TestPDF: Sendable {
     ///   - pages: at least one. They are objects 3 and following; the page tree is object 2.
     ///   - catalog: further entries of the catalog.
     ///   - others: objects behind the pages.
-    public init(pages: Int, catalog: String = "", others: [String] = []) {
+    package init(pages: Int, catalog: String = "", others: [String] = []) {
         let kids = (0..<pages).map { "\($0 + 3) 0 R" }.joined(separator: " ")
         objects = ["<< /Type /Catalog /Pages 2 0 R \(catalog) >>", "<< /Type /Pages /Count \(pages) /Kids [\(kids)] >>"]
         objects += (0..<pages).map { _ in "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 300] /Resources << >> >>" }
@@ -30,7 +30,7 @@ public struct TestPDF: Sendable {
     ///   - page: entries of each page.
     ///   - catalog: further entries of the catalog.
     ///   - others: objects behind the pages, from number 4 + 2 × pages on. Page n, from 0, is object 3 + 2 × n.
-    public init(
+    package init(
         words: [String],
         page: String = "/MediaBox [0 0 200 300]",
         catalog: String = "",
@@ -52,7 +52,7 @@ public struct TestPDF: Sendable {
     }
 
     /// The file.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var text = "%PDF-1.7\n"
         var places: [Int] = []
         for (index, object) in objects.enumerated() {

@@ -2,16 +2,16 @@ import Glibc
 import Testing
 
 /// The folder of files that others made, named by the environment variable `CARREL_FIXTURES`. They are not part of the package.
-public enum Fixtures {
+package enum Fixtures {
     /// The folder, or nil when the variable is not set.
-    public static let directory: String? = unsafe getenv("CARREL_FIXTURES").map { unsafe String(cString: $0) }
+    package static let directory: String? = unsafe getenv("CARREL_FIXTURES").map { unsafe String(cString: $0) }
 
     /// The path of a file in the folder. Without the folder the test is skipped and says so; without the file it fails.
     ///
     /// - Parameter name: relative to the folder, such as `media/sine.mp3`.
     /// - Returns: its absolute path.
     /// - Throws: what skips the test, or ``Missing``.
-    public static func path(_ name: String) throws -> String {
+    package static func path(_ name: String) throws -> String {
         guard let directory else { try Test.cancel("CARREL_FIXTURES is not set: \(name) is not there to test with") }
         let path = "\(directory)/\(name)"
         guard unsafe access(path, R_OK) == 0 else { throw Missing(path: path) }
@@ -23,21 +23,21 @@ public enum Fixtures {
     /// - Parameter name: relative to the folder, such as `media/sine.mp3`.
     /// - Returns: all of them.
     /// - Throws: what skips the test, or ``Missing``.
-    public static func bytes(_ name: String) throws -> [UInt8] {
+    package static func bytes(_ name: String) throws -> [UInt8] {
         let path = try path(name)
         guard let bytes = bytes(at: path) else { throw Missing(path: path) }
         return bytes
     }
 
     /// A file that should be in the folder and is not.
-    public struct Missing: Error, CustomStringConvertible {
+    package struct Missing: Error, CustomStringConvertible {
         let path: String
 
-        public var description: String { "\(path) is not there" }
+        package var description: String { "\(path) is not there" }
     }
 
     /// The bytes of a file, or nil when there is none.
-    public static func bytes(at path: String) -> [UInt8]? {
+    package static func bytes(at path: String) -> [UInt8]? {
         guard let stream = unsafe fopen(path, "rbe") else { return nil }
         defer { unsafe fclose(stream) }
         var bytes: [UInt8] = []

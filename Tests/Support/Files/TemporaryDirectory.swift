@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 
 /// A fresh directory that goes, with all that is in it, when the value does.
-public final class TemporaryDirectory: Sendable {
+package final class TemporaryDirectory: Sendable {
     /// Its absolute path, without a slash at the end.
-    public let path: String
+    package let path: String
 
     /// Makes the directory under TMPDIR, or /tmp.
-    public init() {
+    package init() {
         let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
         var template = Array("\(parent)/carrel-test-XXXXXX".utf8CString)
         let made = unsafe mkdtemp(&template) != nil
@@ -20,11 +20,11 @@ public final class TemporaryDirectory: Sendable {
     }
 
     /// The path of `name` inside it.
-    public func file(_ name: String) -> String { "\(path)/\(name)" }
+    package func file(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file of this name and returns its path. Traps when that is not possible.
     @discardableResult
-    public func write(_ name: String, _ bytes: [UInt8]) -> String {
+    package func write(_ name: String, _ bytes: [UInt8]) -> String {
         let file = file(name)
         guard let stream = unsafe fopen(file, "wbe") else { preconditionFailure("\(file) cannot be written") }
         defer { unsafe fclose(stream) }
@@ -35,8 +35,8 @@ public final class TemporaryDirectory: Sendable {
 
     /// Writes a text file of this name and returns its path. Traps when that is not possible.
     @discardableResult
-    public func write(_ name: String, _ text: String) -> String { write(name, Array(text.utf8)) }
+    package func write(_ name: String, _ text: String) -> String { write(name, Array(text.utf8)) }
 
     /// The bytes of a file, or nil when there is none.
-    public func read(_ name: String) -> [UInt8]? { Fixtures.bytes(at: file(name)) }
+    package func read(_ name: String) -> [UInt8]? { Fixtures.bytes(at: file(name)) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A program that runs beside the test until it is stopped, released, or the test run dies.
-public final class BackgroundProcess: Sendable {
+package final class BackgroundProcess: Sendable {
     private let child: ChildProcess
 
     /// Starts a program in a session of its own. The last MiB of each of its outputs is kept.
@@ -12,7 +12,7 @@ public final class BackgroundProcess: Sendable {
     ///   - directory: where it starts; nil means here.
     ///   - input: its standard input.
     /// - Throws: `process.notStarted`.
-    public init(
+    package init(
         _ arguments: [String],
         environment: [String: String]? = nil,
         directory: String? = nil,
@@ -33,16 +33,16 @@ public final class BackgroundProcess: Sendable {
     }
 
     /// The process id, which is also the number of its process group.
-    public var processID: Int32 { child.pid }
+    package var processID: Int32 { child.pid }
 
     /// Standard output so far, its last MiB.
-    public var output: String { String(decoding: child.progress.output, as: UTF8.self) }
+    package var output: String { String(decoding: child.progress.output, as: UTF8.self) }
 
     /// Standard error so far, its last MiB.
-    public var errors: String { String(decoding: child.progress.errors, as: UTF8.self) }
+    package var errors: String { String(decoding: child.progress.errors, as: UTF8.self) }
 
     /// How it ended; nil while it runs.
-    public var status: ExitStatus? { child.progress.status }
+    package var status: ExitStatus? { child.progress.status }
 
     /// Waits until it writes a whole line that contains `text`.
     ///
@@ -51,7 +51,7 @@ public final class BackgroundProcess: Sendable {
     ///   - timeout: how long.
     /// - Returns: the first such line.
     /// - Throws: `process.ended` or `process.timeout`, with the last it wrote.
-    public func waitForLine(containing text: String, timeout: Duration = .seconds(20)) async throws(ProcessError) -> String {
+    package func waitForLine(containing text: String, timeout: Duration = .seconds(20)) async throws(ProcessError) -> String {
         _ = await child.wait(timeout) { line(containing: text, in: $0) != nil }
         if let line = line(containing: text, in: child.progress) { return line }
         throw failure("without a line containing \"\(text)\"", timeout)
@@ -63,7 +63,7 @@ public final class BackgroundProcess: Sendable {
     ///   - port: of 127.0.0.1.
     ///   - timeout: how long.
     /// - Throws: `process.ended` or `process.timeout`, with the last it wrote.
-    public func waitForPort(_ port: UInt16, timeout: Duration = .seconds(20)) async throws(ProcessError) {
+    package func waitForPort(_ port: UInt16, timeout: Duration = .seconds(20)) async throws(ProcessError) {
         let deadline = ContinuousClock.now + timeout
         while !LoopbackPort.accepts(port) {
             if status != nil || deadline <= .now || Task.isCancelled { throw failure("without serving port \(port)", timeout) }
@@ -77,20 +77,20 @@ public final class BackgroundProcess: Sendable {
     /// - Returns: how it ended.
     /// - Throws: `process.timeout`, with the last it wrote.
     @discardableResult
-    public func waitForExit(timeout: Duration = .seconds(20)) async throws(ProcessError) -> ExitStatus {
+    package func waitForExit(timeout: Duration = .seconds(20)) async throws(ProcessError) -> ExitStatus {
         _ = await child.wait(timeout) { _ in false }
         guard let status else { throw failure("and did not end", timeout) }
         return status
     }
 
     /// Sends a signal to it and its process group.
-    public func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         child.signal(number)
     }
 
     /// Asks it to end (SIGTERM), then kills it (SIGKILL) when it has not within `grace`.
     @discardableResult
-    public func terminate(grace: Duration = .seconds(10)) async -> ExitStatus? {
+    package func terminate(grace: Duration = .seconds(10)) async -> ExitStatus? {
         child.signal(SIGTERM)
         _ = await child.wait(grace) { _ in false }
         return await kill()
@@ -98,7 +98,7 @@ public final class BackgroundProcess: Sendable {
 
     /// Ends it with SIGKILL and waits until it is gone.
     @discardableResult
-    public func kill() async -> ExitStatus? {
+    package func kill() async -> ExitStatus? {
         child.kill()
         await child.waitForEnd()
         return status

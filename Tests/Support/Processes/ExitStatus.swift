@@ -1,5 +1,5 @@
 /// How a process ended.
-public enum ExitStatus: Equatable, Sendable {
+package enum ExitStatus: Equatable, Sendable {
     /// It returned this exit code, 0–255.
     case exited(Int32)
     /// This signal ended it.
@@ -10,5 +10,5 @@ public enum ExitStatus: Equatable, Sendable {
     }
 
     /// Whether the exit code is 0.
-    public var isSuccess: Bool { self == .exited(0) }
+    package var isSuccess: Bool { self == .exited(0) }
 }

@@ -1,9 +1,9 @@
 import Glibc
 
 /// TCP ports of 127.0.0.1.
-public enum LoopbackPort {
+package enum LoopbackPort {
     /// A port that nothing listens on at this moment. A server that can be told port 0 is surer.
-    public static func free() -> UInt16 {
+    package static func free() -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = loopback(port: 0)
@@ -17,14 +17,14 @@ public enum LoopbackPort {
     }
 
     /// Whether something accepts connections there.
-    public static func accepts(_ port: UInt16) -> Bool {
+    package static func accepts(_ port: UInt16) -> Bool {
         let descriptor = connect(port)
         if descriptor >= 0 { close(descriptor) }
         return descriptor >= 0
     }
 
     /// A connection, or -1.
-    public static func connect(_ port: UInt16) -> Int32 {
+    package static func connect(_ port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
         var address = loopback(port: port)
         let isConnected = unsafe withUnsafeBytes(of: &address) { bytes in

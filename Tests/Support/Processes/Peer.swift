@@ -7,7 +7,7 @@ import Testing
 /// - Parameter name: looked up in PATH, and in /usr/sbin, where Debian keeps servers.
 /// - Returns: its absolute path.
 /// - Throws: what skips the test.
-public func requirePeer(_ name: String) throws -> String {
+package func requirePeer(_ name: String) throws -> String {
     guard let path = program(name) else { try Test.cancel("\(name) is not installed: nothing to test against") }
     return path
 }

@@ -12,7 +12,7 @@
 /// - Returns: its status and outputs, whole.
 /// - Throws: ``ProcessError`` when it cannot be started, takes too long, writes too much, or the task is cancelled. A bad exit
 ///   status is not an error here; see ``checkProcess(_:environment:directory:input:timeout:limit:)``.
-public func runProcess(
+package func runProcess(
     _ arguments: [String],
     environment: [String: String]? = nil,
     directory: String? = nil,
@@ -56,7 +56,7 @@ public func runProcess(
 /// - Returns: its standard output.
 /// - Throws: as `runProcess`, and `process.ended` with the end of its standard error when the exit code is not 0.
 @discardableResult
-public func checkProcess(
+package func checkProcess(
     _ arguments: [String],
     environment: [String: String]? = nil,
     directory: String? = nil,

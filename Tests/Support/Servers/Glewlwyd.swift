@@ -1,10 +1,10 @@
 /// Glewlwyd, an OpenID provider, at a port of 127.0.0.1 with a database of its own. It knows one client, `carrel`, and whoever a
 /// test adds.
-public final class Glewlwyd: Sendable {
+package final class Glewlwyd: Sendable {
     /// What it calls itself.
-    public let issuer: String
+    package let issuer: String
     /// The secret of the client `carrel`.
-    public static let clientSecret = "a-secret-of-the-client"
+    package static let clientSecret = "a-secret-of-the-client"
     private let base: String
     private let directory = TemporaryDirectory()
     private let process: BackgroundProcess
@@ -14,7 +14,7 @@ public final class Glewlwyd: Sendable {
     ///
     /// - Parameter redirect: where browsers are sent back to.
     /// - Throws: what it says when it does not start.
-    public init(redirect: String) async throws {
+    package init(redirect: String) async throws {
         let program = try requirePeer("glewlwyd")
         curl = try requirePeer("curl")
         let (sqlite, openSSL) = (try requirePeer("sqlite3"), try requirePeer("openssl"))
@@ -36,7 +36,7 @@ public final class Glewlwyd: Sendable {
     }
 
     /// Adds somebody who may sign in, with the password `NAME's password`, in these groups.
-    public func addUser(_ name: String, groups: [String]) async throws {
+    package func addUser(_ name: String, groups: [String]) async throws {
         let list = groups.map { "\"\($0)\"" }.joined(separator: ",")
         let user = """
             {"username":"\(name)","password":"\(name)'s password","name":"\(name)","scope":["openid"],"enabled":true,"groups":[\(list)]}
@@ -47,7 +47,7 @@ public final class Glewlwyd: Sendable {
     /// Lets somebody sign in and agree, as in a browser, at the address that a client sent them to.
     ///
     /// - Returns: where they are sent back to, with the code in the query.
-    public func visit(_ address: String, as name: String) async throws -> String {
+    package func visit(_ address: String, as name: String) async throws -> String {
         try await signIn(name, "\(name)'s password")
         try await put("auth/grant/carrel", as: name, #"{"scope":"openid"}"#)
         return try await checkProcess(
@@ -58,7 +58,7 @@ public final class Glewlwyd: Sendable {
     }
 
     /// Ends it.
-    public func stop() async { await process.terminate() }
+    package func stop() async { await process.terminate() }
 
     private func signIn(_ name: String, _ password: String) async throws {
         let body = "{\"username\":\"\(name)\",\"password\":\"\(password)\"}"

@@ -2,7 +2,7 @@ import CarrelThreads
 import Glibc
 
 /// One connection to a ``LoopbackServer``, from the server's side. Calls block.
-public final class LoopbackConnection: Sendable {
+package final class LoopbackConnection: Sendable {
     private let descriptor: Int32
     private let isClosed = Locked(false)
     private let unread = Locked<[UInt8]>([])
@@ -12,7 +12,7 @@ public final class LoopbackConnection: Sendable {
     }
 
     /// What has arrived and is not read yet, waiting until there is something; nil when the peer has hung up.
-    public func read() -> [UInt8]? {
+    package func read() -> [UInt8]? {
         let held = unread.withLock { unread in
             defer { unread = [] }
             return unread
@@ -28,13 +28,13 @@ public final class LoopbackConnection: Sendable {
     }
 
     /// Whether something arrives, or the peer hangs up, within the time.
-    public func waitToRead(milliseconds: Int32) -> Bool {
+    package func waitToRead(milliseconds: Int32) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&polled, 1, milliseconds) != 0
     }
 
     /// Exactly so many bytes, or nil when the peer hung up before.
-    public func read(_ count: Int) -> [UInt8]? {
+    package func read(_ count: Int) -> [UInt8]? {
         if count == 0 { return [] }
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -46,7 +46,7 @@ public final class LoopbackConnection: Sendable {
     }
 
     /// Everything up to and including `end`, or nil when the peer hung up before.
-    public func read(through end: String) -> String? {
+    package func read(through end: String) -> String? {
         let mark = Array(end.utf8)
         var bytes: [UInt8] = []
         while let more = read() {
@@ -62,7 +62,7 @@ public final class LoopbackConnection: Sendable {
     }
 
     /// The next HTTP/1.1 request with its body, by Content-Length or chunked; nil when the peer hung up.
-    public func readRequest() -> LoopbackRequest? {
+    package func readRequest() -> LoopbackRequest? {
         guard let head = read(through: "\r\n\r\n"), var request = LoopbackRequest(head: head) else { return nil }
         if request["Expect"] == "100-continue" { write("HTTP/1.1 100 Continue\r\n\r\n") }
         if let length = request["Content-Length"].flatMap({ Int($0) }) {
@@ -80,7 +80,7 @@ public final class LoopbackConnection: Sendable {
 
     /// Sends bytes; false when the peer has hung up.
     @discardableResult
-    public func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes[sent...].withUnsafeBytes { rest in
@@ -94,17 +94,17 @@ public final class LoopbackConnection: Sendable {
 
     /// Sends text; false when the peer has hung up.
     @discardableResult
-    public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
+    package func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
     /// Sends a whole HTTP/1.1 response with Content-Length; `fields` are lines.
     @discardableResult
-    public func respond(_ status: Int = 200, _ fields: [String] = [], body: [UInt8] = []) -> Bool {
+    package func respond(_ status: Int = 200, _ fields: [String] = [], body: [UInt8] = []) -> Bool {
         let lines = ["HTTP/1.1 \(status) Test"] + fields + ["Content-Length: \(body.count)", "", ""]
         return write(Array(lines.joined(separator: "\r\n").utf8) + body)
     }
 
     /// Ends the connection both ways; blocked calls return.
-    public func hangUp() {
+    package func hangUp() {
         isClosed.withLock { isClosed in
             if !isClosed { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }

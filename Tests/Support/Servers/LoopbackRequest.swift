@@ -1,11 +1,11 @@
 /// A request as a ``LoopbackServer`` received it.
-public struct LoopbackRequest: Sendable {
-    public let method: String
+package struct LoopbackRequest: Sendable {
+    package let method: String
     /// The request target as sent.
-    public let target: String
+    package let target: String
     /// The field lines as sent.
-    public let lines: [String]
-    public internal(set) var body: [UInt8] = []
+    package let lines: [String]
+    package internal(set) var body: [UInt8] = []
 
     init?(head: String) {
         let lines = head.split(separator: "\r\n").map(String.init)
@@ -17,7 +17,7 @@ public struct LoopbackRequest: Sendable {
     }
 
     /// The value of the first field of that name, whatever its case.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         let prefix = name.lowercased() + ":"
         let line = lines.first { $0.lowercased().hasPrefix(prefix) }
         return line.map { String($0.dropFirst(prefix.count).drop { $0 == " " }) }

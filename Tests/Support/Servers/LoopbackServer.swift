@@ -2,9 +2,9 @@ import CarrelThreads
 import Glibc
 
 /// A server on 127.0.0.1 (or a Unix socket) that says byte for byte what a test wants to hear said, one thread for each connection.
-public final class LoopbackServer: Sendable {
+package final class LoopbackServer: Sendable {
     /// Where it listens; 0 for a Unix socket.
-    public let port: UInt16
+    package let port: UInt16
     private let listener: Int32
     private let connections = Locked<[ObjectIdentifier: LoopbackConnection]>([:])
     private let accepted = Locked(0)
@@ -14,7 +14,7 @@ public final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - path: of a Unix socket; nil means a free TCP port.
     ///   - serve: runs on a thread of its own, so it may block.
-    public init(unixSocketPath path: String? = nil, _ serve: @escaping @Sendable (LoopbackConnection) -> Void) {
+    package init(unixSocketPath path: String? = nil, _ serve: @escaping @Sendable (LoopbackConnection) -> Void) {
         (listener, port) = path.map { (listen(at: $0), 0) } ?? listenAtFreePort()
         let (listener, connections, accepted) = (listener, connections, accepted)
         startThread(name: "loopback") {
@@ -41,10 +41,10 @@ public final class LoopbackServer: Sendable {
     }
 
     /// Connections so far.
-    public var connectionCount: Int { accepted.withLock { $0 } }
+    package var connectionCount: Int { accepted.withLock { $0 } }
 
     /// Connections that are open now.
-    public var openConnectionCount: Int { connections.withLock { $0.count } }
+    package var openConnectionCount: Int { connections.withLock { $0.count } }
 }
 
 private func accept(_ listener: Int32) -> Int32 {

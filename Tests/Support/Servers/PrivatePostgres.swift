@@ -4,7 +4,7 @@ import Testing
 
 /// A PostgreSQL server that belongs to this test run: on a socket in a temporary directory, reached by nothing else, and gone
 /// with the run. All tests share it, each with a database of its own.
-public final class PrivatePostgres: Sendable {
+package final class PrivatePostgres: Sendable {
     private let directory: TemporaryDirectory
     private let programs: String
     private let user: [String]
@@ -16,7 +16,7 @@ public final class PrivatePostgres: Sendable {
     private static let starting = Locked<Task<PrivatePostgres, any Error>?>(nil)
 
     /// The server, started by the first who asks. Where PostgreSQL is not installed the test is skipped and says so.
-    public static func shared() async throws -> PrivatePostgres {
+    package static func shared() async throws -> PrivatePostgres {
         guard let programs = findPrograms() else {
             try Test.cancel("PostgreSQL is not installed: nothing to test against")
         }
@@ -31,7 +31,7 @@ public final class PrivatePostgres: Sendable {
     }
 
     /// A server of the test's own, which it may stop and freeze, with these settings more, as `max_connections=20`.
-    public static func own(_ settings: [String] = []) async throws -> PrivatePostgres {
+    package static func own(_ settings: [String] = []) async throws -> PrivatePostgres {
         guard let programs = findPrograms() else {
             try Test.cancel("PostgreSQL is not installed: nothing to test against")
         }
@@ -39,23 +39,23 @@ public final class PrivatePostgres: Sendable {
     }
 
     /// Stops the server where it is, with all its processes (SIGSTOP): its sockets stay open, and nothing is answered.
-    public func freeze() throws {
+    package func freeze() throws {
         for process in [current.processID] + (try children()) { kill(process, SIGSTOP) }
     }
 
     /// Lets a frozen server go on.
-    public func thaw() throws {
+    package func thaw() throws {
         for process in try children() + [current.processID] { kill(process, SIGCONT) }
     }
 
     /// Ends the server; connections to it are refused then.
-    public func shutDown() async {
+    package func shutDown() async {
         current.signal(SIGQUIT)
         _ = try? await current.waitForExit()
     }
 
     /// Starts the server again that was shut down.
-    public func startAgain() async throws {
+    package func startAgain() async throws {
         let fresh = try BackgroundProcess(command)
         server.withLock { $0 = fresh }
         _ = try await fresh.waitForLine(containing: "ready to accept connections")
@@ -85,7 +85,7 @@ public final class PrivatePostgres: Sendable {
     }
 
     /// Makes an empty database and returns its address, `postgres:///name?host=…&user=…`.
-    public func newDatabase() async throws -> String {
+    package func newDatabase() async throws -> String {
         let name = newName()
         try await createDatabase(name)
         return address(of: name)
@@ -98,7 +98,7 @@ public final class PrivatePostgres: Sendable {
     ///   - prepare: fills the empty database at an address, and closes all connections to it.
     /// - Returns: the address of the copy.
     /// - Throws: what `prepare` throws, ``ProcessError``.
-    public func newDatabase(
+    package func newDatabase(
         from template: String,
         prepare: @escaping @Sendable (String) async throws -> Void
     ) async throws -> String {

@@ -2,31 +2,31 @@ import CarrelThreads
 import Glibc
 
 /// A response as it came over the wire.
-public struct RawResponse: Sendable {
+package struct RawResponse: Sendable {
     /// The status code; 0 before there is one.
-    public var status = 0
+    package var status = 0
     /// The header fields, their names in lower case.
-    public var headers: [(name: String, value: String)] = []
+    package var headers: [(name: String, value: String)] = []
     /// What follows the header, without the marks of chunks.
-    public var body: [UInt8] = []
+    package var body: [UInt8] = []
 
     /// The first field of that name.
-    public subscript(name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
+    package subscript(name: String) -> String? { headers.first { $0.name == name.lowercased() }?.value }
     /// The body as text.
-    public var text: String { String(decoding: body, as: UTF8.self) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
 /// A client that sends exactly the bytes it is told to, on a thread of its own.
-public final class RawClient: Sendable {
+package final class RawClient: Sendable {
     /// What went wrong.
-    public enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
+    package enum Failure: Error { case connect, timeout, closed, notHTTP(String) }
 
     private let descriptor: Int32
     private let thread = BlockingThreadPool(name: "raw-client", count: 1)
     private let left = Locked<[UInt8]>([])
 
     /// Connects to a port of 127.0.0.1.
-    public init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    package init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var on: Int32 = 1
         unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -48,20 +48,20 @@ public final class RawClient: Sendable {
     deinit { close(descriptor) }
 
     /// Ends both directions.
-    public func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
     /// Resets the connection, as a program does that closes it with bytes unread.
-    public func reset() {
+    package func reset() {
         var nobody = sockaddr(sa_family: UInt16(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         unsafe connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     }
     /// Ends its own direction.
-    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Sends all of it.
-    public func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+    package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     /// Sends all of it.
-    public func send(_ bytes: [UInt8]) async throws {
+    package func send(_ bytes: [UInt8]) async throws {
         try await thread.run { [descriptor] in
             var sent = 0
             while sent < bytes.count {
@@ -80,12 +80,12 @@ public final class RawClient: Sendable {
     }
 
     /// Whatever comes next, empty at the end.
-    public func receive(timeout: Int32 = 10_000) async throws -> [UInt8] {
+    package func receive(timeout: Int32 = 10_000) async throws -> [UInt8] {
         try await thread.run { [descriptor] in try Self.read(descriptor, timeout) }
     }
 
     /// Everything until the server closes.
-    public func receiveAll(timeout: Int32 = 10_000) async throws -> [UInt8] {
+    package func receiveAll(timeout: Int32 = 10_000) async throws -> [UInt8] {
         var all = left.withLock { $0 }
         left.withLock { $0 = [] }
         while true {
@@ -97,7 +97,7 @@ public final class RawClient: Sendable {
     }
 
     /// The next whole response. A response to HEAD has no body.
-    public func response(toHead: Bool = false, timeout: Int32 = 10_000) async throws -> RawResponse {
+    package func response(toHead: Bool = false, timeout: Int32 = 10_000) async throws -> RawResponse {
         var buffer = left.withLock { $0 }
         func more() async throws {
             let bytes = try await receive(timeout: timeout)

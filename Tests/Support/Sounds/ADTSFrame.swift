@@ -1,12 +1,12 @@
 /// The header before a raw AAC block.
-public enum ADTSFrame {
+package enum ADTSFrame {
     /// The header of a frame of AAC-LC at 22,050 Hz.
     ///
     /// - Parameters:
     ///   - channels: 1 or 2.
     ///   - payload: bytes that follow it.
     /// - Returns: seven bytes.
-    public static func header(channels: Int, payload: Int) -> [UInt8] {
+    package static func header(channels: Int, payload: Int) -> [UInt8] {
         header(like: [0xff, 0xf1, 0x5c, UInt8(channels << 6), 0, 0x1f, 0xfc], payload: payload)
     }
 

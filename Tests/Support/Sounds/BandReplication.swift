@@ -2,12 +2,12 @@
 /// smallest extension that replicates bands, the same in all of them.
 ///
 /// What is heard has twice the sample rate, and the sound of low bands again in those between 7.2 and 14.5 kHz, at one loudness.
-public enum BandReplication {
+package enum BandReplication {
     /// Adds the extension to frames.
     ///
     /// - Parameter frames: ADTS frames of 22,050 Hz and two channels, with one channel pair and nothing behind it.
     /// - Returns: the same frames, longer.
-    public static func added(toFrames frames: [UInt8]) -> [UInt8] {
+    package static func added(toFrames frames: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         var start = 0
         while start + 7 <= frames.count {
@@ -72,7 +72,7 @@ public enum BandReplication {
     ///   - file: as ffmpeg writes it, with the movie at the end.
     ///   - channels: 1 or 2.
     /// - Returns: the file with four bytes of configuration instead of two.
-    public static func signalled(inMP4 file: [UInt8], channels: Int) -> [UInt8] {
+    package static func signalled(inMP4 file: [UInt8], channels: Int) -> [UInt8] {
         MP4Patch.configured(file, [0x2b, channels == 1 ? 0x8a : 0x92, 0x08, 0x00])
     }
 }

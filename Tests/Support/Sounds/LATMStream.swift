@@ -1,7 +1,7 @@
 /// AAC in LOAS frames (ISO/IEC 14496-3 §1.7), as far as tests meet it: one program, one layer, a configuration of 25 bits.
-public enum LATMStream {
+package enum LATMStream {
     /// The access units of a stream, byte by byte as an MP4 file would hold them.
-    public static func units(_ stream: [UInt8]) -> [[UInt8]] {
+    package static func units(_ stream: [UInt8]) -> [[UInt8]] {
         var units: [[UInt8]] = []
         var start = 0
         while start + 3 <= stream.count {

@@ -1,12 +1,12 @@
 /// Changes in MP4 files that ffmpeg wrote, for what it does not write.
-public enum MP4Patch {
+package enum MP4Patch {
     /// Says otherwise how the sound is to be decoded.
     ///
     /// - Parameters:
     ///   - file: AAC with the movie at the end, so that no offset moves.
     ///   - config: an AudioSpecificConfig (ISO/IEC 14496-3 §1.6.2.1) instead of the one of two bytes, or five, that is there.
     /// - Returns: the file with that.
-    public static func configured(_ file: [UInt8], _ config: [UInt8]) -> [UInt8] {
+    package static func configured(_ file: [UInt8], _ config: [UInt8]) -> [UInt8] {
         var file = file
         let descriptor = place(of: "esds", in: file) + 8
         // tags 3, 4 and 5, each with a length in four bytes; what lies between has a fixed size (ISO/IEC 14496-1 §7.2.6)
@@ -24,7 +24,7 @@ public enum MP4Patch {
     }
 
     /// Calls the sound by another four characters, such as `drms` for what FairPlay protects.
-    public static func renamed(_ file: [UInt8], to name: String) -> [UInt8] {
+    package static func renamed(_ file: [UInt8], to name: String) -> [UInt8] {
         var file = file
         let entry = place(of: "mp4a", in: file)
         file.replaceSubrange(entry..<entry + 4, with: Array(name.utf8))
