@@ -24,6 +24,35 @@ struct `scripts/lint` {
         )
     }
 
+    @Test func `counts what a product leaves undocumented`() async throws {
+        let text = """
+            /// A protocol.
+            public protocol Named {
+                /// Its name.
+                var name: String { get }
+            }
+
+            /// A book.
+            public struct Book: Named {
+                public let name: String
+                public let pages: Int
+
+                /// A kind.
+                public enum Kind {
+                    case novel
+                }
+            }
+
+            """
+        let package = "    products: [\n        .library(name: \"CarrelBook\", targets: [\"CarrelBook\"])\n    ],\n"
+        let result = try await lint(["Package.swift": package, "Sources/CarrelBook/Book.swift": text])
+        #expect(result.status == .exited(1))
+        #expect(
+            result.text.hasPrefix("Sources/CarrelBook: 5 of 7 public declarations documented; 95 % at least"),
+            "\(result.text)"
+        )
+    }
+
     @Test func `finds nothing in a clean tree`() async throws {
         let result = try await lint([
             "Sources/A/Book.swift": "import FoundationEssentials\n\nstruct Book {}\n",
