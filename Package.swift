@@ -387,7 +387,7 @@ let package = Package(
             "CarrelWebReaderTests",
             [
                 "CarrelBytes", "CarrelHTTP", "CarrelHTTPClient", "CarrelJSON", "CarrelPublication", "CarrelReader",
-                "CarrelTesting", "CarrelThreads", "CarrelWebReader",
+                "CarrelTesting", "CarrelThreads", "CarrelWebReader", "ProtectedPublications",
             ]
         ),
         tests("CarrelTSTests", ["CarrelTS", "CarrelBytes"]),

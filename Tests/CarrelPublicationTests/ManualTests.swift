@@ -31,6 +31,27 @@ struct ManualTests {
         }
     }
 
+    @Test(arguments: ["CarrelPublication", "CarrelReader", "CarrelWebReader"])
+    func `has a catalog for each product, whose code the tests compile`(product: String) async throws {
+        let catalog = "\(Self.root)/Sources/\(product)/\(product).docc"
+        let pages = try await checkProcess(["find", catalog, "-name", "*.md"]).text.split(separator: "\n").map(String.init)
+        let examples = try await checkProcess(
+            ["find", "\(Self.root)/Tests", "-path", "*/Examples/*.swift", "-o", "-name", "SeedExampleTests.swift"]
+        ).text.split(separator: "\n")
+        let code = try examples.map { Self.words(String(decoding: try #require(Fixtures.bytes(at: String($0))), as: UTF8.self)) }
+        var count = 0
+        for page in pages {
+            let text = String(decoding: try #require(Fixtures.bytes(at: page)), as: UTF8.self)
+            for part in text.split(separator: "```swift\n").dropFirst() {
+                let end = try #require(part.firstRange(of: "```\n"))
+                let block = Self.words(String(part[..<end.lowerBound]))
+                #expect(code.contains { $0.contains(block) }, "\(page): \(block)")
+                count += 1
+            }
+        }
+        #expect(count > 0)
+    }
+
     @Test func `opens a publication in ten lines`() async throws {
         let directory = TemporaryDirectory()
         var pasteboard = Pasteboard()
