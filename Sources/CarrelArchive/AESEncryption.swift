@@ -2,7 +2,7 @@ import CarrelBytes
 
 /// How an entry is encrypted with AES (WinZip, "AES Encryption Information", AE-1 and AE-2).
 package struct AESEncryption: Sendable, Hashable {
-    /// What the entry's method says instead of its compression (APPNOTE §4.4.5).
+    /// The method of an encrypted entry, in the place of its compression (APPNOTE §4.4.5).
     package static let method: UInt16 = 99
 
     /// Bytes of the key: 16, 24 or 32.

@@ -2,7 +2,7 @@ import CZip
 import CarrelBytes
 import Glibc
 
-/// A ZIP archive of a stranger, opened for reading.
+/// An untrusted ZIP archive, opened for reading.
 ///
 /// Every name is checked when it is opened. Calls block on the disk, and belong on threads of their own (`BlockingThreadPool`);
 /// a value is used by one thread at a time.

@@ -7,9 +7,9 @@ package struct ArchiveError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<ArchiveError>
 
-    /// What kind of refusal it is.
+    /// The kind of refusal.
     package let code: Code
-    /// What happened: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
+    /// The failure in words: a lower-case sentence without a period. May hold the name of an entry, with odd characters replaced.
     package let message: String
 
     package init(_ code: Code, _ message: String) {

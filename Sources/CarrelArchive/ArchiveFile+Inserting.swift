@@ -9,7 +9,7 @@ extension ArchiveFile {
     ///     do not count is copied, and the copy takes its place.
     ///   - limit: entries at most.
     ///   - isReplaced: whether an entry there, by its name, is the same place to a reader as the new one, by the new one's name.
-    ///   - choose: what the entry is called and its content with its checksum, by the names that are there.
+    ///   - choose: the name of the entry and its content with its checksum, by the existing names.
     /// - Throws: why the archive is refused; `archive.unreadable` when it cannot be written.
     package static func insert(
         into path: String,
@@ -100,7 +100,7 @@ extension ArchiveFile {
 
     /// A copy with the same mode and owner, in the same folder.
     private func copy(beside path: String) throws(ArchiveError) -> (file: ArchiveFile, path: String) {
-        // a name that nobody else uses, and that is never too long
+        // a name that no other process uses, and that is never too long
         let name = "\(Self.folder(of: path)).carrel-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.notWritten }

@@ -1,4 +1,4 @@
-/// How much an archive may ask of whoever reads it.
+/// Limits on the resources that an archive may need.
 package struct ArchiveLimits: Sendable, Hashable {
     /// Entries, folders counted.
     package var entries: Int

@@ -4,7 +4,7 @@ import CarrelBytes
 /// Reads one entry of an archive from its beginning to its end, within the archive's limits.
 @safe
 package final class ArchiveReader {
-    /// What is read.
+    /// The entry being read.
     package let entry: ArchiveEntry
     /// Bytes read so far.
     package private(set) var count: Int64 = 0

@@ -19,14 +19,14 @@ package struct CentralDirectory {
         package var packedSize: Int64
         package var size: Int64
         package var externalAttributes: UInt32
-        /// Who made it: 3 is Unix.
+        /// The system that made it: 3 is Unix.
         package var system: UInt8
-        /// Where its local header lies in the file.
+        /// The offset of its local header in the file.
         package var offset: Int64
     }
 
     package private(set) var records: [Record] = []
-    /// Where the directory begins: everything else lies before.
+    /// The offset of the directory: everything else comes before.
     private let start: Int64
 
     private static let endLength = 22

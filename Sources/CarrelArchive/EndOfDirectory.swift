@@ -1,22 +1,22 @@
 import CarrelBytes
 
-/// Where an archive's directory is (§4.3.16, and §4.3.14 and §4.3.15 for large archives).
+/// The location of an archive's directory (§4.3.16, and §4.3.14 and §4.3.15 for large archives).
 struct EndOfDirectory {
     /// Entries.
     private(set) var count: Int64 = 0
     /// Bytes of the directory.
     private(set) var size: Int64 = 0
-    /// Where it begins.
+    /// The offset of the directory.
     private(set) var start: Int64 = 0
-    /// Where this record begins; of a large archive, where its larger record does.
+    /// The offset of this record; of a large archive, of its larger record.
     private(set) var end: Int64 = 0
     /// Bytes before the archive that its offsets do not count: of a program that unpacks itself.
     private(set) var prefix: Int64 = 0
-    /// Where the record of every archive begins.
+    /// The offset of the record of every archive.
     private(set) var position: Int64 = 0
     /// That record with the archive's comment.
     private(set) var record: [UInt8] = []
-    /// What points to the record of large archives; nil where there is none.
+    /// The locator of large archives; nil where there is none.
     private(set) var locator: [UInt8]?
 
     private static let length = 22
@@ -98,7 +98,7 @@ struct EndOfDirectory {
         var at = Int64(place)
         var record = try file.read(at..<at + 56)
         if record.rawSpan.u32(at: 0) != 0x504b_0606, end >= 76 {
-            // behind bytes that the archive does not count it stands before its locator all the same
+            // behind bytes that the archive does not count, it still comes right before its locator
             at = end - 76
             record = try file.read(at..<at + 56)
         }

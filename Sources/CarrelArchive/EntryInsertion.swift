@@ -1,11 +1,11 @@
 import CarrelBytes
 
-/// How an entry gets into an archive without touching what is there: a few writes behind the archive's end, whatever its size.
+/// Adds an entry to an archive without touching its bytes: a few writes behind the archive's end, whatever its size.
 ///
 /// The archive is whole before, after and between them, so that it can be read whenever the writing stops: the first write puts a
 /// copy of the archive's end where the new end will be, and so makes room; the second erases the signature of the end before it,
 /// because libzip takes two for a fault; the third fills the room with the entry and a new directory; the fourth, of a few bytes
-/// within one sector of the disk, makes the end point to that directory. The old directory stays behind as bytes that nobody
+/// within one sector of the disk, makes the end point to that directory. The old directory stays behind as bytes that no reader
 /// reads, and so does an entry that was replaced.
 package struct EntryInsertion {
     /// Bytes to write. They must be on the disk before the next ones.
@@ -132,7 +132,7 @@ private struct KeptRecords {
     }
 }
 
-/// An entry that is stored as it is, readable by everybody.
+/// A stored entry, readable by every user.
 private struct NewEntry {
     /// The local header and the content (§4.3.7).
     let local: [UInt8]

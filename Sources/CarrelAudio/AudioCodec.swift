@@ -20,7 +20,7 @@ public enum MPEGVersion: UInt8, Sendable, Hashable, CaseIterable {
     public var samplesPerFrame: Int { self == .mpeg1 ? 1152 : 576 }
 }
 
-/// What kind of AAC a stream is.
+/// The AAC profile of a stream.
 public enum AACProfile: UInt8, Sendable, Hashable, CaseIterable {
     /// AAC Main, audio object type 1.
     case main

@@ -1,6 +1,6 @@
 public import CarrelBytes
 
-/// What all frames of one elementary stream have in common.
+/// The properties shared by all frames of one elementary stream.
 public struct AudioFormat: Sendable, Hashable, CustomStringConvertible {
     /// The codec with its version or profile.
     public let codec: AudioCodec

@@ -31,7 +31,7 @@ public enum Base64URL {
         unsafe [UInt8](unsafeUninitializedCapacity: length(bytes.count)) { unsafe $1 = write(bytes, into: $0) }
     }
 
-    /// Characters of so many bytes.
+    /// The number of characters that encode a number of bytes.
     private static func length(_ byteCount: Int) -> Int { (byteCount * 4 + 2) / 3 }
 
     /// Writes the encoding, for which there must be room, and returns its length.

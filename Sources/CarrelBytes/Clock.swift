@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What tells the time to code that has rules about it.
+/// A source of the current time, injected into code that decides by it.
 public protocol WallClock: Sendable {
     /// The time it is.
     var now: Instant { get }

@@ -4,7 +4,7 @@
 public protocol CodedError: Error, Equatable, CustomStringConvertible {
     /// The kind of failure.
     var code: ErrorCode<Self> { get }
-    /// What happened: a lower-case sentence without a period and without secrets.
+    /// The event in words: a lower-case sentence without a period and without secrets.
     var message: String { get }
 }
 

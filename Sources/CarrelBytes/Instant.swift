@@ -10,7 +10,7 @@ public struct Instant: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// What the system's clock says. Code with a rule about time takes a `WallClock` instead.
+    /// The time of the system's clock. Code with a rule about time takes a `WallClock` instead.
     public static func now() -> Instant {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -3,13 +3,13 @@ import CarrelThreads
 
 /// AES-256 in CBC mode, decrypting whole blocks from wherever they lie in a message (NIST SP 800-38A §6.2).
 ///
-/// The padding is left on: formats differ in it. Any number of threads may use one value at once.
+/// The padding is left on: formats differ in it. Any number of threads may use one value concurrently.
 package final class AESCBCBlocks: Sendable {
     /// Bytes of a block.
     package static let blockSize = 16
 
     private let key: Secret
-    /// One that nobody uses now: to expand the key costs more than a small range.
+    /// An idle context: to expand the key costs more than a small range.
     private let idle = Locked<CipherContext?>(nil)
 
     /// - Parameter key: 32 bytes.
@@ -19,7 +19,7 @@ package final class AESCBCBlocks: Sendable {
         self.key = key
     }
 
-    /// Decrypts blocks and appends what is wanted of them.
+    /// Decrypts blocks and appends the wanted part.
     ///
     /// - Parameters:
     ///   - cipher: the block before the first wanted one (or the initialization vector), then at least one block.

@@ -14,7 +14,7 @@ package struct AESCBCEncryptor: ~Copyable, Sendable {
 
     /// Encrypts `plain` and appends every block that is whole to `out`.
     ///
-    /// Traps when `out` has less room than those blocks need; a multiple of 16 that is no less than `plain` and 15 bytes
+    /// Traps when `out` has less room than those blocks need; a multiple of 16 that is not less than `plain` and 15 bytes
     /// more always does.
     package mutating func update(_ plain: RawSpan, into out: inout OutputRawSpan) throws(CryptoError) {
         let total = held + plain.byteCount

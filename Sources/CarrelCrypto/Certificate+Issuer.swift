@@ -16,11 +16,11 @@ extension Certificate {
         }
     }
 
-    /// Whether it was signed with a key, and with a digest that is still to be believed (SHA-2). Names are not looked at, so that a
+    /// Whether it was signed with a key, and with a digest that is still secure (SHA-2). Names are not compared, so that a
     /// root that was replaced under its old name is not mistaken for the new one.
     ///
     /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
-    /// - Returns: false for another key, and for what is no key.
+    /// - Returns: false for another key, and for a malformed key.
     package func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
         guard SignatureDigest.holds(unsafe copenssl_certificate_digest(certificate)) else {
             ERR_clear_error()
@@ -39,7 +39,7 @@ extension Certificate {
         return Instant(milliseconds: start * 1000)...Instant(milliseconds: end * 1000 + 999)
     }
 
-    /// Where its issuer publishes what was revoked (RFC 5280 §4.2.1.13), by HTTP.
+    /// The addresses of its issuer's revocation lists (RFC 5280 §4.2.1.13), by HTTP.
     ///
     /// - Returns: at most four addresses.
     package var revocationListAddresses: [String] {
@@ -59,7 +59,7 @@ extension Certificate {
     }
 }
 
-/// Lends a key that is read from DER; false for what is no key.
+/// Lends a key that is read from DER; false for a malformed key.
 func withKey(_ subjectPublicKeyInfo: [UInt8], _ body: (OpaquePointer) -> Bool) -> Bool {
     _ = OpenSSL.shared
     defer { ERR_clear_error() }

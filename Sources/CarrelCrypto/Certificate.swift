@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// An X.509 certificate (RFC 5280), read and not yet believed: ``CertificateRoots`` says whether it is to be.
+/// An X.509 certificate (RFC 5280), read and not yet verified: ``CertificateRoots`` verifies it.
 @safe
 package final class Certificate: @unchecked Sendable {  // the library locks what it computes of a certificate later
     let certificate: OpaquePointer
@@ -63,7 +63,7 @@ package final class Certificate: @unchecked Sendable {  // the library locks wha
         return unsafe X509_get_ext_by_OBJ(certificate, object, -1) >= 0
     }
 
-    /// Whether it may sign data: its key usage (RFC 5280 §4.2.1.3) says so, or it has none, and it is no authority's.
+    /// Whether it may sign data: its key usage (RFC 5280 §4.2.1.3) allows it, or it has none, and it is not an authority's.
     package var maySign: Bool {
         let (usage, authority) = unsafe (X509_get_key_usage(certificate), X509_check_ca(certificate))
         return usage & UInt32(KU_DIGITAL_SIGNATURE) != 0 && authority == 0

@@ -24,7 +24,7 @@ package final class CertificateRoots: @unchecked Sendable {  // the store is onl
     /// digests of 112 bits' strength and more.
     ///
     /// - Parameters:
-    ///   - leaf: what is to be believed.
+    ///   - leaf: the certificate to verify.
     ///   - intermediates: what may lie between.
     ///   - instant: the time at which all have to be valid.
     /// - Returns: the way from the leaf to the root, both included: of what was offered, only what counted.

@@ -30,7 +30,7 @@ package struct CipherContext: ~Copyable, @unchecked Sendable {  // the context h
     /// Takes and gives whole blocks from now on, whatever is in them.
     mutating func leavePadding() { unsafe EVP_CIPHER_CTX_set_padding(context, 0) }
 
-    /// Begins anew with the same key.
+    /// Starts again with the same key.
     mutating func restart(iv: [UInt8]) throws(CryptoError) {
         guard unsafe EVP_CipherInit_ex2(context, nil, nil, iv, -1, nil) == 1 else {
             ERR_clear_error()

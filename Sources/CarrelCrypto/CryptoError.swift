@@ -5,7 +5,7 @@ package struct CryptoError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<CryptoError>
 
-    /// What went wrong; errors with the same code are equal.
+    /// The kind of failure; errors with the same code are equal.
     package let code: Code
     /// A lower-case sentence without a period.
     package let message: String

@@ -47,7 +47,7 @@ package final class HMACSHA256: Sendable {
 
 /// One HMAC with its key set. Freeing it wipes the key.
 @safe
-private final class MACContext: @unchecked Sendable {  // used only by whoever took it
+private final class MACContext: @unchecked Sendable {  // used only by the thread that took it
     private let context: OpaquePointer
 
     init(key: Secret) {
@@ -74,7 +74,7 @@ private final class MACContext: @unchecked Sendable {  // used only by whoever t
     func digest(_ message: RawSpan, into tag: UnsafeMutablePointer<UInt8>?) {
         let done = unsafe message.withUnsafeBytes { message in
             let start = unsafe message.baseAddress?.assumingMemoryBound(to: UInt8.self)
-            // without a key: begin anew under the one that is set
+            // without a key: start again under the one that is set
             return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
                 && EVP_MAC_update(context, start, message.count) == 1
                 && EVP_MAC_final(context, tag, nil, 32) == 1

@@ -2,7 +2,7 @@ import COpenSSL
 package import CarrelBytes
 
 /// A list of certificates that their issuer took back (RFC 5280 §5, and the version 1 of X.509 from before it), read and not yet
-/// believed: ``isSigned(by:)`` says whether it is to be.
+/// verified: ``isSigned(by:)`` verifies it.
 package struct RevocationList: Sendable, Equatable {
     /// As it was published, in DER.
     package let der: [UInt8]
@@ -10,10 +10,10 @@ package struct RevocationList: Sendable, Equatable {
     package let thisUpdate: Instant
     /// When the next one is due at the latest; nil where the issuer does not say.
     package let nextUpdate: Instant?
-    /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: somebody else than the issuer
+    /// Whether it is signed with another digest than one of SHA-2, such as MD5 or SHA-1, which were broken: another party than the issuer
     /// may have made it.
     package let hasWeakDigest: Bool
-    /// Whether it says of itself that a certificate which is not in it may be revoked all the same: it holds only what changed, or only
+    /// Whether it declares that a certificate which is not in it may be revoked all the same: it holds only changes, or only
     /// certificates or reasons of some kind, or has a critical extension (RFC 5280 §5.2).
     package let isPartial: Bool
 
@@ -48,14 +48,14 @@ package struct RevocationList: Sendable, Equatable {
     /// Whether it was signed with a key.
     ///
     /// - Parameter subjectPublicKeyInfo: the issuer's key in DER.
-    /// - Returns: false for another key, and for what is no key.
+    /// - Returns: false for another key, and for a malformed key.
     package func isSigned(by subjectPublicKeyInfo: [UInt8]) -> Bool {
         unsafe withKey(subjectPublicKeyInfo) { key in
             unsafe Self.withList(der) { list in unsafe X509_CRL_verify(list, key) == 1 }
         }
     }
 
-    /// Whether it says that it is by the issuer of a certificate. One of another name says nothing about that certificate, whatever
+    /// Whether it declares the issuer of a certificate. One of another name does not apply to that certificate, whatever
     /// key signed it.
     package func isByIssuer(of certificate: Certificate) -> Bool {
         unsafe Self.withList(der) { list in

@@ -9,7 +9,7 @@ import Glibc
 package enum SecretMemory {
     static let slotSize = 64
     private static let regionSize = 1 << 16
-    /// Addresses of slots that nobody holds.
+    /// Addresses of free slots.
     private static let freeSlots = Locked<[UInt]>([])
 
     /// Zeroed memory for `count` bytes.

@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// What somebody signed, with its content and certificates in one (CMS signed data, RFC 5652 §5; its older form is PKCS #7).
+/// A signed message with its content and certificates (CMS signed data, RFC 5652 §5; its older form is PKCS #7).
 ///
 /// That there is one says that its signer's key signed the content, with SHA-2. Who the signer is, ``CertificateRoots`` has to say.
 package struct SignedMessage: Sendable {
-    /// What was signed.
+    /// The signed content.
     package let content: [UInt8]
-    /// The certificate that names the key; not believed yet.
+    /// The certificate that names the key; not verified yet.
     package let signer: Certificate
     /// All certificates that came along, the signer's too.
     package let certificates: [Certificate]
@@ -18,7 +18,7 @@ package struct SignedMessage: Sendable {
     /// Reads one message in DER or BER, with nothing behind it, and checks its one signature.
     ///
     /// - Throws: `crypto.message` for what is no such message, `crypto.integrity` where the signature is not the signer's, or is made
-    ///   with a digest that is none to be believed.
+    ///   with a digest that is not trusted.
     package init(der bytes: [UInt8]) throws(CryptoError) {
         _ = OpenSSL.shared
         defer { ERR_clear_error() }
@@ -26,14 +26,14 @@ package struct SignedMessage: Sendable {
         defer { unsafe CMS_ContentInfo_free(message) }
         var (digest, signature): (Int32, Int32) = (0, 0)
         guard unsafe copenssl_message_algorithms(message, &digest, &signature) == 1 else {
-            throw CryptoError(.message, "it is no message with one signature")
+            throw CryptoError(.message, "it is not a message with one signature")
         }
         guard Self.digests.contains(digest), Self.signatures.contains(signature) else {
             throw CryptoError(.integrity, "the message is signed in a way that is not taken")
         }
         guard let memory = unsafe BIO_new(BIO_s_mem()) else { throw CryptoError(.refused, "there is no memory for a message") }
         defer { unsafe BIO_free(memory) }
-        // Chains are checked elsewhere, as everybody's are.
+        // Chains are checked elsewhere, as all are.
         let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY) | UInt32(CMS_BINARY)
         guard unsafe CMS_verify(message, nil, nil, nil, memory, flags) == 1 else {
             throw CryptoError(.integrity, "the message's signature is not its signer's")

@@ -19,7 +19,7 @@ package struct AttributeList: Sendable, Hashable {
 
     package init() {}
 
-    /// The value of the attribute, or nil. Setting one that is there replaces it in its place.
+    /// The value of the attribute, or nil. Setting an existing one replaces it in its place.
     package subscript(name: String) -> Value? {
         get { attributes.first { $0.name == name }?.value }
         set {
@@ -113,7 +113,7 @@ package struct AttributeList: Sendable, Hashable {
     }
 }
 
-/// What is wrong with an attribute list, without the place: the line's reader knows that.
+/// The error in an attribute list, without the place: the line's reader knows that.
 struct AttributeFault: Error {
     let what: String
 

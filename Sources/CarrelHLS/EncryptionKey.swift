@@ -17,11 +17,11 @@ package struct EncryptionKey: Sendable, Hashable {
     }
 
     package var method: Method
-    /// Where the key is.
+    /// The URI of the key.
     package var uri: String
     /// The initialization vector, 16 bytes; nil for the media sequence number (§5.2).
     package var initializationVector: [UInt8]?
-    /// What the URI gives; nil for `identity`, the 16 bytes themselves.
+    /// The format of the key; nil for `identity`, the 16 bytes themselves.
     package var keyFormat: String?
     /// Versions of the key format, such as `1/2/5`.
     package var keyFormatVersions: String?

@@ -1,7 +1,7 @@
 extension MediaPlaylist {
     /// The playlist as text. Segments' durations have six decimals from version 3 on, and are whole seconds before.
     ///
-    /// - Throws: when a URI or string cannot stand in a playlist, or a segment is longer than the target duration.
+    /// - Throws: when a playlist cannot contain a URI or string, or a segment is longer than the target duration.
     package func write() throws(PlaylistError) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(256 + segments.count * 72)
@@ -71,7 +71,7 @@ extension [UInt8] {
 
     mutating func append(uri: String) throws(PlaylistError) {
         guard let first = uri.utf8.first, first != UInt8(ascii: "#"), uri.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-            throw PlaylistError(.uri, "a URI is empty, holds blanks, or begins like a tag")
+            throw PlaylistError(.uri, "a URI is empty, holds white space, or begins like a tag")
         }
         append(line: uri)
     }

@@ -64,7 +64,7 @@ struct MediaPlaylistReader {
         }
     }
 
-    /// Tags of the whole playlist, which stand in it once.
+    /// Tags of the whole playlist, which occur once.
     private mutating func readOnce(_ name: Substring, _ value: Substring?, _ line: PlaylistLine) throws(Malformed) {
         guard once.insert(name).inserted else { throw line.malformed("tag appears twice") }
         switch name {

@@ -13,7 +13,7 @@ package struct MediaSegment: Sendable, Hashable {
         }
     }
 
-    /// What a decoder must read first (EXT-X-MAP, §4.3.2.5).
+    /// The initialization section that a decoder must read first (EXT-X-MAP, §4.3.2.5).
     package struct Initialization: Sendable, Hashable {
         package var uri: String
         /// The part of the resource; nil for all of it.

@@ -9,7 +9,7 @@ extension MultivariantPlaylist {
     ///   - independentSegments: whether each segment decodes without the others.
     ///   - sessionData: chapters, cover and the like.
     /// - Returns: the text.
-    /// - Throws: when a URI or string cannot stand in a playlist.
+    /// - Throws: when a playlist cannot contain a URI or string.
     package static func write(
         mediaURI: String,
         bandwidth: Int,
@@ -33,7 +33,7 @@ extension MultivariantPlaylist {
 
     /// The playlist as text.
     ///
-    /// - Throws: when a URI or string cannot stand in a playlist.
+    /// - Throws: when a playlist cannot contain a URI or string.
     package func write() throws(PlaylistError) -> [UInt8] {
         var out: [UInt8] = []
         out.append(line: "#EXTM3U")

@@ -22,11 +22,11 @@ package struct MultivariantPlaylist: Sendable, Hashable {
 
     /// Data about the presentation (EXT-X-SESSION-DATA, §4.3.4.4).
     package struct SessionData: Sendable, Hashable {
-        /// What holds the data.
+        /// The holder of the data.
         package enum Content: Sendable, Hashable {
             /// The text itself.
             case value(String)
-            /// Where it is.
+            /// The URI of the data.
             case uri(String)
         }
 

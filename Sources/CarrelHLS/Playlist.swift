@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// What a resource of the playlist media type is.
+/// The kind of a resource of the playlist media type.
 package enum Playlist: Sendable, Hashable {
     /// A list of segments.
     case media(MediaPlaylist)

@@ -21,7 +21,7 @@ package struct PlaylistError: CodedError {
 extension ErrorCode where Failure == PlaylistError {
     /// A quoted string holds a quotation mark, a line break or another control character (RFC 8216 §4.2).
     package static var quotedString: Self { Self("hls.quoted-string") }
-    /// A URI is empty, holds blanks or control characters, or begins like a tag (§4.1).
+    /// A URI is empty, holds white space or control characters, or begins like a tag (§4.1).
     package static var uri: Self { Self("hls.uri") }
     /// The playlist contradicts itself.
     package static var contradiction: Self { Self("hls.contradiction") }

@@ -2,7 +2,7 @@ import CarrelBytes
 
 /// A line of a playlist that is not blank (RFC 8216 §4.1).
 struct PlaylistLine {
-    /// Where it begins.
+    /// The offset of its beginning.
     let offset: Int
     let text: Substring
 

@@ -46,7 +46,7 @@ final class Exchange: Sendable {
         return try result.get()
     }
 
-    /// Waits for the end, and returns the response with what is left of its body.
+    /// Waits for the end, and returns the response with the rest of its body.
     func end() async throws(HTTPClientError) -> ClientResponse {
         let result: Result<ClientResponse, HTTPClientError> = await wait { state in
             switch state.outcome {

@@ -1,6 +1,6 @@
-/// What all requests of one client share.
+/// Settings that all requests of one client share.
 public struct HTTPClientConfiguration: Sendable {
-    /// Where connections may lead. Default: anywhere, which is right for addresses that the operator configured. For addresses
+    /// The addresses that connections may lead to. Default: all, which is right for addresses that the operator configured. For addresses
     /// that come from outside (a manifest, a license, a caller) it must be ``AddressRule/publicOnly``.
     public var addresses: AddressRule
     /// A PEM file of the certificate authorities to trust instead of the system's.

@@ -2,7 +2,7 @@ import CCurl
 import CarrelHTTP
 
 extension HTTPClientError {
-    /// What a result of libcurl means for the one who asked.
+    /// The error of the caller for a result of libcurl.
     init(_ result: CURLcode, _ easy: EasyHandle, _ request: ClientRequest, _ started: ContinuousClock.Instant) {
         switch result {
         case CURLE_URL_MALFORMAT:

@@ -30,7 +30,7 @@ extension ErrorCode where Failure == HTTPClientError {
     public static var resolve: Self { Self("client.resolve") }
     /// No connection could be made.
     public static var refused: Self { Self("client.refused") }
-    /// The host's addresses are none that the configuration allows.
+    /// The configuration does not allow the host's addresses.
     public static var address: Self { Self("client.address") }
     /// The time to connect, the total time or the time without progress is over.
     public static var timeout: Self { Self("client.timeout") }
@@ -48,7 +48,7 @@ extension ErrorCode where Failure == HTTPClientError {
     public static var range: Self { Self("client.range") }
     /// The body to send failed, or is not as long as was said.
     public static var body: Self { Self("client.body") }
-    /// What was received could not be written to the file.
+    /// The received bytes could not be written to the file.
     public static var write: Self { Self("client.write") }
     /// The task was cancelled, or the stream was.
     public static var cancelled: Self { Self("client.cancelled") }

@@ -1,7 +1,7 @@
 package import CarrelBytes
 package import CarrelHTTP
 
-/// What the access log says about one request. Query values, header fields and secret path parameters are not in it.
+/// The access log's record of one request. Query values, header fields and secret path parameters are not in it.
 package struct AccessRecord: Sendable {
     /// When the request's line had come.
     package let time: Instant

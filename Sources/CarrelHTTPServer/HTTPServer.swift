@@ -7,7 +7,7 @@ import Synchronization
 
 /// Serves a router over HTTP/1.1.
 ///
-/// One thread accepts connections and deals them out in turn to the workers, one thread for each core; a handler starts at once
+/// One thread accepts connections and deals them out in turn to the workers, one thread for each core; a handler starts immediately
 /// on its connection's thread and leaves it at its first real `await`. Another thread watches for hang-ups and deadlines.
 package final class HTTPServer: Sendable {
     private struct Running {
@@ -25,9 +25,9 @@ package final class HTTPServer: Sendable {
     /// A server that does not listen yet.
     ///
     /// - Parameters:
-    ///   - configuration: how to listen, whom to believe, how long to wait.
+    ///   - configuration: addresses, trusted proxies and time limits.
     ///   - router: what to serve.
-    ///   - log: told of every request when it is over, on its connection's thread: it must not wait.
+    ///   - log: receives every request when it is over, on its connection's thread: it must not wait.
     ///   - metrics: where to count.
     package init(
         configuration: ServerConfiguration,
@@ -95,7 +95,7 @@ package final class HTTPServer: Sendable {
         return bound
     }
 
-    /// Stops listening, lets requests that have begun end within `grace`, then cuts what is left. Returns when all is quiet.
+    /// Stops listening, lets requests that have begun end within `grace`, then cuts the rest. Returns when all is quiet.
     package func shutdown(grace: Duration) async {
         guard let running = running.withLock({ $0.take() }) else { return }
         let core = running.core

@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelMetrics
 import Synchronization
 
-/// What all workers of a server share.
+/// The state that all workers of a server share.
 final class ServerCore: Sendable {
     /// The configuration's times, in milliseconds, and sizes.
     struct Limits: Sendable {

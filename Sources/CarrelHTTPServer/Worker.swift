@@ -86,7 +86,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         if forItsLength { refused?.refuseLength() }
     }
 
-    /// Takes a connection over, or closes it and returns false: then nobody will tell of its end.
+    /// Takes a connection over, or closes it and returns false: then its end is not reported.
     func add(_ descriptor: Int32) -> Bool {
         guard let daemon = unsafe daemon else {
             close(descriptor)
@@ -95,7 +95,7 @@ final class Worker: @unchecked Sendable {  // its variables are the daemon's thr
         return unsafe cmhd_add(daemon, descriptor) == .YES
     }
 
-    /// Cuts what is left and waits for the thread to end. No connection may be suspended.
+    /// Cuts the remaining connections and waits for the thread to end. No connection may be suspended.
     func stop() {
         guard let daemon = unsafe daemon else { return }
         unsafe self.daemon = nil

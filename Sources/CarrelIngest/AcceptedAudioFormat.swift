@@ -1,10 +1,10 @@
-/// The formats of sound that are taken. MP3 and AAC in MP4 are taken as they are, the others by way of ffmpeg.
+/// The accepted audio formats. MP3 and AAC in MP4 are taken as they are, the others by way of ffmpeg.
 ///
 /// All of them hold sound themselves; none names other files.
 package struct AcceptedAudioFormat: Sendable {
-    /// What people call it.
+    /// The name for people.
     package let name: String
-    /// What ffmpeg calls it.
+    /// The name in ffmpeg.
     let demuxer: String
 
     package static let all = [

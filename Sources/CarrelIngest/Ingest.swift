@@ -4,7 +4,7 @@ import CarrelBytes
 import CarrelPackager
 package import CarrelStore
 
-/// Takes sound files into the store: reads what they say of themselves, cleans the sound to frames back to back, indexes it,
+/// Takes audio files into the store: reads their metadata, cleans the audio to frames back to back, indexes it,
 /// and cuts a sample.
 ///
 /// Everything here blocks: run it on a thread of its own. What it made is in the blob store when it returns; the catalog entry is
@@ -105,7 +105,7 @@ package struct Ingest {
 
     /// Keeps the picture in a file as a cover.
     ///
-    /// - Throws: ``IngestError`` `ingest.malformed` when it is none that browsers show.
+    /// - Throws: ``IngestError`` `ingest.malformed` unless browsers show it.
     package static func keepCover(_ path: String, in blobs: any BlobStore) throws -> (blob: BlobID, mediaType: String) {
         guard let picture = try picture(path), let kept = try keep(picture, in: blobs) else {
             throw IngestError(.malformed, path, "is not a JPEG, PNG, GIF or WebP picture of at most 16 MiB")

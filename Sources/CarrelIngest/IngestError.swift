@@ -11,9 +11,9 @@ package struct IngestError: CodedError {
     package let code: Code
     /// The file or archive entry, as the caller named it.
     package let path: String
-    /// What is wrong with it: the rest of a lower-case sentence that begins with the path.
+    /// The fault: the rest of a lower-case sentence that begins with the path.
     package let reason: String
-    /// What to do about it, if there is something.
+    /// The remedy, if there is one.
     package let hint: String?
 
     package init(_ code: Code, _ path: String, _ reason: String, hint: String? = nil) {
@@ -23,7 +23,7 @@ package struct IngestError: CodedError {
         self.hint = hint
     }
 
-    /// What the system's last error means for a temporary file.
+    /// The error for the system's last failure with a temporary file.
     init(scratch path: String) {
         let number = errno
         let isFull = number == ENOSPC || number == EDQUOT

@@ -1,8 +1,8 @@
 package import CarrelAudio
 
-/// What an operator decides about one ingest.
+/// An operator's options for one ingest.
 package struct IngestOptions: Sendable {
-    /// What the source says of itself is overridden by what is set here.
+    /// Values set here override the source's own metadata.
     package var overrides = Overrides()
     /// Seconds that a segment should last; it ends on the nearest frame.
     package var segmentSeconds: Double = 10
@@ -12,7 +12,7 @@ package struct IngestOptions: Sendable {
     package var allowTruncated = false
     /// Whether a title with an ISBN that another has is refused.
     package var isStrict = false
-    /// What becomes of a source that does not say its title.
+    /// The treatment of a source without a title.
     package var untitled = MissingTitlePolicy.fileName
     /// Bytes that an archive may unpack to.
     package var archiveLimit: Int64 = 16 << 30
@@ -46,7 +46,7 @@ package struct IngestOptions: Sendable {
     }
 }
 
-/// What a source is called that does not say its title.
+/// The title of a source without one.
 package enum MissingTitlePolicy: Sendable {
     /// By its file, folder or archive.
     case fileName

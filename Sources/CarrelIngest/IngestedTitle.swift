@@ -1,7 +1,7 @@
 package import CarrelPackager
 package import CarrelStore
 
-/// What an ingest made: blobs in the store, and what the catalog needs to know.
+/// The result of an ingest: blobs in the store, and the facts for the catalog.
 package struct IngestedTitle: Sendable {
     package let metadata: TitleMetadata
     /// SHA-256 over the source.
@@ -12,7 +12,7 @@ package struct IngestedTitle: Sendable {
     package let cover: (blob: BlobID, mediaType: String)?
     /// An MP3 file and how long it plays.
     package let sample: (blob: BlobID, durationMS: Int64)?
-    /// What an operator should know, in sentences.
+    /// Notes for the operator, in sentences.
     package let warnings: [String]
 
     /// - Parameters:

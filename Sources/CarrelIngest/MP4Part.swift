@@ -2,7 +2,7 @@ import CarrelAudio
 import CarrelBytes
 import CarrelMP4
 
-/// An MP4 file (M4A, M4B): its sound track, its tags and chapters.
+/// An MP4 file (M4A, M4B): its audio track, its tags and chapters.
 final class MP4Part {
     private let file: SourceFile
     private var mp4: MP4File
@@ -14,7 +14,7 @@ final class MP4Part {
     init(_ file: SourceFile) throws {
         self.file = file
         mp4 = try Self.open(file)
-        guard let track = mp4.mainAudioTrack else { throw IngestError(.notAudio, file.name, "holds no sound track") }
+        guard let track = mp4.mainAudioTrack else { throw IngestError(.notAudio, file.name, "holds no audio track") }
         if let protection = track.protection {
             throw IngestError(
                 .protected,
@@ -36,14 +36,14 @@ final class MP4Part {
         }
     }
 
-    /// What it says of itself, its picture with it.
+    /// Its metadata, its picture included.
     func tags() throws -> AudioTags {
         var tags = try Self.open(file).tags
         if tags.language == nil { tags.language = track.language }
         return tags
     }
 
-    /// What its elementary stream is; nil when the track cannot be carried as it is and has to be transcoded.
+    /// Its elementary stream; nil when the track cannot be carried as it is and has to be transcoded.
     var format: AudioFormat? {
         if case .adts(let format) = track.framing { format } else { nil }
     }

@@ -10,7 +10,7 @@ struct OmittedParts {
         self.source = source
     }
 
-    /// Entries that are left out at most: more are no mistake of a tool.
+    /// The most entries that are left out: a larger number is not a mistake of a tool.
     private static let limit = 100
 
     /// - Parameter firstPart: finds the first entry that belongs to the publication.

@@ -3,7 +3,7 @@ import CarrelBytes
 import CarrelPackager
 import CarrelStore
 
-/// The sound of a title in the store, with what its parts said of themselves.
+/// The audio of a title in the store, with the metadata of its parts.
 struct Recording {
     let media: BlobID
     let index: SegmentIndex
@@ -13,7 +13,7 @@ struct Recording {
     let chapters: [TitleMetadata.Chapter]
     var warnings: [String]
 
-    /// What is known of a part once its frames are in the stream.
+    /// The facts of a part once its frames are in the stream.
     struct Part {
         var name: String
         var tags: AudioTags
@@ -136,7 +136,7 @@ struct Recording {
         return chapters.sorted { $0.startMS < $1.startMS }
     }
 
-    /// What the parts say of the whole, and `name` where they do not say what it is called.
+    /// The metadata of the whole by its parts, and `name` where they have no title.
     func metadata(named name: () throws -> String) throws -> TitleMetadata {
         let first = tags.first ?? AudioTags()
         // In a set of files the album is the work and each title a chapter; in a single file the title is the work.

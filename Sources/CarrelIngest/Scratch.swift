@@ -3,7 +3,7 @@ import CarrelCrypto
 import CarrelThreads
 import Glibc
 
-/// A folder for temporary files, for several processes at once. Each name begins with what its process has locked, so that what a
+/// A folder for temporary files, for several concurrent processes. Each name begins with what its process has locked, so that what a
 /// killed process left behind is removed by the next. The system lets go of locks; numbers of processes come again.
 package final class Scratch: Sendable {
     let path: String

@@ -4,7 +4,7 @@ import Glibc
 /// A temporary file while it is written.
 package struct ScratchFile: ~Copyable {
     private let descriptor: Int32
-    /// What errors call it.
+    /// Its name in errors.
     private let name: String
 
     /// Makes a file that must not exist yet.

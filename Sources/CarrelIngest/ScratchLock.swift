@@ -30,7 +30,7 @@ final class ScratchLock: Sendable {
         close(descriptor)
     }
 
-    /// Whether somebody holds the lock of a file; one that nobody holds is removed.
+    /// Whether a process holds the lock of a file; an unlocked one is removed.
     static func isHeld(_ path: String) -> Bool {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno != ENOENT }

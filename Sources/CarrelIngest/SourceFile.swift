@@ -15,7 +15,7 @@ final class SourceFile {
     /// Below 0 while it rests.
     private var descriptor: Int32
 
-    /// Bytes read at once.
+    /// Bytes of one read.
     static let window = 1 << 20
 
     init(path: String, name: String, followsLinks: Bool = true) throws(IngestError) {

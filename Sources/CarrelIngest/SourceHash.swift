@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// What tells one source from another: SHA-256 over a file, or over the names and the digests of a folder's files in order.
+/// The identity of a source: SHA-256 over a file, or over the names and the digests of a folder's files in order.
 struct SourceHash {
     private let total: Int64
     private let progress: (IngestProgress) throws -> Void

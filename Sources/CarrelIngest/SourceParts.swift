@@ -9,11 +9,11 @@ import Glibc
 struct SourceParts {
     var files: [SourceFile] = []
     var coverPath: String?
-    /// What the folder or archive is called.
+    /// The name of the folder or archive.
     var name: String
 
     private static let pictures: Set<String> = ["jpg", "jpeg", "png", "webp", "gif"]
-    /// What stands beside sound in such folders and is passed over.
+    /// Files beside audio in such folders that are skipped.
     private static let ignored: Set<String> = [
         "txt", "nfo", "cue", "m3u", "m3u8", "pls", "pdf", "epub", "log", "sfv", "md5", "url", "html", "xml", "json", "opf",
         "db", "ini", "ds_store",
@@ -48,7 +48,7 @@ struct SourceParts {
         guard !files.isEmpty else { throw IngestError(.notAudio, name, "holds no sound") }
     }
 
-    /// Whether a file counts as sound by the parts of its path.
+    /// Whether a file counts as audio by the parts of its path.
     static func isSound(_ parts: [String]) -> Bool {
         guard let last = parts.last, !parts.contains(where: isLitter) else { return false }
         let suffix = suffix(last)

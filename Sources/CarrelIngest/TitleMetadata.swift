@@ -1,6 +1,6 @@
 package import CarrelAudio
 
-/// What a title is called and who made it, as far as its file or its publisher said.
+/// The title and the makers of a work, by its file or its publisher.
 package struct TitleMetadata: Sendable, Equatable {
     package var title: String
     package var subtitle: String?
@@ -29,7 +29,7 @@ package struct TitleMetadata: Sendable, Equatable {
 
     package init(title: String) { self.title = title }
 
-    /// What is set in `overrides` instead of what is here.
+    /// The values of `overrides` where they are set, and these elsewhere.
     package mutating func apply(_ overrides: IngestOptions.Overrides) {
         title = overrides.title ?? title
         subtitle = overrides.subtitle ?? subtitle

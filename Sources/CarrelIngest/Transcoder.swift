@@ -11,7 +11,7 @@ import Glibc
 /// inherits no descriptor; its processor time, memory and open files are limited, and the time it takes by the clock. Formats and
 /// protocols are on fixed lists too, so that a playlist dressed as a sound opens nothing.
 struct Transcoder {
-    /// Seconds of processor time: a day of sound takes minutes.
+    /// Seconds of processor time: a day of audio takes minutes.
     private static let cpuSeconds = 4 * 3600
     private static let memoryBytes = 2 << 30
     /// Bytes of complaints, the only file it writes.
@@ -24,17 +24,17 @@ struct Transcoder {
     )
     /// A sound that plays for a longer time gets no more time than this one.
     private static let longestSeconds = 24.0 * 3600
-    /// Bytes of a second of sound, where only the size of a file says how long it may be.
+    /// Bytes of a second of audio, where only the size of a file bounds its duration.
     private static let usualBytes = 16_000.0
     private static let path = "/usr/local/bin:/usr/bin:/bin"
-    /// What may be read and run besides the file and the program.
+    /// The paths that may be read and run besides the file and the program.
     private static let system = [
         "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache",
         "/dev/null", "/dev/urandom", "/dev/zero",
     ]
 
     let source: SourceFile
-    /// What is run, as the child's PATH finds it.
+    /// The program, as the child's PATH finds it.
     var programs = (transcoder: "ffmpeg", prober: "ffprobe")
     /// The time by the clock that every run has.
     var patience = Duration.seconds(600)
@@ -43,7 +43,7 @@ struct Transcoder {
         self.source = source
     }
 
-    /// Where the program may lie, links followed.
+    /// The path of the program, links followed.
     private static func places(of program: String) -> [String] {
         program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }
     }
@@ -60,7 +60,7 @@ struct Transcoder {
         ]
     }
 
-    /// What ffprobe says of the file, as JSON.
+    /// The output of ffprobe for the file, as JSON.
     ///
     /// - Returns: at most 16 MiB.
     /// - Throws: ``IngestError`` `notAudio` where it is in none of the formats of ``AcceptedAudioFormat``.
@@ -243,7 +243,7 @@ struct Transcoder {
         let got = unsafe bytes.withUnsafeMutableBytes { unsafe pread(complaints, $0.baseAddress, $0.count, start) }
         let lines = String(decoding: bytes.prefix(max(0, got)), as: UTF8.self).split(separator: "\n")
         let last = lines.last.map { $0.replacing("file:\(source.absolutePath): ", with: "") } ?? "it ended with \(exit)"
-        // This is all that is said of a format that is not on the list, and says nothing.
+        // This is the only message about a format that is not on the list, and it explains nothing.
         let reason = last == "Invalid argument" ? "" : ": \(last.lowercased())"
         return IngestError(.notAudio, source.name, refusal + reason)
     }

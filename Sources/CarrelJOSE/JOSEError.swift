@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// Why a signed object is not to be believed. Never holds what is in it.
+/// Why a signed object is not to be trusted. Never holds its content.
 package struct JOSEError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<JOSEError>

@@ -6,7 +6,7 @@ import CarrelJSON
 package struct JWKSet: Sendable {
     /// One key.
     package struct Key: Sendable {
-        /// What the signer calls it; nil when it does not say.
+        /// The signer's id of the key; nil when it has none.
         package let id: String?
         package let key: PublicKey
     }
@@ -18,7 +18,7 @@ package struct JWKSet: Sendable {
 
     /// Reads a set of at most 256 KiB.
     ///
-    /// - Throws: `Malformed` when the bytes are no set of keys.
+    /// - Throws: `Malformed` unless the bytes are a set of keys.
     package init(_ bytes: RawSpan) throws(Malformed) {
         let json = try JSON.parse(bytes, limits: JSONLimits(depth: 8, byteCount: 256 << 10))
         guard let elements = json["keys"]?.array, elements.count <= Self.maxKeys else {
@@ -39,7 +39,7 @@ package struct JWKSet: Sendable {
     }
 
     private static func key(_ object: JSONObject) -> PublicKey? {
-        // Our own keys are nobody's business, and another's private ones are no good sign.
+        // Our own keys stay secret, and a published private key shows a careless signer.
         guard object["d"] == nil, object["use"] == nil || object["use"]?.string == "sig" else { return nil }
         if let operations = object["key_ops"]?.array, !operations.contains(where: { $0.string == "verify" }) { return nil }
         func number(_ name: String) -> [UInt8]? { object[name]?.string.flatMap { Base64URL.decode($0) } }

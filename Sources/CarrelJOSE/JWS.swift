@@ -6,7 +6,7 @@ package enum JWS {
     /// The longest text that is read, in bytes.
     package static let maxByteCount = 65_536
 
-    /// A signed object that was read and not yet believed.
+    /// A signed object that was read and not yet verified.
     package struct Unverified: Sendable {
         package let header: JWSHeader
         private let content: [UInt8]

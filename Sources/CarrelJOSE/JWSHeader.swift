@@ -2,7 +2,7 @@ import CarrelBytes
 package import CarrelCrypto
 import CarrelJSON
 
-/// What a signed object says of its own signature (RFC 7515 §4): only what is accepted of it, nothing that leads elsewhere.
+/// The header of a signature (RFC 7515 §4): only the accepted members, nothing that leads elsewhere.
 package struct JWSHeader: Sendable {
     package let algorithm: SignatureAlgorithm
     /// Which key signed it; nil when it does not say.
@@ -19,7 +19,7 @@ package struct JWSHeader: Sendable {
         guard let object = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 4, byteCount: JWS.maxByteCount)).object else {
             throw JOSEError(.malformed, "the header is no JSON object")
         }
-        // "none", every symmetric algorithm and every asymmetric one that nobody we ask needs end here (RFC 8725 §3.1).
+        // "none", every symmetric algorithm and every asymmetric one that no supported signer needs end here (RFC 8725 §3.1).
         switch object["alg"]?.string {
         case "RS256": algorithm = .rs256
         case "ES256": algorithm = .es256
@@ -34,19 +34,19 @@ package struct JWSHeader: Sendable {
 
     private static func text(_ name: String, of object: JSONObject) throws(JOSEError) -> String? {
         guard let value = object[name] else { return nil }
-        guard let text = value.string, text.utf8.count <= 512 else { throw JOSEError(.malformed, "\(name) is no short text") }
+        guard let text = value.string, text.utf8.count <= 512 else { throw JOSEError(.malformed, "\(name) is not a short text") }
         return text
     }
 
     private static func certificates(_ value: JSON?) throws(JOSEError) -> [[UInt8]] {
         guard let value else { return [] }
         guard let elements = value.array, 1...maxCertificates ~= elements.count else {
-            throw JOSEError(.malformed, "x5c is no list of 1 to \(maxCertificates) certificates")
+            throw JOSEError(.malformed, "x5c is not a list of 1 to \(maxCertificates) certificates")
         }
         var certificates: [[UInt8]] = []
         for element in elements {
             guard let bytes = element.string.flatMap({ Base64.decode($0) }) else {
-                throw JOSEError(.malformed, "x5c holds something else than base 64")
+                throw JOSEError(.malformed, "x5c is not base 64")
             }
             certificates.append(bytes)
         }

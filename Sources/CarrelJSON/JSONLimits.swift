@@ -1,4 +1,4 @@
-/// How much JSON a reader takes from a stranger.
+/// Limits on the JSON that a reader accepts from untrusted sources.
 public struct JSONLimits: Sendable {
     /// Arrays and objects inside one another.
     public let depth: Int

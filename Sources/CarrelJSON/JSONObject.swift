@@ -4,7 +4,7 @@ public struct JSONObject: Sendable {
     public typealias Member = (name: String, value: JSON)
 
     private(set) var members: [Member] = []
-    /// Where each name is; kept only when there are too many to look through.
+    /// The position of each name; kept only when there are too many to scan.
     private var places: [ExactText: Int]?
     private static let fewMembers = 12
 

@@ -1,6 +1,6 @@
 import CarrelThreads
 
-/// Work that nobody waits for, one piece of a kind at a time.
+/// Work that no caller waits for, one piece of a kind at a time.
 final class BackgroundWork: Sendable {
     private let running = Locked<[String: Task<Void, Never>]>([:])
 

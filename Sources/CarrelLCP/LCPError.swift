@@ -11,7 +11,7 @@ public struct LCPError: CodedError {
     public let code: Code
     /// A lower-case sentence without a period.
     public let message: String
-    /// What a server said of it.
+    /// The server's own words.
     public let problem: LicenseProblem?
 
     public init(_ code: Code, _ message: String, problem: LicenseProblem? = nil) {
@@ -38,7 +38,7 @@ extension ErrorCode where Failure == LCPError {
     public static var certificateRevoked: Self { Self("lcp.certificate-revoked") }
     /// The passphrase is missing or wrong.
     public static var passphrase: Self { Self("lcp.passphrase") }
-    /// Who was asked for the passphrase did not want to give it.
+    /// The user was asked for the passphrase and gave none.
     public static var cancelled: Self { Self("lcp.cancelled") }
     /// The passphrase is right, and the content key is none.
     public static var contentKey: Self { Self("lcp.content-key") }
@@ -48,7 +48,7 @@ extension ErrorCode where Failure == LCPError {
     public static var revoked: Self { Self("lcp.revoked") }
     public static var returned: Self { Self("lcp.returned") }
     public static var loanCancelled: Self { Self("lcp.loan-cancelled") }
-    /// The server says that the license stands in a way that is not known here.
+    /// The server reports a status that is not known here.
     public static var unknownStatus: Self { Self("lcp.unknown-status") }
     /// A newer license took its place.
     public static var superseded: Self { Self("lcp.superseded") }
@@ -58,6 +58,6 @@ extension ErrorCode where Failure == LCPError {
     public static var refused: Self { Self("lcp.refused") }
     /// The server cannot be reached, or does not answer as it should.
     public static var unavailable: Self { Self("lcp.unavailable") }
-    /// What is kept on this device cannot be read or written.
+    /// The store on this device cannot be read or written.
     public static var store: Self { Self("lcp.store") }
 }

@@ -2,7 +2,7 @@ import CarrelPublication
 package import CarrelStore
 
 extension LCPStore {
-    /// The tables, for whoever opens the database.
+    /// The tables, for a database opened elsewhere.
     package static let migrations = [
         Migration(
             version: 1,
@@ -143,7 +143,7 @@ extension LCPStore {
             ORDER BY signer DESC LIMIT 1
             """
         )
-        /// A signer's first row has what was known before there were signers.
+        /// A signer's first row has the state from before there were signers.
         static let noteNewest = SQL(
             """
             INSERT INTO lcp_signed_standing (license, provider, signer, newest, refusal, message)

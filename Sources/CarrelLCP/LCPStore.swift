@@ -5,10 +5,10 @@ package import CarrelStore
 import CarrelThreads
 import Glibc
 
-/// What a device remembers of LCP, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
+/// The data of LCP on a device, in a database that only its user can read (mode 0600): digests of passphrases, its own name at
 /// license servers, where it is registered, lists of revoked certificates, and licenses of publications that cannot be written to.
 ///
-/// Digests are not encrypted beyond that: whoever can read the file can open the publications with it, as with the publications'
+/// Digests are not encrypted beyond that: a process that can read the file can open the publications with it, as with the publications'
 /// reader itself. Passphrases and content keys are not in it. A license that is kept is kept as it was signed: with what its provider
 /// left readable of its user, where it did.
 public final class LCPStore: PassphraseStore {
@@ -31,7 +31,7 @@ public final class LCPStore: PassphraseStore {
         self.init { try await Self.open(path) }
     }
 
-    /// What another process keeps in a file, which stays as it is, of whatever version: what would have to be written fails with
+    /// The store of another process, left as it is, of whatever version: a call that would have to write fails with
     /// `lcp.store`.
     public convenience init(lookingInto path: String) {
         self.init { ReadOnlySQLiteDatabase(path: path) }
@@ -51,7 +51,7 @@ public final class LCPStore: PassphraseStore {
 
     /// Closes the database. Calls that come later throw `lcp.store`.
     public func close() async {
-        // one that nobody needed is not made for this
+        // an unused database is not created for this
         guard let task = database.withLock({ $0 }) else { return }
         if let database = try? await task.value { await database.close() }
     }
@@ -133,7 +133,7 @@ public final class LCPStore: PassphraseStore {
 
     // MARK: the device
 
-    /// Names this device at license servers: random, made once, and nothing that tells of the machine.
+    /// The identifier of this device at license servers: random, made once, and independent of the machine.
     func deviceID() async throws(LCPError) -> String {
         let new = Random.uuid()
         let row = try await write { transaction in
@@ -156,7 +156,7 @@ public final class LCPStore: PassphraseStore {
 
     // MARK: lists of revoked certificates
 
-    /// What came of asking for a list.
+    /// The result of a request for a list.
     struct KeptList: Sendable {
         /// Nil where none ever came.
         let list: RevocationList?
@@ -226,7 +226,7 @@ public final class LCPStore: PassphraseStore {
 
     // MARK: how licenses stand
 
-    /// What was learnt of a license the last time that its provider was asked.
+    /// The state of a license at the last answer of its provider.
     func standing(of license: LicenseDocument) async throws(LCPError) -> CachedLicenseStatus? {
         let key = Self.signedKey(license)
         guard let row = try await read({ try $0.row(Statement.standing, key) }) else { return nil }
@@ -267,10 +267,10 @@ public final class LCPStore: PassphraseStore {
         try await write { try $0.run(Statement.noteNewest, values) }
     }
 
-    /// What names a license on this device: identifiers are a provider's own.
+    /// The key of a license on this device: identifiers are a provider's own.
     private static func key(_ license: LicenseDocument) -> [SQLValue] { [.text(license.id), .text(license.provider)] }
 
-    /// The same of one signer: whoever signs may write any provider and any identifier.
+    /// The same of one signer: a signer may write any provider and any identifier.
     private static func signedKey(_ license: LicenseDocument) -> [SQLValue] { key(license) + [.text(license.signer)] }
 
     // MARK: the database

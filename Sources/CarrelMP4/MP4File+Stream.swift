@@ -2,20 +2,20 @@ package import CarrelAudio
 import CarrelBytes
 
 extension MP4File {
-    /// What became of a track's samples.
+    /// The stream made of a track's samples.
     package struct StreamSummary: Sendable, Hashable {
-        /// What all frames have in common.
+        /// The format shared by all frames.
         package let format: AudioFormat
         /// Frames passed on.
         package let frameCount: Int64
         /// Bytes of those frames.
         package let byteCount: Int64
-        /// What of the decoded sound is not part of the work, in samples of the format.
+        /// The part of the decoded audio that is not part of the work, in samples of the format.
         package let trim: MP4Track.Trim
         /// Samples by which the file's own timeline is longer (or shorter) than the frames; more than a frame means gaps between them,
         /// and chapters that do not fit the stream.
         package let drift: Int64
-        /// Where the file was cut off, if that was allowed.
+        /// The offset at which the file was cut off, if that was allowed.
         package let truncatedAt: Int64?
 
         /// Samples of each channel in all frames.
@@ -26,7 +26,7 @@ extension MP4File {
     ///
     /// - Parameters:
     ///   - track: one of this file, whose `framing` is `.adts`.
-    ///   - allowsTruncation: whether to take what is there of a file that is cut off.
+    ///   - allowsTruncation: whether to accept the existing part of a file that is cut off.
     ///   - frames: gets whole frames back to back, and how many; at most 1 MiB at a time unless one frame is larger.
     /// - Returns: what they were.
     /// - Throws: what the reader or `frames` throws; `Malformed` when the tables are, a sample is empty or too large for ADTS, the

@@ -1,7 +1,7 @@
 package import CarrelAudio
 import CarrelBytes
 
-/// What an MP4 file (M4A, M4B, MOV, 3GP, fragmented or not) holds, without its media (ISO/IEC 14496-12, 14496-14).
+/// The content of an MP4 file (M4A, M4B, MOV, 3GP, fragmented or not), without its media (ISO/IEC 14496-12, 14496-14).
 ///
 /// Reads headers and small boxes only; sample tables are walked through windows when they are asked for.
 package struct MP4File {
@@ -15,7 +15,7 @@ package struct MP4File {
     package var tags = AudioTags()
     /// Whether samples lie in movie fragments.
     package var isFragmented: Bool { !fragments.isEmpty }
-    /// Where the box begins that the end of the file cuts off, if one is.
+    /// The start of the box that the end of the file cuts off, if there is one.
     package private(set) var truncatedBoxAt: Int64?
 
     private var fragments: [MP4Box] = []
@@ -61,15 +61,15 @@ package struct MP4File {
         try readChapters(nero: found.neroChapters)
     }
 
-    /// What a file may begin with.
+    /// Boxes that a file may begin with.
     private static let firstBoxes: Set<FourCC> = [
         "ftyp", "moov", "mdat", "free", "skip", "wide", "pnot", "styp", "uuid", "moof", "sidx",
     ]
 
-    /// Tracks of sound, in file order.
+    /// Audio tracks, in file order.
     package var audioTracks: [MP4Track] { tracks.filter { $0.kind == "soun" } }
 
-    /// The track to take as the work: the first enabled one of sound, else the first of sound.
+    /// The track to take as the work: the first enabled audio track, else the first audio track.
     package var mainAudioTrack: MP4Track? { audioTracks.first { $0.isEnabled } ?? audioTracks.first }
 
     /// The samples of a track in decode order.

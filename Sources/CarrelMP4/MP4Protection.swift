@@ -1,4 +1,4 @@
-/// What keeps a track's samples from being read.
+/// The protection of a track's samples.
 package struct MP4Protection: Sendable, Hashable, CustomStringConvertible {
     /// The four characters of the scheme (ISO/IEC 14496-12 §8.12.5), or of the sample entry where the scheme is not said.
     package let scheme: String

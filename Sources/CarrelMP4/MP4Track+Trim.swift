@@ -1,5 +1,5 @@
 extension MP4Track {
-    /// What of the decoded sound is not part of the work.
+    /// The part of the decoded audio that is not part of the work.
     package struct Trim: Sendable, Hashable {
         /// Samples of each channel to drop from the start.
         package var leading: Int

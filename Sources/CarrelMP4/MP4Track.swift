@@ -26,7 +26,7 @@ package struct MP4Track: Sendable {
     package internal(set) var language: String?
     /// How the sound is coded; nil for what is not sound.
     package internal(set) var codec: MP4Codec?
-    /// What keeps its samples from being read.
+    /// The protection of its samples.
     package internal(set) var protection: MP4Protection?
     /// Samples of each channel per second, by the sample entry; what the codec says goes before it.
     package internal(set) var entrySampleRate = 0
@@ -44,7 +44,7 @@ package struct MP4Track: Sendable {
     var movieTimescale = 0
     var gapless: GaplessInfo?
 
-    /// What its samples need to become a stream.
+    /// The framing that its samples need to become a stream.
     package var framing: Framing {
         if let protection { return .transcode("track is protected by \(protection)") }
         if hasSeveralDescriptions { return .transcode("track changes its format") }
@@ -61,7 +61,7 @@ package struct MP4Track: Sendable {
     }
 }
 
-/// What iTunes says of silence around the sound (`iTunSMPB`), in samples.
+/// The silence around the audio by iTunes (`iTunSMPB`), in samples.
 struct GaplessInfo {
     var delay: Int64
     var padding: Int64

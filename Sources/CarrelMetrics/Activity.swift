@@ -2,9 +2,9 @@ package import CarrelBytes
 import CarrelThreads
 
 /// How much happened lately, for the charts of the administrator's page: counts for each of the last minutes and hours, in
-/// memory that does not grow. After a restart it begins anew; what has to be kept is in the audit log.
+/// memory that does not grow. A restart empties it; what has to be kept is in the audit log.
 package final class Activity: Sendable {
-    /// What is counted.
+    /// A kind of event that is counted.
     package enum Series: String, Sendable, CaseIterable {
         /// Readers' apps that signed in.
         case signIns
@@ -15,7 +15,7 @@ package final class Activity: Sendable {
         case segments
         /// Intervals of listening that were reported and are new.
         case positions
-        /// Editions whose credentials were handed out.
+        /// Editions whose credentials were issued.
         case credentials
     }
 
@@ -29,12 +29,12 @@ package final class Activity: Sendable {
         package var kept: Int { self == .minute ? 180 : 336 }
     }
 
-    /// What happened in one minute or hour.
+    /// The events of one minute or hour.
     package struct Slot: Sendable, Equatable {
         /// Its beginning.
         package var at: Instant
         fileprivate(set) package var counts: [Series: Int] = [:]
-        /// What was refused, by a stable word for why.
+        /// The refusals, by a stable word for the reason.
         fileprivate(set) package var refusals: [String: Int] = [:]
 
         init(at: Instant) { self.at = at }

@@ -11,6 +11,6 @@ package final class Counter: Sendable {
         total.wrappingAdd(amount, ordering: .relaxed)
     }
 
-    /// What has been added so far.
+    /// The sum so far.
     package var value: UInt64 { total.load(ordering: .relaxed) }
 }

@@ -43,7 +43,7 @@ package final class MetricsRegistry: Sendable {
         return counter
     }
 
-    /// A counter that somebody else keeps, asked for when it is read. By custom the name ends in `_total`.
+    /// A counter that is kept elsewhere, asked for when it is read. By custom the name ends in `_total`.
     package func counter(_ name: String, _ help: String, _ labels: Labels = [], read: @escaping @Sendable () -> Int) {
         _ = find(name, help, labels, replacing: true) { .computed(kind: "counter", { Double(read()) }) }
     }

@@ -9,7 +9,7 @@ import Glibc
 /// The child goes on with a copy of this process. It has one thread, so the work must not wait for a lock that another thread
 /// held at that moment: what the Swift runtime makes at the first use of a type is made beforehand (``rehearse()``).
 enum PDFChild {
-    /// What the work may use.
+    /// The limits of the work.
     struct Limits: Sendable {
         /// Bytes more than the process has.
         let memory: Int
@@ -18,7 +18,7 @@ enum PDFChild {
         /// Bytes of a file that is written, which may lie in memory.
         let written: Int
 
-        /// For a document of so many bytes. What libqpdf needs for honest ones was measured (docs/malformed.md).
+        /// For a document by its length in bytes. libqpdf's need for honest ones was measured (docs/malformed.md).
         init(fileSize: Int) {
             let size = min(max(0, fileSize), 1 << 40)
             memory = min(32 << 20 + 64 * size, 2 << 30)
@@ -58,7 +58,7 @@ enum PDFChild {
     /// - Parameters:
     ///   - descriptors: that the work uses.
     ///   - limits: what it may use.
-    ///   - cancellation: ends the child, and this; nil for nobody.
+    ///   - cancellation: ends the child, and this; nil for none.
     ///   - patience: milliseconds in which a child that said all has to end.
     ///   - work: runs in the child.
     /// - Returns: its answer.
@@ -107,7 +107,7 @@ enum PDFChild {
         case 0: break
         case CLINUX_NO_MEMORY: throw limits.memoryError
         case -SIGPROF: throw limits.timeError
-        // Swift that gets no memory traps; so may a library on what nobody thought of
+        // Swift that gets no memory traps; so may a library on unforeseen input
         default: throw PDFError(.tooLarge, "the document asks for too much memory, or libqpdf breaks on it")
         }
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 256, byteCount: answerLimit)) else {

@@ -14,7 +14,7 @@ package final class PDFDocument {
     ///     UTF-8, and some writers mix that up: both are tried.
     /// - Throws: `pdf.password` for the wrong one, `pdf.unsupported`, `pdf.damaged`.
     package init(descriptor: Int32, password: String = "") throws(PDFError) {
-        // opened anew by its number: a file without a name can be opened in no other way
+        // opened again by its number: a file without a name can be opened in no other way
         let path = "/proc/self/fd/\(descriptor)"
         var failure = PDFError(.password, "the password is wrong")
         for bytes in Self.encodings(of: password) {
@@ -43,7 +43,7 @@ package final class PDFDocument {
         )
     }
 
-    /// What counts of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding (ISO 32000-2
+    /// The significant part of a password: 127 bytes of UTF-8, and before revision 5 the first 32 bytes of it and of the padding (ISO 32000-2
     /// §7.6.4.3.2, algorithm 2).
     private static func effective(_ password: [UInt8], _ revision: Int) -> [UInt8] {
         revision < 5 ? Array((password + padding).prefix(32)) : Array(password.prefix(127))
@@ -54,7 +54,7 @@ package final class PDFDocument {
         0x2e, 0x2e, 0x00, 0xb6, 0xd0, 0x68, 0x3e, 0x80, 0x2f, 0x0c, 0xa9, 0xfe, 0x64, 0x53, 0x69, 0x7a,
     ]
 
-    /// Reads what the document says of itself. What is damaged is left out with a warning.
+    /// Reads the document's description. Damaged parts are left out with a warning.
     ///
     /// - Returns: the description.
     /// - Throws: `pdf.damaged` for a document without a page, `pdf.too-large` for one that keeps its reader busy.

@@ -31,6 +31,6 @@ extension ErrorCode where Failure == PDFError {
     package static var tooLarge: Self { Self("pdf.too-large") }
     /// The disk or the memory failed.
     package static var unavailable: Self { Self("pdf.unavailable") }
-    /// Nobody wants to know any more.
+    /// The caller cancelled.
     package static var cancelled: Self { Self("pdf.cancelled") }
 }

@@ -79,7 +79,7 @@ final class PDFHandle {
         if status & QPDF_ERROR_CODE(QPDF_ERRORS) != 0 { throw failure() }
     }
 
-    /// What went wrong in the last call.
+    /// The error of the last call.
     private func failure() -> PDFError {
         guard unsafe qpdf_has_error(data) != 0, let error = unsafe qpdf_get_error(data) else {
             return PDFError(.damaged, "the document cannot be read")

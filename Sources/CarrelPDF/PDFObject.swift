@@ -21,7 +21,7 @@ struct PDFObject: ~Copyable {
         unsafe qpdf_oh_release(document.data, object)
     }
 
-    /// What names an indirect object; nil for one that stands where it is used.
+    /// The name of an indirect object; nil for a direct one.
     struct Number: Hashable {
         let id: Int32
         let generation: Int32

@@ -38,7 +38,7 @@ struct PDFOutline {
         while next.isDictionary {
             try document.spend()
             count += 1
-            // entries that have no number stand in one another, and end
+            // entries that have no number are nested directly, and end
             let isNew = next.number.map { seen.insert($0).inserted } ?? true
             guard isNew, count <= Self.limit else {
                 isIncomplete = true
@@ -55,7 +55,7 @@ struct PDFOutline {
         return found
     }
 
-    /// Where an entry leads: its destination, or that of an action that goes to one (§12.3.2, §12.6.4.2).
+    /// The target of an entry: its destination, or that of an action that goes to one (§12.3.2, §12.6.4.2).
     private mutating func page(of item: borrowing PDFObject, _ root: borrowing PDFObject) throws(PDFError) -> Int? {
         let destination = item["/Dest"]
         if !destination.isNull { return try page(destination, root) }

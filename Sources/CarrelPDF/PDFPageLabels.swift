@@ -1,4 +1,4 @@
-/// What the pages of a document are called (ISO 32000-2 §12.4.2).
+/// The labels of a document's pages (ISO 32000-2 §12.4.2).
 enum PDFPageLabels {
     /// A run of pages that are counted alike.
     private struct Run {

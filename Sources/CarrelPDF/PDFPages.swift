@@ -1,9 +1,9 @@
 /// The pages of a document in their order.
 ///
-/// The page tree is walked here, because libqpdf walks it by calling itself, however deep a stranger made it.
+/// The page tree is walked here, because libqpdf recurses through it without a limit of depth.
 struct PDFPages {
     private(set) var count = 0
-    /// Where each page stands, from 0, by its object.
+    /// The index of each page, from 0, by its object.
     private(set) var places: [PDFObject.Number: Int] = [:]
     /// Whether the tree goes in circles, is too deep or too large, so that pages are missing.
     private(set) var isIncomplete = false

@@ -1,18 +1,18 @@
 import CarrelJSON
 import Glibc
 
-/// Reads a stranger's PDF document with libqpdf, in a process of its own.
+/// Reads an untrusted PDF document with libqpdf, in a process of its own.
 ///
 /// libqpdf unpacks streams without a limit: a document of a megabyte can ask for gigabytes. So each call works in a child that has
 /// some memory and time, the more the longer the document is, and reaches nothing but the document. Calls wait for it, and belong on threads of their own
-/// (`BlockingThreadPool`). What stands on the pages is not looked at.
+/// (`BlockingThreadPool`). The content of the pages is not read.
 package struct PDFReader: Sendable {
     private let descriptor: Int32
     private let cancellation: PDFCancellation?
 
     /// - Parameters:
     ///   - descriptor: of a regular file that has a name or not; it must stay open, and is not moved.
-    ///   - cancellation: ends what is read; calls then throw `pdf.cancelled`. Nil for nobody.
+    ///   - cancellation: ends the reading; calls then throw `pdf.cancelled`. Nil for none.
     package init(descriptor: Int32, cancellation: PDFCancellation? = nil) {
         self.descriptor = descriptor
         self.cancellation = cancellation
@@ -31,7 +31,7 @@ package struct PDFReader: Sendable {
         return PDFEncryption(answer)
     }
 
-    /// What the document says of itself. What is damaged is left out with a warning.
+    /// The description of the document. Damaged parts are left out with a warning.
     ///
     /// - Parameter password: as for `encryption(password:)`.
     /// - Returns: the description.
@@ -60,7 +60,7 @@ package struct PDFReader: Sendable {
     var limits: PDFChild.Limits {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { return PDFChild.Limits(fileSize: 0) }
-        // holes are no document
+        // holes do not belong to a document
         return PDFChild.Limits(fileSize: min(Int(status.st_size), 512 * Int(status.st_blocks)))
     }
 }

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelXML
 
-/// What a document's XMP packet says (ISO 16684-1): the properties of Dublin Core, and dates.
+/// The content of a document's XMP packet (ISO 16684-1): the properties of Dublin Core, and dates.
 struct XMPPacket {
     private let properties: [XMLElement]
     private let attributes: [XMLAttribute]
@@ -12,7 +12,7 @@ struct XMPPacket {
     /// Items of a list that are taken.
     private static let limit = 200
 
-    /// - Parameter bytes: UTF-8. Nil for what is no packet.
+    /// - Parameter bytes: UTF-8. Nil unless they are a packet.
     init?(_ bytes: RawSpan) {
         guard let root = try? XMLElement.parse(bytes, limits: XMLLimits(bytes: 4 << 20, depth: 64)) else { return nil }
         let parents = root.name.local == "RDF" ? root : root.child("RDF")

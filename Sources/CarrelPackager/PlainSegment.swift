@@ -2,14 +2,14 @@ import CarrelAudio
 import CarrelHLS
 import CarrelTS
 
-/// The bytes of a segment before encryption, made window by window, or all at once where there is room for them.
+/// The bytes of a segment before encryption, made window by window, or in one piece where there is room for them.
 struct PlainSegment: ~Copyable {
     private let memory = WindowMemory()
     private let input: any SegmentInput
     private let end: Int64  // of the segment's frames in the media
     private var position: Int64  // of the next byte to read
     private var multiplexer: Multiplexer?
-    /// What is made and not yet taken.
+    /// The bytes that are made and not yet taken.
     var made: SegmentWindow
 
     /// Makes into `room`, which has room for the whole segment and outlives this, or else into a window of its own.

@@ -15,9 +15,9 @@ package struct PlaylistTemplate: Sendable {
     package let keyCount: Int
 
     private let text: [UInt8]
-    /// Where the first segment begins and, when keys rotate, the first of each key.
+    /// The offsets of the first segment and, when keys rotate, of the first of each key.
     private let keyPlaces: [Int]
-    /// Where each ticket goes.
+    /// The offset of each ticket.
     private let ticketPlaces: [UInt32]
 
     /// - Parameters:
@@ -71,7 +71,7 @@ package struct PlaylistTemplate: Sendable {
     ///   - ticket: `ticketLength` characters of the URL-safe alphabet (RFC 4648 §5).
     ///   - keyURI: the URI of a key by its number, from zero; nil leaves the segments in the clear.
     /// - Returns: the text; the same for the same arguments.
-    /// - Throws: `ticket` when the ticket is no such text, `keyURI` when a URI cannot stand in a playlist.
+    /// - Throws: `ticket` when the ticket is no such text, `keyURI` when a playlist cannot contain a URI.
     package func render(ticket: String, keyURI: ((Int) -> String)?) throws(PackagerError) -> [UInt8] {
         let ticket = Array(ticket.utf8)
         guard ticket.count == Self.ticketLength, ticket.allSatisfy(Self.isURLSafe) else {
@@ -82,7 +82,7 @@ package struct PlaylistTemplate: Sendable {
             for number in 0..<keyCount {
                 let uri = keyURI(number)
                 guard !uri.isEmpty, uri.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\"") }) else {
-                    throw PackagerError(.keyURI, "a key's URI cannot stand in a playlist")
+                    throw PackagerError(.keyURI, "a playlist cannot contain the URI of a key")
                 }
                 keys.append(Array("#EXT-X-KEY:METHOD=AES-128,URI=\"\(uri)\"\n".utf8))
             }

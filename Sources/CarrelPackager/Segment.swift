@@ -2,7 +2,7 @@
 package struct Segment: Sendable, Hashable {
     /// The media sequence number, from zero.
     package let number: Int
-    /// Where its frames are in the media.
+    /// The range of its frames in the media.
     package let byteRange: Range<Int64>
     /// The first of its frames, counted from the title's first.
     package let firstFrame: Int64

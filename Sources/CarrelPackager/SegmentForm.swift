@@ -28,7 +28,7 @@ package enum SegmentForm: String, Sendable, Hashable, CaseIterable {
 }
 
 extension AudioCodec {
-    /// What a transport stream calls it.
+    /// Its stream type in a transport stream.
     var streamType: AudioStreamType {
         switch self {
         case .mp3(.mpeg1): .mpeg1

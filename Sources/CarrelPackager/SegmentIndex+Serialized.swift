@@ -55,7 +55,7 @@ extension SegmentIndex {
         let padding = try cursor.variable(below: 1 << 40, "padding")
         guard framesPerSegment > 0 else { throw Malformed("segment index has segments without frames", at: cursor.position) }
         let segmentCount = (frameCount + framesPerSegment - 1) / framesPerSegment
-        // each takes two bytes at least, so what is reserved is bounded by what is there
+        // each takes two bytes at least, so the reserved capacity is bounded by the input
         guard segmentCount <= cursor.remaining / 2 else { throw Malformed("segment index is cut off", at: cursor.position) }
         var marks: [UInt64] = [0]
         marks.reserveCapacity(Int(segmentCount) + 1)
@@ -85,7 +85,7 @@ extension SegmentIndex {
         )
     }
 
-    /// What a segment foretells about the one after it: the same length, and packets in proportion.
+    /// A segment's prediction of the next: the same length, and packets in proportion.
     private struct PacketForecast {
         var bytes: Int64 = 0
         var packets: Int64 = 0

@@ -3,11 +3,11 @@ import CarrelCrypto
 import CarrelHLS
 import CarrelTS
 
-/// Where each segment of a title begins and how long it is: everything that playlists and segments need but the media itself.
+/// The offset and the length of each segment of a title: everything that playlists and segments need but the media itself.
 ///
 /// Every segment has the same number of frames, except the last. Takes 8 bytes a segment.
 package struct SegmentIndex: Sendable, Hashable {
-    /// What all frames share.
+    /// The format shared by all frames.
     package let format: AudioFormat
     /// Frames in every segment but the last.
     package let framesPerSegment: Int
@@ -46,7 +46,7 @@ package struct SegmentIndex: Sendable, Hashable {
     /// Samples in every segment but the last.
     package var samplesPerSegment: Int { framesPerSegment * format.samplesPerFrame }
 
-    /// Seconds of sound, without what the encoder added at the start and the end.
+    /// Seconds of audio, without the encoder's padding at the start and the end.
     package var duration: Double {
         Double(max(0, totalSamples - Int64(encoderDelay) - Int64(padding))) / Double(format.sampleRate)
     }

@@ -7,7 +7,7 @@ package struct SegmentIndexBuilder: Sendable {
     /// Most frames in a segment: more than an hour.
     package static let maximumFrames = 200_000
 
-    /// What all frames share.
+    /// The format shared by all frames.
     package let format: AudioFormat
     /// Frames in every segment but the last: the whole number nearest to the target duration.
     package let framesPerSegment: Int

@@ -17,7 +17,7 @@ extension SegmentStream {
         }
     }
 
-    /// What a stream drafted, where it lies.
+    /// A stream's draft, and its place.
     @safe
     package struct Draft {
         let stream: SegmentStream

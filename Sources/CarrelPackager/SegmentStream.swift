@@ -56,7 +56,7 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
 
     /// Appends the next bytes, as many as `out` has room for and are left; nothing means that all were read.
     ///
-    /// Not for two readers at once. Blocks while the input does.
+    /// Not for concurrent readers. Blocks while the input does.
     ///
     /// - Throws: what the input throws; `mediaTruncated` or `mediaDamaged` when the media is not what the index says. What
     ///   `out` holds then is of no use, and reading on throws `failedBefore`.
@@ -148,7 +148,7 @@ package final class SegmentStream: @unchecked Sendable {  // one reader at a tim
         }
     }
 
-    /// The last cipher block: what is left of the plain text, and padding.
+    /// The last cipher block: the rest of the plain text, and padding.
     private func finish(_ rest: borrowing SegmentWindow, into out: inout OutputRawSpan) throws(CryptoError) {
         guard key != nil else { return }
         try tail.fill { (tail) throws(CryptoError) in

@@ -19,7 +19,7 @@ struct SegmentWindow: ~Copyable {
         capacity = range.count
     }
 
-    /// A window over somebody else's memory, which outlives it.
+    /// A window over the caller's memory, which outlives it.
     init(over memory: UnsafeMutableRawBufferPointer) {
         guard let base = memory.baseAddress else { preconditionFailure("a window without memory") }
         unsafe start = base

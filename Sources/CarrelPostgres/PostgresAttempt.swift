@@ -22,7 +22,7 @@ struct PostgresAttempt {
         return losses <= lossLimit
     }
 
-    /// What the caller is told when there is no other run.
+    /// The error for the caller when there is no other run.
     func outcome(of error: any Error, _ connection: PostgresConnection) -> any Error {
         guard isCommitting, !connection.isAlive else { return error }
         return StoreError(.unavailable, "the connection was lost while committing: the write may or may not have been kept")

@@ -26,7 +26,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
     /// Whether the server no longer takes its prepared statements, because the schema changed or the session is another.
     private(set) var isStale = false
 
-    /// What begins the transaction; it travels with its first statement.
+    /// The statement that begins the transaction; it travels with its first statement.
     private var pendingBegin: StaticString?
     /// Whether the answer to be checked is that to the beginning of the transaction.
     private var isBeginRefused = false
@@ -183,7 +183,7 @@ final class PostgresConnection: Transaction, @unchecked Sendable {  // one holde
         while let result = unsafe nextResult() { unsafe PQclear(result) }
     }
 
-    /// Undoes what is left of a transaction that failed.
+    /// Rolls back the rest of a transaction that failed.
     func endTransaction() {
         pendingBegin = nil
         guard isAlive, isInTransaction, !isEnding else { return }

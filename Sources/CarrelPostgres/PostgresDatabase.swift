@@ -14,7 +14,7 @@ package final class PostgresDatabase: Database {
     /// Why the last write that changes rows failed, where the server has no room or takes none; nil when it did not.
     private let writeTrouble = Locked(WriteTrouble())
 
-    /// Connects and brings the schema up to date; of many programs that start at once, one does it and the others wait.
+    /// Connects and brings the schema up to date; of many programs that start together, one does it and the others wait.
     ///
     /// - Parameters:
     ///   - address: `postgres://user:password@host/database`, or `key=value` pairs (PostgreSQL §34.1.1).

@@ -5,7 +5,7 @@ import CarrelStore
 struct PostgresParameters {
     /// All values' bytes.
     private(set) var bytes: [UInt8] = []
-    /// Where each value is in `bytes`; nil for `null`.
+    /// The range of each value in `bytes`; nil for `null`.
     private(set) var places: [Range<Int>?] = []
 
     /// - Parameters:

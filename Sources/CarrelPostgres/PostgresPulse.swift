@@ -6,7 +6,7 @@ import Glibc
 ///
 /// It looks when it is asked to, and then again and again until the server answers.
 final class PostgresPulse: Sendable {
-    /// What a look found.
+    /// The result of a check.
     private struct Finding {
         /// Why the database is not as it should be: away, refusing new connections, or taking no writes.
         var trouble: StoreError?

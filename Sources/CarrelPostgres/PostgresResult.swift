@@ -2,7 +2,7 @@ import CPostgres
 import CarrelBytes
 import CarrelStore
 
-/// What the server answered to one statement, rows in binary form.
+/// The server's answer to one statement, rows in binary form.
 @safe
 struct PostgresResult: ~Copyable {
     private let handle: OpaquePointer?
@@ -56,7 +56,7 @@ struct PostgresResult: ~Copyable {
         return types
     }
 
-    /// What a description of a prepared statement says of its parameters.
+    /// The parameters in a description of a prepared statement.
     func parameterTypes(blob: Oid?) throws(StoreError) -> [PostgresType] {
         var types: [PostgresType] = []
         for index in 0..<(unsafe PQnparams(handle)) {

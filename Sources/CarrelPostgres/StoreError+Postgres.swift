@@ -1,7 +1,7 @@
 import CarrelStore
 
 extension StoreError {
-    /// What an SQLSTATE (PostgreSQL, appendix A) means for a store.
+    /// The store error for an SQLSTATE (PostgreSQL, appendix A).
     ///
     /// - Parameters:
     ///   - state: five characters; empty when the connection was lost.

@@ -1,7 +1,7 @@
 import CarrelBytes
 public import CarrelHTTP
 
-/// What opens the download of one edition (Pugpig security interface, "Edition credentials"). It does not print its secrets.
+/// The credentials for the download of one edition (Pugpig security interface, "Edition credentials"). It does not print its secrets.
 public struct EditionAccess: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The product that it opens.
     public let product: String

@@ -7,7 +7,7 @@ package struct PrivateFile: Sendable {
     package let path: String
     /// Bytes at most.
     package let limit: Int
-    /// What it is, for errors: such as "file with the subscription".
+    /// The file's purpose, for errors: such as "file with the subscription".
     package let name: String
 
     package init(path: String, limit: Int, name: String) {
@@ -39,7 +39,7 @@ package struct PrivateFile: Sendable {
         throw ReaderError(.store, "the \(name) is too long")
     }
 
-    /// Does something while nobody else does, in this process or another, that asks by the same path.
+    /// Runs a closure under the file's lock, alone among all callers of the same path, in this process or another.
     package func locked<Value>(_ body: () throws -> Value) throws -> Value {
         let descriptor = unsafe open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("locked") }

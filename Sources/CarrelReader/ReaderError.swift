@@ -12,7 +12,7 @@ public struct ReaderError: CodedError {
     public let message: String
     /// The provider's word for why it refused, such as `notentitled`; nil where it had none.
     public let status: String?
-    /// What the provider wants its reader to be told.
+    /// The provider's message for the subscriber.
     public let providerMessage: String?
     /// Why there was no answer.
     public let upstream: UpstreamError?
@@ -43,16 +43,16 @@ public struct ReaderError: CodedError {
 }
 
 extension ErrorCode where Failure == ReaderError {
-    /// Nobody is signed in.
+    /// The client is not signed in.
     public static var signedOut: Self { Self("reader.signedOut") }
     /// The provider said no; ``ReaderError/status`` and ``ReaderError/providerMessage`` are its words.
     public static var refused: Self { Self("reader.refused") }
     /// The provider gave no answer; ``ReaderError/upstream`` says why.
     public static var unavailable: Self { Self("reader.unavailable") }
-    /// What the app keeps cannot be read or written.
+    /// The app's stored data cannot be read or written.
     public static var store: Self { Self("reader.store") }
     /// Nothing can be served at that port.
     public static var server: Self { Self("reader.server") }
-    /// The publication is restricted: nobody may read it here.
+    /// The publication is restricted.
     public static var restricted: Self { Self("reader.restricted") }
 }

@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelJSON
 import CarrelSubscription
 
-/// What an app keeps of its subscription. It holds a token and does not print it.
+/// The stored data of an app's subscription. It holds a token and does not print it.
 struct StoredSubscription: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
     var token: String?
     var globalAuthPassword: String?

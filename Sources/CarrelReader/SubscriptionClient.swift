@@ -5,10 +5,10 @@ public import CarrelUpstream
 
 /// An app's subscription with one provider: signs in, asks what the account has, gets credentials for editions.
 ///
-/// It keeps the token and the provider's last answer, never what somebody typed. When the provider does not answer, or answers with
-/// a status other than 2xx, what was known stays in force.
+/// It keeps the token and the provider's last answer, never a password. When the provider does not answer, or answers with
+/// a status other than 2xx, the last state stays in force.
 public actor SubscriptionClient {
-    /// What the app calls the provider.
+    /// The app's name for the provider.
     public nonisolated let name: String
     private let calls: SubscriptionCalls
     private let store: any SubscriptionStore
@@ -16,14 +16,14 @@ public actor SubscriptionClient {
     private let clock: any WallClock
     private var stored: StoredSubscription
     private var refreshing: Task<Result<Refresh, ReaderError>, Never>?
-    /// Where stores write, one after another: a disk may take its time.
+    /// The thread on which stores write, one after another: a disk may take its time.
     private static let writer = BlockingThreadPool(name: "reader-store", count: 1)
 
-    /// What asking again came to.
+    /// The result of a refresh.
     public enum Refresh: Sendable, Equatable {
         /// The provider answered; the new state is stored.
         case updated(SubscriptionState)
-        /// There was no answer that counts, so that what was known, if anything, stays in force.
+        /// The provider gave no valid answer; the last state, if any, stays in force.
         case kept(SubscriptionState?, because: UpstreamError)
     }
 
@@ -33,7 +33,7 @@ public actor SubscriptionClient {
     ///   - store: where token and last answer are kept; one for each provider.
     ///   - device: names this installation of the app, for providers that limit devices.
     ///   - clock: tells when an answer came.
-    /// - Throws: `reader.store` when what was kept cannot be read.
+    /// - Throws: `reader.store` when the stored data cannot be read.
     public init(
         name: String,
         calls: SubscriptionCalls,
@@ -51,14 +51,14 @@ public actor SubscriptionClient {
         } catch let error as ReaderError {
             throw error
         } catch {
-            throw ReaderError(.store, "what was kept of the subscription cannot be read")
+            throw ReaderError(.store, "the stored subscription cannot be read")
         }
     }
 
     /// Whether a token is stored; the provider may have ended it meanwhile.
     public var isSignedIn: Bool { stored.token != nil }
 
-    /// What the provider last said; nil before it has.
+    /// The provider's last answer; nil before the first.
     public var state: SubscriptionState? { stored.state }
 
     /// The `Authorization` field for the provider's feeds, where it gave a credential for them.
@@ -76,7 +76,7 @@ public actor SubscriptionClient {
         stored.token != nil && stored.state?.allows(product) == true
     }
 
-    /// Signs in, and asks what the account has. Whoever was signed in before is not any more, and the provider is told so.
+    /// Signs in, and asks what the account has. A previous session ends, and the provider is told so.
     ///
     /// - Parameters:
     ///   - name: as it was typed.
@@ -142,7 +142,7 @@ public actor SubscriptionClient {
             }
         }
         guard case .success(let answer) = verified else { return kept(verified) }
-        // Somebody may have signed in or out meanwhile.
+        // The user may have signed in or out meanwhile.
         guard stored.token == asked else { throw .signedOut }
         let state = SubscriptionState(answer, verifiedAt: clock.now)
         var updated = stored
@@ -199,7 +199,7 @@ public actor SubscriptionClient {
 
     /// Forgets the subscription, and tells the provider, which then counts the device no more.
     ///
-    /// - Throws: `reader.store` when what was kept cannot be removed, though the provider was told; `reader.unavailable` when the
+    /// - Throws: `reader.store` when the stored data cannot be removed, though the provider was told; `reader.unavailable` when the
     ///   provider was not told; the subscription is forgotten all the same.
     public func signOut() async throws(ReaderError) {
         guard let token = stored.token else { return }

@@ -7,7 +7,7 @@ public struct SubscriptionProviders: Sendable {
 
     /// - Parameter clients: at least one.
     public init(_ clients: [SubscriptionClient]) {
-        precondition(!clients.isEmpty, "an app without providers has nobody to ask")
+        precondition(!clients.isEmpty, "an app without providers cannot work")
         self.clients = clients
     }
 
@@ -27,8 +27,8 @@ public struct SubscriptionProviders: Sendable {
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; every provider up to the one that recognises it gets to see it.
-    /// - Returns: the provider, and what it said of the account.
-    /// - Throws: the first refusal that says more than that nobody is recognised, or else the last error.
+    /// - Returns: the provider, and its answer about the account.
+    /// - Throws: the first refusal with a reason other than "not recognised", or else the last error.
     public func signIn(
         name: String,
         password: String
@@ -46,7 +46,7 @@ public struct SubscriptionProviders: Sendable {
         throw told ?? last
     }
 
-    /// Asks every provider that somebody is signed in with what the account has, all at the same time.
+    /// Asks every provider with a session what the account has, all concurrently.
     public func refresh() async {
         await withTaskGroup(of: Void.self) { group in
             for client in clients { group.addTask { _ = try? await client.refresh() } }

@@ -1,7 +1,7 @@
 public import CarrelBytes
 public import CarrelSubscription
 
-/// What a provider last said an account has.
+/// A provider's last answer about an account.
 public struct SubscriptionState: Sendable, Equatable {
     /// The provider's answer to "Verify Subscription".
     public let answer: SubscriptionAnswer

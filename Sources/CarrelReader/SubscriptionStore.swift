@@ -1,7 +1,7 @@
-/// Where an app keeps what it knows of its subscription between two starts: a token, which is a secret, and the last answer. Never
-/// what somebody typed.
+/// Storage for an app's subscription between two starts: a token, which is a secret, and the last answer. Never
+/// a password.
 public protocol SubscriptionStore: Sendable {
-    /// What was saved last; nil when there is nothing.
+    /// The bytes that were saved last; nil when there are none.
     func load() throws -> [UInt8]?
 
     /// Keeps the bytes in place of those from before, all of them or none, or removes them.

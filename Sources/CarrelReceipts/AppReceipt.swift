@@ -13,7 +13,7 @@ package struct AppReceipt {
     /// The most purchases that are read.
     static let maxCount = 500
 
-    /// - Throws: `receipt.malformed` for what no store would say, `receipt.environment` for one that is no store's.
+    /// - Throws: `receipt.malformed` for a value that no store issues, `receipt.environment` for an unknown environment.
     package init(_ payload: [UInt8]) throws(ReceiptError) {
         let receipt = try Attributes(payload[...])
         switch try receipt.text(0, "the environment") {
@@ -79,7 +79,7 @@ package struct AppReceipt {
         func text(_ number: Int, _ name: String) throws(ReceiptError) -> String {
             guard let value = values[number] else { throw ReceiptError(.malformed, "\(name) is missing") }
             let content = try DERReader.only(DERReader.utf8, in: value)
-            guard let text = SignedMembers.text(content) else { throw ReceiptError(.malformed, "\(name) is no identifier") }
+            guard let text = SignedMembers.text(content) else { throw ReceiptError(.malformed, "\(name) is not an identifier") }
             return text
         }
 
@@ -94,7 +94,7 @@ package struct AppReceipt {
             let content = try DERReader.only(DERReader.ia5, in: value)
             if content.isEmpty { return nil }
             guard content.count <= 40, let instant = Instant.parse(String(decoding: content, as: UTF8.self)) else {
-                throw ReceiptError(.malformed, "\(name) is no time")
+                throw ReceiptError(.malformed, "\(name) is not a time")
             }
             return instant
         }

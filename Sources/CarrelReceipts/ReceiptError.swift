@@ -24,13 +24,13 @@ package struct ReceiptError: CodedError {
 extension ErrorCode where Failure == ReceiptError {
     /// It is nothing that a store signs, or lacks what it must have.
     package static var malformed: Self { Self("receipt.malformed") }
-    /// It is signed by nobody who leads to a trusted root, or altered.
+    /// Its signature leads to no trusted root, or it was altered.
     package static var untrusted: Self { Self("receipt.untrusted") }
     /// It is of another app.
     package static var bundle: Self { Self("receipt.bundle") }
     /// It is of another environment, such as a sandbox's where real purchases count.
     package static var environment: Self { Self("receipt.environment") }
-    /// Nobody said what buying this means.
+    /// The store product is not mapped to a plan or product.
     package static var unmapped: Self { Self("receipt.unmapped") }
     /// Another account has the purchase.
     package static var taken: Self { Self("receipt.taken") }

@@ -26,7 +26,7 @@ enum SignedMembers {
     static func instantIfPresent(_ name: String, of object: JSONObject) throws(ReceiptError) -> Instant? {
         guard let value = object[name], value != .null else { return nil }
         guard let number = value.int, 0...253_402_300_799_999 ~= number else {
-            throw ReceiptError(.malformed, "\(name) is no time")
+            throw ReceiptError(.malformed, "\(name) is not a time")
         }
         return Instant(milliseconds: Int64(number))
     }

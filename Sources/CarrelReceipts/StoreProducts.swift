@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// What buying something in a store means here.
+/// The mapping of store products to plans and products.
 package struct StoreProducts: Sendable {
     /// A plan that a thing in the store gives.
     package struct PlanRule: Sendable, Equatable {
@@ -17,7 +17,7 @@ package struct StoreProducts: Sendable {
         }
     }
 
-    /// What a transaction comes to.
+    /// The grant of a transaction.
     package struct Grant: Sendable, Equatable {
         package enum Thing: Sendable, Equatable {
             case plan(String)
@@ -43,10 +43,10 @@ package struct StoreProducts: Sendable {
         self.products = products
     }
 
-    /// What a transaction gives, from when until when.
+    /// The grant of a transaction, with its start and its end.
     ///
     /// - Returns: nil for one that was taken back: who got the money back has nothing.
-    /// - Throws: `receipt.unmapped` for what is used up or has no end that anybody knows.
+    /// - Throws: `receipt.unmapped` for a consumable, and for one without a known end.
     package func grant(of transaction: StoreTransaction) throws(ReceiptError) -> Grant? {
         guard transaction.revokedAt == nil else { return nil }
         guard let rule = rule(for: transaction.productID) else {

@@ -4,7 +4,7 @@ import CarrelJSON
 /// One purchase or renewal, by the store's own word (App Store Server API, `JWSTransactionDecodedPayload`). Only
 /// ``TransactionVerifier`` makes one of what came from outside.
 package struct StoreTransaction: Sendable, Equatable {
-    /// What was bought. A kind that this version does not know is `other`.
+    /// The kind of the product. A kind that this version does not know is `other`.
     package enum Kind: String, Sendable, CaseIterable {
         case autoRenewable = "Auto-Renewable Subscription"
         case nonRenewing = "Non-Renewing Subscription"
@@ -16,7 +16,7 @@ package struct StoreTransaction: Sendable, Equatable {
     package let environment: StoreEnvironment
     /// The app that it was bought in.
     package let bundleID: String
-    /// What the store calls the thing that was bought.
+    /// The store's id of the product.
     package let productID: String
     package let kind: Kind
     /// This purchase or renewal.
@@ -73,7 +73,7 @@ package struct StoreTransaction: Sendable, Equatable {
 
     /// Reads a payload whose signature was checked.
     ///
-    /// - Throws: `receipt.malformed` for what no store would say, `receipt.environment` for one that is no store's.
+    /// - Throws: `receipt.malformed` for a value that no store issues, `receipt.environment` for an unknown environment.
     init(_ object: JSONObject) throws(ReceiptError) {
         let word = try SignedMembers.text("environment", of: object)
         guard let environment = StoreEnvironment(rawValue: word) else {
@@ -91,7 +91,7 @@ package struct StoreTransaction: Sendable, Equatable {
         switch object["isUpgraded"] {
         case nil: isUpgraded = false
         case .bool(let value)?: isUpgraded = value
-        default: throw ReceiptError(.malformed, "isUpgraded is no truth value")
+        default: throw ReceiptError(.malformed, "isUpgraded is not a Boolean")
         }
         signedAt = try SignedMembers.instant("signedDate", of: object)
         guard kind != .autoRenewable || expiresAt != nil else {

@@ -3,14 +3,14 @@ package import CarrelCrypto
 import CarrelJOSE
 import CarrelJSON
 
-/// Believes what a store signed, transactions and older apps' receipts, without asking anybody: its certificates have to lead to a root that the operator trusts.
+/// Verifies what a store signed, transactions and older apps' receipts, without a request: its certificates have to lead to a root that the operator trusts.
 ///
 /// The certificates have to be valid at the moment that the payload says it was signed, which may not be in the future: an app may
 /// hold on to what it was given, and it stays as true as it was. What came later, such as a refund, is in what is signed later.
 package struct TransactionVerifier: Sendable {
-    /// What the certificate of the App Store's own signer has (Apple's certificate extension for receipt signing).
+    /// The extension in the certificate of the App Store's own signer (Apple's certificate extension for receipt signing).
     package static let leafMarker = "1.2.840.113635.100.6.11.1"
-    /// What the certificate above it has (Apple Worldwide Developer Relations).
+    /// The extension in the certificate above it (Apple Worldwide Developer Relations).
     package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
     /// How far the store's clock and ours may be apart.
@@ -38,7 +38,7 @@ package struct TransactionVerifier: Sendable {
     /// - Returns: the transaction, of one of our apps and in an environment that counts.
     /// - Throws: ``ReceiptError``.
     package func transaction(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreTransaction {
-        let transaction = try StoreTransaction(try believed(text, at: now))
+        let transaction = try StoreTransaction(try verified(text, at: now))
         try check(bundleID: transaction.bundleID, transaction.environment)
         return transaction
     }
@@ -47,7 +47,7 @@ package struct TransactionVerifier: Sendable {
     ///
     /// - Throws: ``ReceiptError``.
     package func notification(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> StoreNotification {
-        let object = try believed(text, at: now)
+        let object = try verified(text, at: now)
         let type = try SignedMembers.text("notificationType", of: object)
         guard let data = object["data"]?.object else { return StoreNotification(type: type, transaction: nil) }
         let word = try SignedMembers.text("environment", of: data)
@@ -56,7 +56,7 @@ package struct TransactionVerifier: Sendable {
         }
         try check(bundleID: try SignedMembers.text("bundleId", of: data), environment)
         guard let inner = data["signedTransactionInfo"] else { return StoreNotification(type: type, transaction: nil) }
-        guard let inner = inner.string else { throw ReceiptError(.malformed, "signedTransactionInfo is no text") }
+        guard let inner = inner.string else { throw ReceiptError(.malformed, "signedTransactionInfo is not a text") }
         return StoreNotification(type: type, transaction: try transaction(inner, at: now))
     }
 
@@ -87,7 +87,7 @@ package struct TransactionVerifier: Sendable {
                 intermediateMarker: Self.intermediateMarker
             )
         } catch {
-            throw ReceiptError(.untrusted, "it is not to be believed: \(error)")
+            throw ReceiptError(.untrusted, "it is not to be trusted: \(error)")
         }
         try check(bundleID: receipt.bundleID, receipt.environment)
         return receipt.transactions
@@ -105,7 +105,7 @@ package struct TransactionVerifier: Sendable {
     }
 
     /// The payload's members once the signature is known to be right.
-    private func believed(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> JSONObject {
+    private func verified(_ text: some StringProtocol, at now: Instant) throws(ReceiptError) -> JSONObject {
         let unverified: JWS.Unverified
         do throws(JOSEError) {
             unverified = try JWS.Unverified(text)
@@ -126,7 +126,7 @@ package struct TransactionVerifier: Sendable {
                 intermediateMarker: Self.intermediateMarker
             )
         } catch {
-            throw ReceiptError(.untrusted, "it is not to be believed: \(error)")
+            throw ReceiptError(.untrusted, "it is not to be trusted: \(error)")
         }
         return object
     }

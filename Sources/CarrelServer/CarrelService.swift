@@ -3,7 +3,7 @@ package import CarrelAdministration
 package import CarrelAudit
 package import CarrelBytes
 package import CarrelCatalog
-package import CarrelCrypto
+import CarrelCrypto
 package import CarrelEditionDelivery
 package import CarrelEntitlementSources
 package import CarrelEntitlements

@@ -2,7 +2,7 @@
 package struct LoadedSettings<Table: SettingsTable>: Sendable {
     /// Every setting as it is in force.
     package let values: Table
-    /// What is probably not as it was meant, as sentences.
+    /// Probable mistakes, as sentences.
     package let warnings: [String]
     private let origins: [String: SettingOrigin]
 
@@ -11,9 +11,9 @@ package struct LoadedSettings<Table: SettingsTable>: Sendable {
     /// - Parameters:
     ///   - file: the settings file, where there is one.
     ///   - environment: the process's variables. One that begins with `CARREL_` must name a setting, be listed by the table, or
-    ///     look like those with which Kubernetes tells of a service; an empty one is as good as none.
+    ///     look like those by which Kubernetes announces a service; an empty one is as good as none.
     ///   - overrides: what was written on the command line.
-    /// - Throws: everything that is wrong, at once.
+    /// - Throws: all errors together.
     package init(
         file: SettingsFile? = nil,
         environment: [String: String] = [:],
@@ -32,7 +32,7 @@ package struct LoadedSettings<Table: SettingsTable>: Sendable {
         self.origins = origins
     }
 
-    /// Where the value of a setting was written.
+    /// The origin of a setting's value.
     package func origin(_ name: String) -> SettingOrigin { origins[name] ?? .builtIn }
 
     /// Every setting with its value and where that came from, in the table's order. Secrets are not shown.

@@ -6,19 +6,19 @@ package import CarrelCommandLine
 /// Setting(\.port, "http.port", flags: ["--port", "-p"], allowed: .range(0...65_535), help: "The port to listen on.")
 /// ```
 package struct Setting<Root>: Sendable {
-    /// As the file says it: lower-case words parted by dots, the first one the part of the product, such as `http.port`.
+    /// Its name in the file: lower-case words separated by dots, the first one the part of the product, such as `http.port`.
     package let name: String
-    /// What it is for, as one sentence.
+    /// Its purpose, as one sentence.
     package let help: String
-    /// What stands for the value in help.
+    /// The placeholder of the value in help.
     package let valueName: String
     /// Every way to write the value, when there are few.
     package let choices: [String]
-    /// What values are allowed, in words.
+    /// The allowed values, in words.
     package let allowed: String?
     /// Whether its value is never shown and never taken from the command line, where others could read it.
     package let isSecret: Bool
-    /// Whether it holds several values, parted by commas.
+    /// Whether it holds several values, separated by commas.
     package let isList: Bool
     /// How a command line says it, the derived form first; none for a secret.
     package let flags: [String]
@@ -86,7 +86,7 @@ package struct Setting<Root>: Sendable {
         )
     }
 
-    /// A setting with several values, parted by commas. What is written replaces the default; `""` means none.
+    /// A setting with several values, separated by commas. A written value replaces the default; `""` means none.
     package init<Value: TextValue>(
         _ path: any WritableKeyPath<Root, [Value]> & Sendable,
         _ name: String,

@@ -9,11 +9,11 @@ package struct SettingExplanation: Sendable, Equatable {
     package let value: String?
     /// Whether its value is never shown.
     package let isSecret: Bool
-    /// Where its value was written.
+    /// The origin of its value.
     package let origin: SettingOrigin
     /// The value without anything written; nil when there is none.
     package let builtIn: String?
-    /// What it is for, as one sentence.
+    /// Its purpose, as one sentence.
     package let help: String
     /// As the environment says it.
     package let environmentName: String

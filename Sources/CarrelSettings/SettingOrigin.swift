@@ -1,4 +1,4 @@
-/// Where a setting's value was written.
+/// The origin of a setting's value.
 package enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     /// Nowhere: it is the default.
     case builtIn

@@ -2,7 +2,7 @@ package import CarrelCommandLine
 
 /// Settings that were written on a command line.
 package struct SettingOverrides<Table: SettingsTable>: Sendable {
-    /// What was written, by the setting's name, and as which flag.
+    /// The written value, by the setting's name, and its flag.
     var texts: [String: (values: [String], flag: String)] = [:]
 
     package init() {}
@@ -19,7 +19,7 @@ package struct SettingOverrides<Table: SettingsTable>: Sendable {
 }
 
 extension Parameter {
-    /// An option for every setting of a table that is no secret: `--http-port`, and its shorter forms.
+    /// An option for every setting of a table that is not secret: `--http-port`, and its shorter forms.
     ///
     /// - Parameters:
     ///   - path: the property that keeps what was written.

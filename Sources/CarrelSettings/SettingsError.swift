@@ -5,13 +5,13 @@ package import CarrelCommandLine
 package struct SettingsError: ReportableError {
     /// One thing that is wrong.
     package struct Problem: Sendable, Equatable {
-        /// What kind of mistake it is.
+        /// The kind of mistake.
         package let code: ErrorCode<SettingsError>
-        /// Where it was written.
+        /// The place of the mistake.
         package let origin: SettingOrigin
         /// A lower-case sentence without a period; never a secret.
         package let message: String
-        /// What to write instead, where that is known.
+        /// The text to write instead, where that is known.
         package let hint: String?
     }
 

@@ -4,13 +4,13 @@ import Glibc
 ///
 /// A line is `key = value`, empty, or a comment that begins with `#`; a comment may also follow a value after a blank. A value is
 /// bare (`http.port = 8080`) or in double quotes, where `\"`, `\\`, `\n` and `\t` mean what they do elsewhere. Several values
-/// are parted by commas. The text is UTF-8; `\r\n` ends a line too.
+/// are separated by commas. The text is UTF-8; `\r\n` ends a line too.
 package struct SettingsFile: Sendable {
     /// One line that says something.
     struct Entry: Sendable, Equatable {
         let line: Int
         let key: String
-        /// After the equals sign, without blanks around it.
+        /// After the equals sign, without white space around it.
         let value: String
     }
 

@@ -1,4 +1,4 @@
-/// Why a line of a settings file says nothing.
+/// Why a line of a settings file cannot be read.
 struct BadLine: Error, Equatable {
     let message: String
     let hint: String?
@@ -28,7 +28,7 @@ enum SettingsLine {
         let key = trim(text[..<equals])
         guard !key.isEmpty, key.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-" || $0 == "_") })
         else {
-            throw BadLine("what stands before '=' is not the name of a setting")
+            throw BadLine("the text before '=' is not the name of a setting")
         }
         return (String(key), String(trim(text[text.index(after: equals)...])))
     }
@@ -83,7 +83,7 @@ enum SettingsLine {
                 case "t": value.append("\t")
                 default:
                     throw BadLine(
-                        "a backslash stands before a character that needs none",
+                        "a backslash precedes a character that needs none",
                         hint: "write \\\\ for a backslash in quotes"
                     )
                 }

@@ -11,7 +11,7 @@ package protocol SettingsTable: Sendable {
     /// Environment variables that begin like a setting's and are none; by default there are none.
     static var otherVariables: Set<String> { get }
 
-    /// What is wrong with the values together, where each alone is right: the setting to change and what is wrong with it.
+    /// Contradictions between values of which each alone is right: the setting to change and the mistake.
     var contradictions: [(setting: String, problem: String)] { get }
 }
 
@@ -19,7 +19,7 @@ extension SettingsTable {
     package static var otherVariables: Set<String> { [] }
     package var contradictions: [(setting: String, problem: String)] { [] }
 
-    /// What is wrong with the table itself; a test expects nothing.
+    /// Errors in the table itself; a test expects none.
     package static var problems: [String] {
         var problems: [String] = []
         let names = settings.map(\.name)

@@ -8,7 +8,7 @@ package protocol Database: Sendable {
 
     /// Runs `body` in a serializable transaction and returns once its changes are durable.
     ///
-    /// What `body` throws undoes its changes, and only its changes, and is thrown here.
+    /// An error of `body` undoes its changes, and only its changes, and is thrown here.
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T
 

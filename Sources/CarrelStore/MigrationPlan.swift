@@ -54,7 +54,7 @@ package struct MigrationPlan: Sendable {
     ///   - migration: the next one.
     ///   - transaction: where it runs.
     ///   - now: noted beside it.
-    /// - Throws: what the engine says of a statement.
+    /// - Throws: the engine's error for a statement.
     package func apply(_ migration: Migration, in transaction: some Transaction, now: Instant) throws(StoreError) {
         for statement in migration.statements(for: engine) { try transaction.run(statement, []) }
         let values: [SQLValue] = [

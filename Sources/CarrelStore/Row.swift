@@ -41,12 +41,12 @@ package struct Row: Sendable, Equatable {
         return value
     }
 
-    /// Whether column `index` is not 0, which is how both engines keep truth; throws `store.type` for what is no integer.
+    /// Whether column `index` is not 0, which is how both engines keep Booleans; throws `store.type` unless it is an integer.
     package func flag(_ index: Int) throws(StoreError) -> Bool {
         try integer(index) != 0
     }
 
-    /// The instant that column `index` holds in milliseconds since 1970-01-01 UTC; throws `store.type` for what is no integer.
+    /// The instant that column `index` holds in milliseconds since 1970-01-01 UTC; throws `store.type` unless it is an integer.
     package func instant(_ index: Int) throws(StoreError) -> Instant {
         Instant(milliseconds: try integer(index))
     }

@@ -2,7 +2,7 @@ import CarrelFiles
 import Glibc
 
 extension StoreError {
-    /// What a system call's error number means for a store.
+    /// The store error for a system call's error number.
     ///
     /// - Parameters:
     ///   - number: the `errno`.

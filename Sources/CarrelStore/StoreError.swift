@@ -1,15 +1,15 @@
 package import CarrelBytes
 
-/// What went wrong in a database or a blob store: a stable code, and words for a person.
+/// A failure of a database or a blob store: a stable code, and words for a person.
 ///
 /// Two errors are equal when their codes are. Neither the words nor the code ever hold a bound value or a key.
 package struct StoreError: CodedError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<StoreError>
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     package let code: Code
-    /// What happened: a lower-case sentence without a period.
+    /// The failure in words: a lower-case sentence without a period.
     package let message: String
 
     /// - Parameters:
@@ -57,6 +57,6 @@ extension ErrorCode where Failure == StoreError {
     package static var statement: Self { Self("store.statement") }
     /// A text holds U+0000, which no engine keeps.
     package static var text: Self { Self("store.text") }
-    /// This engine cannot do what was asked.
+    /// This engine does not support the request.
     package static var unsupported: Self { Self("store.unsupported") }
 }

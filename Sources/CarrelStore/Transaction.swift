@@ -1,4 +1,4 @@
-/// What a closure given to ``Database/write(_:)`` or ``Database/read(_:)`` works with.
+/// The access of a closure given to ``Database/write(_:)`` or ``Database/read(_:)`` to the database.
 ///
 /// A statement that fails dooms the transaction on both engines alike: every later statement throws the same error, and
 /// nothing of it is kept even when the closure catches the error and returns.

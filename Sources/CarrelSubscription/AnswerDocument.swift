@@ -88,7 +88,7 @@ struct AnswerDocument {
         return ["notrecognised", "notentitled", "expired", "suspended", "throttled", "devicelimit"].contains(word) ? word : text
     }
 
-    /// What an `error` element says.
+    /// The content of an `error` element.
     static func refusal(_ error: XMLElement) -> (status: String?, message: String?) {
         let text = trimmed(error.text)
         return (status(error["status"]), error["message"] ?? (text.isEmpty ? nil : text))

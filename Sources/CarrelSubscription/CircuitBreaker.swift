@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// Keeps from asking a system that does not answer: after some failures in a short time nobody asks for a while, then one does.
+/// Stops requests to a system that does not answer: after some failures in a short time all are held back for a while, then one probes.
 ///
 /// A pure value: it is told the time and what came of every question that it let pass.
 package struct CircuitBreaker: Sendable {
@@ -13,7 +13,7 @@ package struct CircuitBreaker: Sendable {
         package var pause = Duration.seconds(5)
         /// …up to this.
         package var longestPause = Duration.seconds(60)
-        /// A probe that nobody tells the end of is given up after this time.
+        /// A probe without a reported end is given up after this time.
         package var probePatience = Duration.seconds(60)
 
         package init() {}
@@ -21,13 +21,13 @@ package struct CircuitBreaker: Sendable {
 
     package enum State: Sendable, Equatable {
         case closed
-        /// Nobody asks before this time.
+        /// No request before this time.
         case open(until: Instant)
         /// One question is on its way since this time.
         case probing(since: Instant)
     }
 
-    /// What came of a question.
+    /// The outcome of a request.
     package enum Outcome: Sendable {
         case answered
         case failed
@@ -54,7 +54,7 @@ package struct CircuitBreaker: Sendable {
         pause = limits.pause
     }
 
-    /// Whether somebody may ask now; nil when not. The end of the question must be told to ``end(_:_:at:)``.
+    /// A permit for a request now; nil for none. Report the end of the request to ``end(_:_:at:)``.
     package mutating func admit(at now: Instant) -> Admission? {
         switch state {
         case .closed: return Admission(isProbe: false, period: period)

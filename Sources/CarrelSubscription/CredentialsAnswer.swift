@@ -44,7 +44,7 @@ public enum CredentialsAnswer: Sendable, Equatable {
         let root = try AnswerDocument(bytes).root()
         let error = root.name.local == "error" ? root : root.child("error")
         guard root.name.local == "credentials" || error == root else {
-            throw Malformed("the document is no answer to a request for credentials", at: 0)
+            throw Malformed("the document is not an answer to a request for credentials", at: 0)
         }
         if let error {
             let refusal = AnswerDocument.refusal(error)

@@ -1,15 +1,15 @@
 package import CarrelBytes
 
-/// What an account holds, and what follows from it: a pure function of plans, purchases, products and the time.
+/// The holdings of an account and what follows from them: a pure function of plans, purchases, products and the time.
 ///
 /// The rules, each of which either grants a product, would have granted it, or has nothing to say:
-/// - a free product is everybody's;
+/// - a free product is open to every account;
 /// - a running plan of scope `everything` grants every product; one that has ended grants none;
 /// - a plan of scope `issues` grants the issues that came out while it ran, and after its end as many grace issues as it has;
 /// - a plan of scope `listed` grants its products from its start, also after its end;
 /// - a purchase or a gift grants its product until its own end;
 /// - a plan that was revoked, or ended before it began, grants nothing and never did.
-/// Drafts and withdrawn products are nobody's, and a suspended account has nothing.
+/// Drafts and withdrawn products belong to no account, and a suspended account has nothing.
 package struct Entitlement: Sendable {
     package let isSuspended: Bool
     package let subscriptions: [Subscription]
@@ -21,11 +21,11 @@ package struct Entitlement: Sendable {
         self.purchases = purchases
     }
 
-    /// What one rule says of a product.
+    /// The verdict of one rule on a product.
     package struct Finding: Sendable, Equatable {
         package enum Effect: String, Sendable { case grants, lapsed, notYet, none }
 
-        /// What the rule rests on: `free`, `plan NAME`, `purchase` or `gift`.
+        /// The basis of the rule: `free`, `plan NAME`, `purchase` or `gift`.
         package let rule: String
         package let effect: Effect
         /// Why, as a sentence without a period.
@@ -50,12 +50,12 @@ package struct Entitlement: Sendable {
         case suspended
     }
 
-    /// What the account may do with a product.
+    /// The rights of the account to a product.
     package func verdict(on product: Product?, of products: Products, at now: Instant) -> Verdict {
         word(on: product, of: products, at: now).verdict
     }
 
-    /// What the account may do with a product, and when the last of the rules that grant it ceases to; nil where no date says so.
+    /// The rights of the account to a product, and the end of the last rule that grants it; nil without such a date.
     package func word(
         on product: Product?,
         of products: Products,
@@ -74,7 +74,7 @@ package struct Entitlement: Sendable {
         return (.granted(granting.rule), last)
     }
 
-    /// What every rule says of a published product, in the order in which they count.
+    /// The verdict of every rule on a published product, in the order of precedence.
     package func findings(on product: Product, of products: Products, at now: Instant) -> [Finding] {
         var found: [Finding] = []
         if product.isFree { found.append(Finding(rule: "free", effect: .grants, reason: "the product is free")) }

@@ -1,15 +1,15 @@
 public import CarrelBytes
 
-/// What a source says while the system that it asks does not answer.
+/// The answer of an entitlement source while its upstream system is unreachable.
 public enum FailPolicy: Sendable, Equatable {
     /// Nothing: apps keep what they knew, and nothing new is opened.
     case closed
-    /// What the system last granted, for this time. At most a week.
+    /// The last grants of the system, for this time. At most a week.
     case lastKnownGood(Duration)
-    /// Every product to every token that the system confirmed within this time, at most so often a minute. At most a day.
+    /// Every product to every token that the system confirmed within this time, up to a number of times per minute. At most a day.
     case open(Duration, perMinute: Int)
 
-    /// What the configuration calls it: `closed`, `last-known-good` or `open`.
+    /// The name in the configuration: `closed`, `last-known-good` or `open`.
     public var word: String {
         switch self {
         case .closed: "closed"
@@ -23,12 +23,12 @@ public enum FailPolicy: Sendable, Equatable {
     /// The longest that ``open(_:perMinute:)`` may open everything: one day.
     public static let longestOpening = Duration.seconds(86_400)
 
-    /// How long the credentials live that are handed out without asking.
+    /// The lifetime of credentials issued from cached answers: one hour.
     public static let lifeOfRemembered = Duration.seconds(3600)
     /// The lifetime of credentials under ``open(_:perMinute:)``: 15 minutes.
     public static let lifeOfOpened = Duration.seconds(15 * 60)
 
-    /// What is remembered of one token of a system.
+    /// The cached state of one token of an upstream system.
     public struct Memory: Sendable, Equatable {
         /// The state of a cached token.
         public enum Token: String, Sendable, CaseIterable {
@@ -46,7 +46,7 @@ public enum FailPolicy: Sendable, Equatable {
         public var confirmedAt: Instant
         /// Whether the account was suspended when the system was last asked.
         public var isSuspended: Bool
-        /// When the system last granted the account what is asked for, if its last word on it was that.
+        /// The time of the last grant of the product to the account, if the last answer about it was a grant.
         public var grantedAt: Instant?
 
         /// Creates a cached state.
@@ -64,22 +64,22 @@ public enum FailPolicy: Sendable, Equatable {
         }
     }
 
-    /// What to say of a product.
+    /// The decision about a product.
     public enum Ruling: Sendable, Equatable {
-        /// Nobody knows the token.
+        /// The token is not known.
         case notRecognised
         /// It cannot be told.
         case unavailable
-        /// Granted because it was; credentials live so long.
+        /// Granted because it was; with the lifetime of the credentials.
         case remembered(life: Duration)
-        /// Granted because the policy opens; credentials live so long. The cap has still to be kept.
+        /// Granted because the policy opens; with the lifetime of the credentials. The limit per minute is still to be applied.
         case opened(life: Duration)
     }
 
-    /// What to say of a product without the system.
+    /// Decides about a product without the system.
     ///
     /// - Parameters:
-    ///   - memory: what is known of the token; nil for one that was never seen.
+    ///   - memory: the cached state of the token; nil for one that was never seen.
     ///   - now: the time.
     /// - Returns: the ruling; an opening has still to keep the cap.
     public func ruling(on memory: Memory?, at now: Instant) -> Ruling {

@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// Allows something so often a minute.
+/// Allows an action a limited number of times per minute.
 package struct PerMinuteLimiter: Sendable {
     private let limit: Int
     private var minute: Int64?

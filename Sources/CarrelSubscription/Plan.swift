@@ -1,13 +1,13 @@
 package import CarrelBytes
 
-/// What subscribers of one kind get.
+/// The benefits of subscribers of one kind.
 package struct Plan: Sendable, Equatable {
     /// Chosen by the operator; what commands and reports call it.
     package let name: String
     package let scope: Scope
     /// Issues that a subscriber still gets after the subscription ended (`issues` plans only).
     package let graceIssues: Int
-    /// Devices at once for each subscriber; nil leaves it to the account or the configuration.
+    /// Concurrent devices of each subscriber; nil leaves it to the account or the configuration.
     package let deviceLimit: Int?
     /// The products of a `listed` plan.
     package let products: Set<String>

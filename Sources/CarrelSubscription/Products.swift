@@ -21,7 +21,7 @@ package struct Product: Sendable, Equatable {
 /// The products of a catalog at one moment, by id and by date of issue.
 package struct Products: Sendable {
     private let byID: [String: Product]
-    /// What is published, the oldest first.
+    /// The published products, the oldest first.
     package let published: [Product]
 
     package init(_ products: [Product]) {

@@ -22,7 +22,7 @@ public enum SignInAnswer: Sendable, Equatable {
 
     /// Reads a server's answer, in the field's form or as `result_response` with an `authToken` in it, as one bureau writes it.
     ///
-    /// What is not asked for is passed over. A status is read in any spelling (`NOT_RECOGNISED`) and may be missing.
+    /// Unknown elements are skipped. A status is read in any spelling (`NOT_RECOGNISED`) and may be missing.
     ///
     /// - Throws: when it is no XML, or another document, or the token is empty.
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SignInAnswer {
@@ -38,7 +38,7 @@ public enum SignInAnswer: Sendable, Equatable {
                 throw Malformed("the answer has no token", at: 0)
             }
             return .refused(status: refusal.status, message: refusal.message)
-        default: throw Malformed("the document is no answer to signing in", at: 0)
+        default: throw Malformed("the document is not an answer to signing in", at: 0)
         }
     }
 

@@ -68,7 +68,7 @@ public struct SubscriptionAnswer: Sendable, Equatable {
     public static func parse(_ bytes: [UInt8]) throws(Malformed) -> SubscriptionAnswer {
         var reading = SubscriptionReading()
         try AnswerDocument(bytes).each { reading.take($0) }
-        guard let answer = reading.answer else { throw Malformed("the document is no answer about a subscription", at: 0) }
+        guard let answer = reading.answer else { throw Malformed("the document is not an answer about a subscription", at: 0) }
         return answer
     }
 }
@@ -107,7 +107,7 @@ public struct SubscriptionWriter: Sendable {
     /// How many bytes wait to be taken.
     public var count: Int { writer.bytes.count }
 
-    /// What was written since it was last taken.
+    /// The bytes written since the last call.
     ///
     /// Nothing may be taken between the start of the list and its first issue: an empty list is an empty element.
     public mutating func take() -> [UInt8] { writer.take() }

@@ -1,4 +1,4 @@
-/// What a transport stream's audio is, as its program map names it (ISO/IEC 13818-1 table 2-34).
+/// The audio type of a transport stream, as its program map names it (ISO/IEC 13818-1 table 2-34).
 package enum AudioStreamType: UInt8, Sendable, Hashable, CaseIterable {
     /// ISO/IEC 11172-3 audio: MPEG-1 Layer III.
     case mpeg1 = 0x03

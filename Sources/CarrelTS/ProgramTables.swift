@@ -41,7 +41,7 @@ struct ProgramTables: Sendable {
         section.append(bigEndian: checksum(section))
         var packet: [UInt8] = [0x47]
         packet.append(bigEndian: 0x4000 | pid)
-        packet += [0x10, 0]  // payload only; the section starts at once
+        packet += [0x10, 0]  // payload only; the section starts immediately
         packet += section
         packet += [UInt8](repeating: 0xff, count: TransportStream.packetLength - packet.count)
         return packet

@@ -1,4 +1,4 @@
-/// What `work` returns, unless it takes longer; then it goes on alone, and what it returns or throws is lost.
+/// Returns the result of `work`, unless it takes longer; then it continues in the background, and its result or error is lost.
 ///
 /// - Parameters:
 ///   - limit: how long to wait.

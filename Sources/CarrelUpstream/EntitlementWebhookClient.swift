@@ -7,7 +7,7 @@ package import CarrelSubscription
 
 /// Asks a system by JSON over HTTP: one address, one POST for each call (docs/entitlement-webhook.md).
 ///
-/// Requests are signed with a secret that both sides know, so that the system can tell them from anybody else's.
+/// Requests are signed with a shared secret, so that the system can authenticate them.
 package struct EntitlementWebhookClient: UpstreamSystem {
     /// The name of the field that signs a request.
     package static let signatureField = "Carrel-Signature"
@@ -74,7 +74,7 @@ package struct EntitlementWebhookClient: UpstreamSystem {
         do throws(Malformed) {
             return try JSON.parse(bytes.rawSpan, limits: JSONLimits(depth: 8, byteCount: Int(SubscriptionCalls.maxAnswerBytes)))
         } catch {
-            throw UpstreamError(.answer, "the system upstream gave no answer: \(error.what)")
+            throw UpstreamError(.answer, "the upstream system gave no valid answer: \(error.what)")
         }
     }
 

@@ -4,7 +4,7 @@ import CarrelSubscription
 /// The answers of a webhook, read strictly: the format is our own, and what is not it grants nothing.
 enum HookAnswer {
     private static func malformed(_ what: String) -> UpstreamError {
-        UpstreamError(.answer, "the system upstream gave no answer: \(what)")
+        UpstreamError(.answer, "the upstream system gave no valid answer: \(what)")
     }
 
     private static func refusal(_ json: JSON) throws(UpstreamError) -> (status: String?, message: String?)? {
@@ -46,7 +46,7 @@ enum HookAnswer {
                 answer.categories.append(.init(scheme: scheme, term: term))
             }
         }
-        // Not there: everything. Null would be a list that somebody failed to fill.
+        // Missing: everything. Null would be a list that the sender failed to fill.
         if let issues = json["issues"] {
             guard let list = issues.array else { throw malformed("'issues' is not a list") }
             var ids: [String] = []

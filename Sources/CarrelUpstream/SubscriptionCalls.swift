@@ -38,7 +38,7 @@ public struct SubscriptionCalls: Sendable {
     /// - Parameters:
     ///   - name: as it was typed.
     ///   - password: as it was typed; sent once and kept nowhere.
-    ///   - device: what names the app's installation; nil says nothing about it.
+    ///   - device: an identifier of the app's installation; nil sends none.
     /// - Returns: a token, or the system's refusal.
     /// - Throws: why there was no answer.
     public func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer {
@@ -55,7 +55,7 @@ public struct SubscriptionCalls: Sendable {
         return try await ask(address, [(.token, token)], SignInAnswer.parse)
     }
 
-    /// What the token's account has.
+    /// The entitlements of the token's account.
     public func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer {
         try await ask(endpoints.verify, [(.token, token)], SubscriptionAnswer.parse)
     }
@@ -85,7 +85,7 @@ public struct SubscriptionCalls: Sendable {
         do throws(Malformed) {
             return try parse(bytes)
         } catch {
-            throw UpstreamError(.answer, "the system upstream gave no answer: \(error.what)")
+            throw UpstreamError(.answer, "the upstream system gave no valid answer: \(error.what)")
         }
     }
 

@@ -1,9 +1,9 @@
-/// Where a system that speaks the five calls is, and how it wants to be asked.
+/// The addresses of a system with the five calls, and the form of its requests.
 ///
 /// A call's address may be a template: `https://example.org/login?user={username}&pw={password}` sends these parameters by these
 /// names and no others. An address without placeholders is sent what the call takes, by the names in ``names``.
 public struct SubscriptionEndpoints: Sendable, Equatable {
-    /// What a call may send.
+    /// A parameter of a call.
     public enum Parameter: String, Sendable, CaseIterable {
         /// The name that the user signs in with.
         case username
@@ -13,7 +13,7 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
         case token
         /// The id of the product.
         case product = "product_id"
-        /// What names the app's installation.
+        /// An identifier of the app's installation.
         case device = "uuid"
     }
 
@@ -25,9 +25,9 @@ public struct SubscriptionEndpoints: Sendable, Equatable {
     public var credentials: String
     /// Nil: tokens cannot be renewed.
     public var renew: String?
-    /// Nil: signing out is nobody's concern.
+    /// Nil: signing out is not reported.
     public var signOut: String?
-    /// What parameters are called, where an address is no template.
+    /// The names of parameters, where an address is not a template.
     public var names: [Parameter: String] = [:]
     /// Whether parameters go as a form by POST; by GET in the query otherwise. A template's query goes into the form, too.
     public var usesForm = true

@@ -1,4 +1,4 @@
-/// Rules for the addresses of systems upstream.
+/// Rules for the addresses of upstream systems.
 package enum UpstreamAddress {
     /// Takes https anywhere, and http on this machine; nothing with a user name and password in it, which would end up in logs.
     static func check(_ url: String) throws(UpstreamError) {

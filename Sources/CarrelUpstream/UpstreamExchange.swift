@@ -21,12 +21,12 @@ struct UpstreamExchange: Sendable {
             case .cancelled: throw UpstreamError(.cancelled, "the caller gave up waiting")
             case .tooLarge: throw UpstreamError(.answer, "the answer is longer than \(maxAnswerBytes) bytes")
             case .url, .header: throw UpstreamError(.address, "the request cannot be made")
-            default: throw UpstreamError(.unreachable, "the system upstream cannot be reached (\(error.code))")
+            default: throw UpstreamError(.unreachable, "the upstream system cannot be reached (\(error.code))")
             }
         }
         let status = response.status.rawValue
         guard (200..<300).contains(status) else {
-            throw UpstreamError(.status, "the system upstream answered with status \(status)", status: status)
+            throw UpstreamError(.status, "the upstream system answered with status \(status)", status: status)
         }
         return response.body
     }

@@ -1,6 +1,6 @@
 package import CarrelSubscription
 
-/// A system upstream that knows who may read what, by whatever protocol it is asked.
+/// An upstream system that decides who may read what, by any protocol.
 package protocol UpstreamSystem: Sendable {
     /// Signs in. A refusal is an answer, not an error.
     func signIn(name: String, password: String, device: String?) async throws(UpstreamError) -> SignInAnswer
@@ -8,7 +8,7 @@ package protocol UpstreamSystem: Sendable {
     /// The successor of a token; throws `upstream.unsupported` where there is none.
     func renew(_ token: String) async throws(UpstreamError) -> SignInAnswer
 
-    /// What the token's account has.
+    /// The entitlements of the token's account.
     func verify(_ token: String) async throws(UpstreamError) -> SubscriptionAnswer
 
     /// Whether the token's account may read a product.

@@ -1,6 +1,6 @@
 import CXML
 
-/// What libxml2 calls. Functions at file scope, because a closure could carry an actor's isolation.
+/// The callbacks of libxml2. Functions at file scope, because a closure could carry an actor's isolation.
 @safe
 enum XMLCallbacks {
     static var handler: xmlSAXHandler {

@@ -1,4 +1,4 @@
-/// What happens to a document that has a DOCTYPE.
+/// The treatment of a document with a DOCTYPE.
 package enum XMLDocumentType: Sendable {
     /// It is an error.
     case refused

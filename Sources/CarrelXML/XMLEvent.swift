@@ -1,4 +1,4 @@
-/// What an ``XMLReader`` meets, in the order of the document.
+/// A part of a document that an ``XMLReader`` meets, in document order.
 package enum XMLEvent: Sendable, Equatable {
     case start(XMLName, attributes: [XMLAttribute])
     /// All character data between two tags, in one piece: references resolved, CDATA sections opened, comments left out.

@@ -1,6 +1,6 @@
 import CXML
 
-/// What libxml2's callbacks have collected since it was last taken.
+/// The events of libxml2's callbacks since the last call.
 ///
 /// It lies where the reader says, and has no references to count: there are ten callbacks for each resource of a protected publication.
 @safe
@@ -59,7 +59,7 @@ struct XMLEventCollector: ~Copyable {
 
     /// Takes an element's declarations of name spaces, which hold to its end.
     ///
-    /// - Returns: whether there may be so many.
+    /// - Returns: whether this number is allowed.
     mutating func declare(namespaces count: Int) -> Bool {
         guard count > 0 else { return failure == nil }
         declarations.append((depth + 1, count))
@@ -121,7 +121,7 @@ struct XMLEventCollector: ~Copyable {
         return failure == nil
     }
 
-    /// Whether an element may have so many attributes.
+    /// Whether an element may have this number of attributes.
     mutating func allows(attributes: Int) -> Bool {
         if attributes > limits.attributes { fail("an element of the XML has more than \(limits.attributes) attributes") }
         self.attributes += attributes
@@ -129,13 +129,13 @@ struct XMLEventCollector: ~Copyable {
         return failure == nil
     }
 
-    /// Whether an attribute may have so many bytes.
+    /// Whether an attribute may have this number of bytes.
     mutating func allows(valueBytes: Int) -> Bool {
         if valueBytes > limits.text { fail("an attribute of the XML is longer than \(limits.text) bytes") }
         return failure == nil
     }
 
-    /// Whether a name space's URI may have so many bytes.
+    /// Whether a name space's URI may have this number of bytes.
     mutating func allows(uriBytes: Int) -> Bool {
         if uriBytes > Self.uriLimit { fail("a name space of the XML is longer than \(Self.uriLimit) bytes") }
         return failure == nil

@@ -11,7 +11,7 @@ final class XMLNames {
     /// How many are kept at most; documents of ours have some dozens.
     private static let limit = 1000
 
-    /// What stands at an address of libxml2's dictionary; nil for no address.
+    /// The string at an address of libxml2's dictionary; nil for no address.
     subscript(_ text: UnsafePointer<xmlChar>?) -> String? {
         guard let text = unsafe text else { return nil }
         let place = UInt(bitPattern: text)

@@ -4,7 +4,7 @@ struct XMLOpenTag {
     private(set) var attributes = 0
     /// Whether the end has come.
     private(set) var isOver = false
-    /// What ends the value that has begun.
+    /// The quotation mark that ends the current value.
     private var quote: UInt8?
 
     /// Takes the next bytes, of which the first ones of all are the tag's own.

@@ -10,7 +10,7 @@ package import CarrelBytes
 @safe
 package struct XMLReader: ~Copyable {
     private let context: UnsafeMutablePointer<xmlParserCtxt>
-    /// What the callbacks see.
+    /// The state of the callbacks.
     private let collector: UnsafeMutablePointer<XMLEventCollector>
     private let limits: XMLLimits
     private var size = 0
@@ -30,7 +30,7 @@ package struct XMLReader: ~Copyable {
     private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
     /// The library counts in 32 bits. Of one piece's attributes it makes short work, however many they are.
     private static let pieceSize = 65_536
-    /// Before the first element there may be a DOCTYPE, which is taken at once.
+    /// Before the first element there may be a DOCTYPE, which is taken in one piece.
     private static let firstPieceSize = 4096
     /// Bytes of what a DOCTYPE declares: the library compares the values of an enumeration with each other.
     private static let documentTypeLimit = 32_768
@@ -117,7 +117,7 @@ package struct XMLReader: ~Copyable {
 
     /// The end of the document, of which a visitor is told.
     ///
-    /// - Parameter visitor: that was told of the rest.
+    /// - Parameter visitor: the visitor of the rest.
     /// - Throws: when something is missing.
     package mutating func finish(telling visitor: any XMLVisitor) throws(Malformed) {
         unsafe collector.pointee.visitor = visitor
@@ -171,7 +171,7 @@ package struct XMLReader: ~Copyable {
         }
     }
 
-    /// Looks at what the library keeps until it is whole, and then takes at once.
+    /// Checks what the library buffers until it is whole, and then takes in one piece.
     private mutating func checkWaiting() throws(Malformed) {
         let state = unsafe context.pointee.instate
         guard let input = unsafe context.pointee.input, let start = unsafe input.pointee.cur, let end = unsafe input.pointee.end

@@ -1,9 +1,9 @@
 import CXML
 import Glibc
 
-/// The start tag of an element, while it is read: nothing of it is copied but what is asked for.
+/// The start tag of an element, while it is read: only the requested parts are copied.
 ///
-/// Nobody can keep it: it cannot be copied, and is only lent.
+/// It cannot be kept: it cannot be copied, and is only lent.
 @safe
 package struct XMLTag: ~Copyable {
     /// The parser's own texts, which it ends with a NUL. Nil for an element in no name space.

@@ -1,6 +1,6 @@
-/// Is told of the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
+/// Receives the parts of a document while it is read: for documents of a hundred thousand elements, of which little is kept.
 package protocol XMLVisitor: AnyObject {
-    /// Whether it wants to be told of character data now.
+    /// Whether it wants character data now.
     var takesText: Bool { get }
 
     /// - Parameter tag: lent until this returns.

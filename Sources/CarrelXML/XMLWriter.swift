@@ -4,7 +4,7 @@
 /// Whatever the texts are, the document is well-formed: markup is escaped, and characters that XML 1.0 cannot hold (§2.2) become
 /// U+FFFD. Names are the program's own and are trusted.
 package struct XMLWriter: Sendable {
-    /// What was written since the last ``take()``.
+    /// The bytes written since the last ``take()``.
     package private(set) var bytes: [UInt8] = []
     private var open: [StaticString] = []
     private var isInTag = false
@@ -90,7 +90,7 @@ package struct XMLWriter: Sendable {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// What was written, for a stream; writing goes on behind it.
+    /// The bytes written, for a stream; writing goes on behind them.
     package mutating func take() -> [UInt8] {
         closeTag()
         defer { bytes = [] }

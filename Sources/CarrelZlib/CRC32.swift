@@ -8,7 +8,7 @@ package struct CRC32: Sendable {
     package init() {}
 
     package mutating func update(_ bytes: RawSpan) {
-        // without an address zlib begins anew
+        // without an address zlib starts again
         guard bytes.byteCount > 0 else { return }
         value = unsafe bytes.withUnsafeBytes { bytes in
             UInt32(

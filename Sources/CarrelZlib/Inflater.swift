@@ -36,7 +36,7 @@ package final class Inflater {
     ///   - out: gets unpacked bytes appended.
     ///   - limit: of how many at most; at least 1.
     /// - Returns: how many bytes of the input were taken, and whether the stream is at its end.
-    /// - Throws: what is no deflate.
+    /// - Throws: ``Malformed`` unless the bytes are a deflate stream.
     package func inflate(
         _ input: RawSpan,
         into out: inout [UInt8],
@@ -63,7 +63,7 @@ package final class Inflater {
         switch status {
         case Z_OK, Z_BUF_ERROR: return (taken, false)
         case Z_STREAM_END: return (taken, true)
-        default: throw Malformed("packed bytes are no deflate stream", at: taken)
+        default: throw Malformed("packed bytes are not a deflate stream", at: taken)
         }
     }
 }

@@ -249,7 +249,7 @@ struct ComplianceTests {
         try await keep(try await provider.revocationList(["provider"]), from: "https://later.example")
         let checks = try await check(license, checker)
         #expect(failures(checks) == [name])
-        #expect(checks.contains(ComplianceCheck("links", .skipped("the license is not to be believed"))))
+        #expect(checks.contains(ComplianceCheck("links", .skipped("the license is not to be trusted"))))
         await store.close()
         let unusable = LCPStore { throw LCPError(.store, "it is broken") }
         checker.store = unusable

@@ -96,7 +96,7 @@ struct `An ingest of an edition` {
         ("a password", [.init("index.html", "x"), .locked("secret.html")], "\"secret.html\" is encrypted"),
         ("a clash of case", [.init("index.html", "x"), .init("A.css", "x"), .init("a.css", "y")], "the same name on some disks"),
         ("the server's own folder", [.init("index.html", "x"), .init("-/manifest.xml", "x")], "the server's own"),
-        ("nothing to read", [.init("a.css", "x")], "is no edition"),
+        ("nothing to read", [.init("a.css", "x")], "is not an edition"),
     ]
 
     @Test(arguments: hostile)

@@ -46,7 +46,7 @@ struct `A check of a system upstream` {
         let check = try UpstreamCheck(upstream.settings, product: "p1")
         let findings = await check.run(UpstreamCheck.Subscriber(name: "reader", password: "right"))
         #expect(findings.map(\.verdict) == [.failed, .failed, .failed])
-        #expect(findings.first?.answer == "the system upstream answered with status 500")
+        #expect(findings.first?.answer == "the upstream system answered with status 500")
         #expect(upstream.calls().count == 3)
     }
 }

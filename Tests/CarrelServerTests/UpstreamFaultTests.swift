@@ -277,7 +277,7 @@ struct `A system upstream that fails` {
         let down = try await Self.health(test)
         #expect(down["state"] == "unavailable" && down["failPolicy"] == "closed")
         #expect(down["unavailableUntil"]?.string == (test.clock.now + .seconds(5)).description)
-        #expect(down["failure"] == "the system upstream answered with status 500")
+        #expect(down["failure"] == "the upstream system answered with status 500")
         test.clock.advance(by: .seconds(5))
         #expect(try await Self.verify(test, "T-reader") == "503")
         #expect(try await Self.verify(test, "T-reader") == "503")

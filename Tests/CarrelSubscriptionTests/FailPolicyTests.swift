@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelSubscription
 import Testing
 
-struct `What is said without the system upstream` {
+struct `The answer without the upstream system` {
     private typealias Memory = FailPolicy.Memory
 
     private static let now = Instant(milliseconds: 1_800_000_000_000)

@@ -61,7 +61,7 @@ public struct ADTSHeader: Sendable, Hashable {
     @inlinable
     public var headerLength: Int { word & 0x0001_0000 == 0 ? 9 : 7 }
 
-    /// What the frame shares with the others of its stream; nil when the channels are not in the header.
+    /// The format shared by all frames of its stream; nil when the channels are not in the header.
     package var format: AudioFormat? {
         AudioFormat(codec: .aac(profile), sampleRate: sampleRate, channels: channels)
     }

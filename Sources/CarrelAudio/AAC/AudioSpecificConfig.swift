@@ -74,7 +74,7 @@ package struct AudioSpecificConfig: Sendable, Hashable {
         if bandReplication == .none { try readCompatibleExtension(&bits) }
     }
 
-    /// What all frames have in common once they are framed as ADTS, where that can be.
+    /// The format of all frames once they are framed as ADTS, where that is possible.
     package var format: Result<AudioFormat, Refusal> {
         let profile: AACProfile
         switch objectType {

@@ -139,7 +139,7 @@ public struct MP3FrameHeader: Sendable, Hashable {
         }
     }
 
-    /// What the frame shares with the others of its stream.
+    /// The format shared by all frames of its stream.
     package var format: AudioFormat {
         AudioFormat(self)
     }

@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// The frame some encoders put first, which holds figures about the file instead of sound (Xing, Info with the LAME extension, VBRI).
+/// The frame some encoders put first, which holds figures about the file instead of audio (Xing, Info with the LAME extension, VBRI).
 struct MP3InfoFrame {
     /// Audio frames the encoder says it wrote, this one not counted.
     var frames: Int64?

@@ -8,7 +8,7 @@ package enum MP3Length {
     ///   - bytes: of the file from the end of its tag on, some frames of them.
     ///   - byteCount: from there to the end of the sound.
     /// - Returns: seconds: by the count of frames that an encoder put first, or else by the bit rate of the first frame. Nil when there
-    ///   is no frame.
+    ///   is not a frame.
     package static func duration(_ bytes: RawSpan, byteCount: Int64) -> Double? {
         for start in 0..<max(0, bytes.byteCount - 3) {
             guard let header = MP3FrameHeader.parse(bytes.u32(at: start)) else { continue }

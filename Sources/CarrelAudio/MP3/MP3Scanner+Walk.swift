@@ -2,11 +2,11 @@ import CarrelBytes
 
 /// How far one step came.
 struct MP3Step {
-    /// Where the frames that start at the step's beginning end.
+    /// The end of the frames that start at the step's beginning.
     var framesEnd: Int
     /// How many frames those are.
     var frameCount = 0
-    /// Where to go on.
+    /// The offset to continue at.
     var next: Int
     /// Whether nothing further can be decided without more bytes.
     var wantsMore = false
@@ -108,7 +108,7 @@ extension MP3Scanner {
         return step
     }
 
-    /// What follows the frame at `step.next` does not continue the stream: either the frame is cut short, or something else comes.
+    /// Handles bytes at `step.next` that do not continue the stream: either the frame is cut short, or something else comes.
     private mutating func settleBreak(_ span: RawSpan, _ step: MP3Step, _ after: Int, _ last: Bool) -> MP3Step {
         var step = step
         if !last, span.byteCount - after < 3 * Self.longestFrame {

@@ -3,7 +3,7 @@ package import CarrelBytes
 /// Finds the audio frames of an MP3 file that arrives in pieces, and leaves out everything else.
 ///
 /// Left out: ID3v2 (anywhere), ID3v1 and its enhanced form, APE, Lyrics3, a RIFF wrapping, Xing/Info/VBRI frames, zeros and junk.
-/// What is passed on is whole Layer III frames of one format. The same bytes give the same frames however they are cut into pieces.
+/// It passes on whole Layer III frames of one format. The same bytes give the same frames however they are cut into pieces.
 /// Holds at most 16 KiB of the file.
 package struct MP3Scanner: Sendable {
     enum State {
@@ -25,7 +25,7 @@ package struct MP3Scanner: Sendable {
     static let longestFrame = 1441
 
     var state = State.searching
-    /// Where the next byte to look at lies in the file.
+    /// The file offset of the next byte to examine.
     var offset: Int64 = 0
     /// Bytes of a tag still to be passed over.
     var skipping: Int64 = 0
@@ -40,7 +40,7 @@ package struct MP3Scanner: Sendable {
     var byteCount: Int64 = 0
     var bitratesSeen: UInt32 = 0
 
-    // what was left out
+    // the omissions
     var junk = MP3Summary.Junk()
     /// The run of unexplained bytes just passed.
     var junkRun: Int64 = 0
@@ -112,7 +112,7 @@ package struct MP3Scanner: Sendable {
         }
     }
 
-    /// What the file held; call it after `end`.
+    /// The content of the file; call it after `end`.
     ///
     /// - Throws: when the file holds no MP3 frame that can be used, with why.
     package func summary() throws(Malformed) -> MP3Summary {

@@ -1,10 +1,10 @@
-/// What an MP3 file turned out to hold.
+/// The content of a scanned MP3 file.
 package struct MP3Summary: Sendable, Hashable {
     /// Bytes between the frames that nothing explains.
     package struct Junk: Sendable, Hashable {
         /// How many, over the whole file.
         package var byteCount: Int64 = 0
-        /// Where the first of them lies in the file.
+        /// The file offset of the first of them.
         package var firstOffset: Int64?
 
         package init(byteCount: Int64 = 0, firstOffset: Int64? = nil) {
@@ -13,13 +13,13 @@ package struct MP3Summary: Sendable, Hashable {
         }
     }
 
-    /// Where the frames begin to be of another format.
+    /// The offset at which the format of the frames changes.
     package struct Change: Sendable, Hashable {
         package let offset: Int64
         package let format: AudioFormat
     }
 
-    /// What all frames passed on have in common.
+    /// The format shared by all frames passed on.
     package let format: AudioFormat
     /// Frames passed on.
     package let frameCount: Int64
@@ -35,9 +35,9 @@ package struct MP3Summary: Sendable, Hashable {
     package let declaredFrames: Int64?
     /// Offset of a frame (or tag) that the end of the file cuts off; it is not passed on.
     package let truncatedAt: Int64?
-    /// What lay between frames and was left out. Zeros alone do not count.
+    /// Bytes between frames that were left out. Zeros alone do not count.
     package let junk: Junk
-    /// Where the format changes, if it does. Nothing from there on was read: such a file needs transcoding.
+    /// The change of format, if there is one. Nothing after it was read: such a file needs transcoding.
     package let inconsistency: Change?
     /// Tags found, in file order; at most 64.
     package let tags: [MP3Tag]

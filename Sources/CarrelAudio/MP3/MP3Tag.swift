@@ -8,11 +8,11 @@ package struct MP3Tag: Sendable, Hashable {
 
     /// The format of the tag.
     package let kind: Kind
-    /// Where it lies, in bytes from the start of the file.
+    /// Its range, in bytes from the start of the file.
     package let range: Range<Int64>
 }
 
-/// What begins at some byte outside the frames.
+/// The structure that begins at some byte outside the frames.
 enum MP3Mark {
     /// Nothing known.
     case none
@@ -29,13 +29,13 @@ enum MP3Mark {
 }
 
 extension MP3Mark {
-    /// What begins at `start`.
+    /// The structure that begins at `start`.
     ///
     /// - Parameters:
     ///   - start: a byte inside the span.
     ///   - span: bytes of the file.
     ///   - last: whether the file ends where the span does.
-    ///   - boundary: whether the byte before was understood too; in the middle of junk less is believed.
+    ///   - boundary: whether the byte before was understood too; in the middle of junk less is trusted.
     /// - Returns: what it is, when enough bytes are there to tell.
     static func at(_ start: Int, in span: RawSpan, last: Bool, boundary: Bool) -> MP3Mark {
         switch span.u8(at: start) {

@@ -5,7 +5,7 @@ package enum APETag {
     /// Bytes of the header or footer.
     package static let headerLength = 32
 
-    /// What an APE tag says; a damaged item ends the reading and what came before counts.
+    /// The content of an APE tag; a damaged item ends the reading, and the items before count.
     ///
     /// - Parameter tag: the whole tag: header if it has one, items, footer.
     /// - Returns: what it says.

@@ -1,7 +1,7 @@
 extension AudioTags {
     /// Sets what a free-form name means, such as the description of an ID3 `TXXX` frame, an APE key or an MP4 `----` name.
     ///
-    /// What is set already stays. Names that say nothing here are passed over.
+    /// Values that are set stay. Unknown names are skipped.
     package mutating func set(named name: String, to values: [String]) {
         let values = values.filter { !$0.isEmpty }
         guard let first = values.first else { return }

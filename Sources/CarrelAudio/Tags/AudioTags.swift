@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// What a file says about itself, whatever the tag format. Nothing here is to be trusted further than a label.
+/// The metadata of a file, whatever the tag format. Trust nothing here further than a label.
 package struct AudioTags: Sendable, Hashable {
     /// A position in a numbered set: track 3 of 12.
     package struct Number: Sendable, Hashable {
@@ -30,11 +30,11 @@ package struct AudioTags: Sendable, Hashable {
         package static let limit = 16 << 20
     }
 
-    /// Where a part of the sound begins.
+    /// The beginning of a part of the audio.
     package struct Chapter: Sendable, Hashable {
         /// Milliseconds from the start of the sound.
         package var start: Int64
-        /// What it is called; may be empty.
+        /// Its title; may be empty.
         package var title: String
 
         package init(start: Int64, title: String) {
@@ -74,10 +74,10 @@ package struct AudioTags: Sendable, Hashable {
 
     package init() {}
 
-    /// Who wrote it: the album's artists, else the artists.
+    /// The authors: the album's artists, else the artists.
     package var authors: [String] { albumArtists.isEmpty ? artists : albumArtists }
 
-    /// Who reads it: those named as such, else composers who are not the authors.
+    /// The narrators: those named as such, else composers who are not the authors.
     package var narrators: [String] { readers.isEmpty ? composers.filter { !authors.contains($0) } : readers }
 
     /// The year in `date`.

@@ -2,7 +2,7 @@ import CarrelBytes
 
 /// The header of a metadata block of a FLAC file (RFC 9639 §8.1).
 package struct FLACBlock {
-    /// What blocks hold that is read here.
+    /// The kinds of blocks that are read here.
     package enum Kind: UInt8 { case streamInformation = 0, comments = 4, picture = 6 }
 
     /// Nil for others.

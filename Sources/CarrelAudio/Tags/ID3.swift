@@ -14,11 +14,11 @@ package enum ID3 {
         return 10 + size + (hasFooter ? 10 : 0)
     }
 
-    /// What an ID3v2 tag says.
+    /// The content of an ID3v2 tag.
     ///
     /// Taggers are careless, so a damaged frame ends the reading and what came before counts.
     ///
-    /// - Parameter tag: the tag from its first byte; when its end is missing, the frames that are there are read.
+    /// - Parameter tag: the tag from its first byte; when its end is missing, its complete frames are read.
     /// - Returns: what it says, chapters sorted by their start.
     /// - Throws: when this is not an ID3v2 tag.
     package static func parse(_ tag: RawSpan) throws(Malformed) -> AudioTags {
@@ -42,7 +42,7 @@ package enum ID3 {
         return reader.finish()
     }
 
-    /// What an ID3v1 or ID3v1.1 tag says.
+    /// The content of an ID3v1 or ID3v1.1 tag.
     ///
     /// - Parameter tag: the 128 bytes from `TAG` on.
     /// - Returns: what it says.

@@ -66,7 +66,7 @@ struct ID3Reader {
 
     /// The size of the frame's content; nil when it does not fit.
     ///
-    /// Versions 2.3 and 2.4 differ in how it is written and taggers confuse them, so what leads to another frame is believed.
+    /// Versions 2.3 and 2.4 differ in how it is written and taggers confuse them, so the reading that leads to another frame counts.
     private func frameSize(_ body: RawSpan, _ at: Int) -> Int? {
         if version == 2 {
             let size = Int(body.u32(at: at + 2) & 0xff_ffff)

@@ -1,8 +1,8 @@
 import CarrelBytes
 
-/// The first packets of an Ogg file (RFC 3533) of Vorbis, Opus (RFC 7845) or FLAC (RFC 9639 §10.1): what it is and what it says of itself.
+/// The first packets of an Ogg file (RFC 3533) of Vorbis, Opus (RFC 7845) or FLAC (RFC 9639 §10.1): its codec and its metadata.
 package struct OggBeginning {
-    /// What the comments say; nil when their end is not there.
+    /// The content of the comments; nil when their end is missing.
     package let tags: AudioTags?
     private let serial: UInt32
     private let sampleRate: Int
@@ -59,7 +59,7 @@ package struct OggBeginning {
     private struct Page {
         let position: UInt64
         let serial: UInt32
-        /// Where the table of segments is, and where they are.
+        /// The offsets of the table of segments, and of the segments.
         let table: Range<Int>
 
         init?(_ bytes: RawSpan, at start: Int, isWhole: Bool = true) {

@@ -9,7 +9,7 @@ package enum RIFFChunk {
     ]
     private static let fieldLimit = 256
 
-    /// What a `LIST` of kind `INFO` says.
+    /// The content of a `LIST` of kind `INFO`.
     ///
     /// - Parameter list: the chunk without its header, from `INFO` on. A damaged field ends the reading.
     /// - Returns: nothing of other lists.
@@ -34,7 +34,7 @@ package enum RIFFChunk {
         return tags
     }
 
-    /// Bytes of a second of sound.
+    /// Bytes of a second of audio.
     ///
     /// - Parameter format: the chunk `fmt `, without its header.
     /// - Returns: nil where it does not say.

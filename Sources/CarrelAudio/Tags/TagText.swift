@@ -2,7 +2,7 @@ import CarrelBytes
 
 /// Text as tags store it.
 package enum TagText {
-    /// The characters that Windows puts where ISO 8859-1 has controls nobody writes in a tag.
+    /// The characters that Windows puts where ISO 8859-1 has controls, which tags do not contain.
     private static let windows1252: [UInt16] = [
         0x20ac, 0xfffd, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0xfffd, 0x017d,
         0xfffd,

@@ -7,7 +7,7 @@ package enum VorbisComment {
     private static let textSize = 64 << 10
     private static let picture = "metadata_block_picture"
 
-    /// What comments say. A damaged field ends the reading, and what came before counts.
+    /// The content of comments. A damaged field ends the reading, and the fields before count.
     ///
     /// - Parameter bytes: from the length of the vendor's name on.
     /// - Returns: what they say.

@@ -58,7 +58,7 @@ struct BashCompletions {
         command.path.count == 1 ? "" : " \(command.path.dropFirst().joined(separator: " "))"
     }
 
-    /// What follows the options that take a value.
+    /// The completions after the options that take a value.
     private func values(_ command: CommandDescription) -> [String] {
         command.options.filter(\.takesValue).map { option in
             let cases = option.names.map { "\"\(path(command)):\($0)\"" }.joined(separator: " | ")
@@ -66,7 +66,7 @@ struct BashCompletions {
         }
     }
 
-    /// What else may stand in the command's line: options after a dash, otherwise commands or arguments.
+    /// Other words in the command's line: options after a dash, otherwise commands or arguments.
     private func words(_ command: CommandDescription) -> String {
         let options = (command.options.flatMap(\.allNames) + ["--help"]).joined(separator: " ")
         let arguments: String

@@ -1,16 +1,16 @@
 import CarrelThreads
 import Glibc
 
-/// What a command speaks to: results go to standard output, everything else to standard error.
+/// The output of a command: results go to standard output, everything else to standard error.
 ///
-/// Text that may hold a stranger's words (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
+/// Untrusted text (titles, names, paths) is safe in notes, errors and tables; what `print` gets is
 /// printed as it is.
 package final class Console: Sendable {
     /// The program's name, which begins every note.
     package let name: String
-    /// Where results go.
+    /// The sink of results.
     package let output: Terminal
-    /// Where notes, errors and progress go.
+    /// The sink of notes, errors and progress.
     package let diagnostics: Terminal
     package let options: OutputOptions
     package let environment: [String: String]
@@ -76,7 +76,7 @@ package final class Console: Sendable {
 
     // MARK: Results
 
-    /// Prints a result and a line break, at once, whether somebody watches or not.
+    /// Prints a result and a line break, immediately, on a terminal and in a pipe.
     package func print(_ text: String) {
         screen.result(Array(text.utf8) + [UInt8(ascii: "\n")])
     }
@@ -91,7 +91,7 @@ package final class Console: Sendable {
         print(table.text(width: output.isInteractive ? output.columns : nil, heading: output.bold))
     }
 
-    /// Whether nobody reads results any more (`carrel list | head -1`): what is still to be printed may be left out.
+    /// Whether the reader of results is gone (`carrel list | head -1`): the rest of the output may be left out.
     package var isOutputClosed: Bool { outputFailure == EPIPE }
 
     /// Why results could not be written; nil while they could. Later results are dropped.

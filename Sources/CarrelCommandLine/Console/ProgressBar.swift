@@ -14,7 +14,7 @@ package final class ProgressBar: Sendable {
 
     init(_ console: Console, _ meter: ProgressMeter) {
         self.console = console
-        // on a terminal the first step is shown at once; in a log what is over within five seconds is not
+        // on a terminal the first step is shown immediately; in a log, work of less than five seconds is not
         let now = console.now()
         state = Locked(State(meter: meter, lastShown: console.diagnostics.isInteractive ? now - .seconds(1) : now))
     }
@@ -37,7 +37,7 @@ package final class ProgressBar: Sendable {
 
     /// Takes the bar away and says how it ended.
     ///
-    /// - Parameter summary: what to say in its place; nil says nothing.
+    /// - Parameter summary: the text in its place; nil for none.
     package func finish(_ summary: String? = nil) {
         let wasRunning = state.withLock { state in
             defer { state.isOver = true }
@@ -73,8 +73,8 @@ extension Console {
     ///
     /// - Parameters:
     ///   - label: what goes on, such as `ingesting book.mp3`.
-    ///   - totalBytes: how much there is to do; nil when nobody knows.
-    /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
+    ///   - totalBytes: the total; nil when it is not known.
+    /// - Returns: receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalBytes: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalBytes, unit: .bytes, at: now()))
     }
@@ -83,8 +83,8 @@ extension Console {
     ///
     /// - Parameters:
     ///   - label: what goes on.
-    ///   - totalItems: how many there are to do; nil when nobody knows.
-    /// - Returns: what is told of each step; it ends with `finish`, or when it is released.
+    ///   - totalItems: the total; nil when it is not known.
+    /// - Returns: receives each step; it ends with `finish`, or when it is released.
     package func progress(_ label: String, totalItems: Int64?) -> ProgressBar {
         ProgressBar(self, ProgressMeter(label: label.printable, total: totalItems, unit: .items, at: now()))
     }

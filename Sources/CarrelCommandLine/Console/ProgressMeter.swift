@@ -1,18 +1,18 @@
 /// How far something has come, how fast it goes and when it will be done: the arithmetic of a progress bar.
 struct ProgressMeter: Sendable {
-    /// What is counted.
+    /// The unit of counting.
     enum Unit: Sendable {
         case bytes
         case items
     }
 
     let label: String
-    /// How much there is to do; nil when nobody knows.
+    /// The total; nil when it is not known.
     let total: Int64?
     let unit: Unit
     private(set) var completed: Int64 = 0
     private let started: Duration
-    /// What was done when, of the last ten seconds or so, for a rate that follows what happens now.
+    /// The progress and its times over the last ten seconds or so, for a rate that follows recent work.
     private var samples: [(time: Duration, completed: Int64)]
 
     init(label: String, total: Int64?, unit: Unit, at time: Duration) {

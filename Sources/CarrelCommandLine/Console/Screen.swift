@@ -6,7 +6,7 @@ import Glibc
 /// Writes happen under the lock, and wait for the reader with it: their order is the point of it.
 final class Screen: Sendable {
     private struct State {
-        /// What is drawn on the last line, without a line break.
+        /// The content of the last line, without a line break.
         var live: String?
         var failure: Int32?
     }
@@ -46,7 +46,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// Where notes cannot be written, nobody can be told so.
+    /// A failure to write notes cannot be reported.
     private func emit(_ text: String) {
         try? notes.write(Array(text.utf8))
     }

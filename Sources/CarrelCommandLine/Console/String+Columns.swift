@@ -23,10 +23,10 @@ extension Character {
 }
 
 extension String {
-    /// The text with blanks after it (or before it) up to `width` columns.
+    /// The text padded with spaces after it (or before it) up to `width` columns.
     func padded(to width: Int, onTheLeft: Bool = false) -> String {
-        let blanks = String(repeating: " ", count: max(0, width - columns))
-        return onTheLeft ? blanks + self : self + blanks
+        let spaces = String(repeating: " ", count: max(0, width - columns))
+        return onTheLeft ? spaces + self : self + spaces
     }
 
     /// The text cut to `width` columns, its last one an ellipsis where something is missing.
@@ -42,8 +42,8 @@ extension String {
         return out + "…"
     }
 
-    /// The text without what would command a terminal or reorder its line: a title from a stranger's file may hold anything.
-    /// Controls and direction overrides become visible escapes; line breaks become blanks.
+    /// The text without characters that would command a terminal or reorder its line: a title from an untrusted file may hold anything.
+    /// Controls and direction overrides become visible escapes; line breaks become spaces.
     package var printable: String {
         guard unicodeScalars.contains(where: \.isDangerousOnTerminals) else { return self }
         var out = ""

@@ -1,10 +1,10 @@
 import Glibc
 
-/// What is known about where a stream of text ends up.
+/// The properties of a stream's destination.
 package struct Terminal: Sendable, Equatable {
     /// Whether a person watches: lines may be redrawn.
     package var isInteractive: Bool
-    /// Width in character cells; 80 where nobody says.
+    /// Width in character cells; 80 where it is not known.
     package var columns: Int
     /// Whether text may be colored and set bold.
     package var hasColor: Bool
@@ -18,7 +18,7 @@ package struct Terminal: Sendable, Equatable {
         self.hasUnicode = hasUnicode
     }
 
-    /// What the system and the environment say about an open file.
+    /// The properties of an open file, by the system and the environment.
     ///
     /// Color needs a terminal, a `TERM` other than `dumb` and no `NO_COLOR` (no-color.org).
     package init(descriptor: Int32, environment: [String: String]) {

@@ -1,7 +1,7 @@
 import CarrelThreads
 import Glibc
 
-/// Where text goes.
+/// A destination of text.
 package protocol TextSink: Sendable {
     /// Writes all the bytes, or throws.
     func write(_ bytes: [UInt8]) throws(SinkFailure)

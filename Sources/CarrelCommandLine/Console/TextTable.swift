@@ -3,7 +3,7 @@ package struct TextTable: Sendable, Equatable {
     /// One column.
     package struct Column: Sendable, Equatable {
         package let title: String
-        /// Whether numbers stand in it, which end in line.
+        /// Whether it holds numbers, which are aligned at their ends.
         package let isNumeric: Bool
         /// Whether its cells may be cut where the terminal is too narrow.
         package let canShrink: Bool
@@ -23,7 +23,7 @@ package struct TextTable: Sendable, Equatable {
         self.columns = columns
     }
 
-    /// Adds a row with one cell a column; cells may hold a stranger's words.
+    /// Adds a row with one cell a column; cells may hold untrusted text.
     package mutating func add(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has one cell a column")
         rows.append(cells.map(\.printable))

@@ -1,4 +1,4 @@
-/// What `--help` prints for one command.
+/// The output of `--help` for one command.
 struct HelpText {
     private let about: CommandDescription
 
@@ -35,7 +35,7 @@ struct HelpText {
         guard !rows.isEmpty else { return [] }
         let limit = min(30, width / 2)
         let column = rows.map(\.left.columns).filter { $0 <= limit }.max() ?? limit
-        // where too little is left beside the names, the help stands below them
+        // where too little is left beside the names, the help goes below them
         let isNarrow = width - column - 4 < 28
         let indent = isNarrow ? 8 : column + 4
         let lines = rows.map { row in
@@ -50,7 +50,7 @@ struct HelpText {
 }
 
 extension ParameterDescription {
-    /// How it is written, as the left column of help: short forms first, so that the long ones stand in line.
+    /// The left column of help: short forms first, so that the long ones align.
     var usage: String {
         guard kind != .positional else { return isRepeated ? "\(title)..." : title }
         let short = names.filter { !$0.hasPrefix("--") }

@@ -1,10 +1,10 @@
 extension String {
-    /// The text broken into lines of at most `width` columns at blanks; a longer word has a line of its own.
+    /// The text broken into lines of at most `width` columns at spaces; a longer word has a line of its own.
     /// Line breaks in the text are kept.
     ///
     /// - Parameters:
     ///   - width: columns a line may fill, the indent included.
-    ///   - indent: blanks before each line but the first.
+    ///   - indent: spaces before each line but the first.
     /// - Returns: the lines, joined.
     func wrapped(to width: Int, indent: Int = 0) -> String {
         let margin = String(repeating: " ", count: indent)

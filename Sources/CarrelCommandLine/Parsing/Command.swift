@@ -16,9 +16,9 @@ package protocol Command: SendableMetatype {
 
     /// The word that calls it, such as `create`.
     static var name: String { get }
-    /// What it does, as one sentence.
+    /// A summary in one sentence.
     static var abstract: String { get }
-    /// What else a user must know; paragraphs are parted by an empty line.
+    /// Details for the user; an empty line separates paragraphs.
     static var discussion: String { get }
     static var examples: [Example] { get }
     static var parameters: [Parameter<Self>] { get }

@@ -1,5 +1,5 @@
 extension CommandDescription {
-    /// What is wrong with the tables themselves, command by command; a program's tests expect nothing.
+    /// Errors in the tables themselves, command by command; a program's tests expect none.
     package var problems: [String] {
         flattened.flatMap { command in command.ownProblems.map { "\(command.call): \($0)" } }
     }

@@ -2,7 +2,7 @@
 package struct Example: Sendable, Equatable {
     /// The line without a prompt, such as `carrel ingest book.m4b`.
     package let line: String
-    /// What it does, as one sentence.
+    /// A summary in one sentence.
     package let explanation: String
 
     package init(_ line: String, _ explanation: String) {

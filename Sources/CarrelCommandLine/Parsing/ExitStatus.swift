@@ -11,9 +11,9 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     package static let failure = ExitStatus(rawValue: 1)
     /// The command line was wrong.
     package static let usage = ExitStatus(rawValue: 64)
-    /// What was to be read is not what it should be.
+    /// The input is malformed.
     package static let badInput = ExitStatus(rawValue: 65)
-    /// What was to be read is not there.
+    /// The input does not exist.
     package static let noInput = ExitStatus(rawValue: 66)
     /// Something needed, such as a server or a program, is not there.
     package static let unavailable = ExitStatus(rawValue: 69)
@@ -29,7 +29,7 @@ package struct ExitStatus: RawRepresentable, Hashable, Sendable {
     package static let badSettings = ExitStatus(rawValue: 78)
     /// Interrupted from the keyboard: 128 + SIGINT.
     package static let interrupted = ExitStatus(rawValue: 130)
-    /// Whoever read the results stopped reading: 128 + SIGPIPE.
+    /// The reader of the results stopped reading: 128 + SIGPIPE.
     package static let outputClosed = ExitStatus(rawValue: 141)
 
     /// Each with what it says, in order: the manual page prints them.

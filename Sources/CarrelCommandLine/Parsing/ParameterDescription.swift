@@ -1,4 +1,4 @@
-/// What is to be known about a parameter to explain it, complete it and document it: all but its effect.
+/// The description of a parameter for help, completion and documentation: all but its effect.
 package struct ParameterDescription: Sendable, Equatable {
     /// How a parameter is written.
     package enum Kind: Sendable, Equatable {
@@ -10,7 +10,7 @@ package struct ParameterDescription: Sendable, Equatable {
         case positional
     }
 
-    /// What a shell offers in place of the value.
+    /// The completions that a shell offers for the value.
     package enum Completion: Sendable, Equatable {
         case nothing
         case file
@@ -28,7 +28,7 @@ package struct ParameterDescription: Sendable, Equatable {
     package var group: String?
     package var isRequired = false
     package var isRepeated = false
-    /// What values are allowed, in words.
+    /// The allowed values, in words.
     package var allowed: String?
     /// The value without it, as it would be written.
     package var defaultText: String?

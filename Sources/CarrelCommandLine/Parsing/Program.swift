@@ -63,7 +63,7 @@ package struct Program: Sendable {
         try await start(found.type, found.words, found.call, on: console)
     }
 
-    /// The command to explain when `--help` was among the words: arguments may stand before it.
+    /// The command to explain when `--help` was among the words: arguments may come before it.
     private func findDeepest(_ words: some Collection<String>) -> CommandDescription {
         var found = description
         for word in words {

@@ -1,8 +1,8 @@
 /// An error that knows how to be told on a terminal. Any other error is told by its description and ends with status 1.
 package protocol ReportableError: Error {
-    /// What happened: a lower-case sentence without a period; never a secret.
+    /// The failure in words: a lower-case sentence without a period; never a secret.
     var message: String { get }
-    /// What to do about it, where that is known.
+    /// The remedy, where it is known.
     var hint: String? { get }
     /// How the program ends.
     var exitStatus: ExitStatus { get }

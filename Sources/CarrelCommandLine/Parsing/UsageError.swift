@@ -5,7 +5,7 @@ package struct UsageError: CodedError, ReportableError {
     /// The kinds of this failure.
     package typealias Code = ErrorCode<UsageError>
 
-    /// What kind of mistake it was; errors are equal when it is.
+    /// The kind of mistake; errors are equal when it is.
     package let code: Code
     package let message: String
     package let hint: String?

@@ -1,6 +1,6 @@
 /// Which values of a type one option or setting takes.
 package struct Allowed<Value: Sendable>: Sendable {
-    /// What is allowed, for help; nil when everything is.
+    /// The allowed values, for help; nil when all are.
     package let explanation: String?
     private let problem: @Sendable (Value) -> String?
 

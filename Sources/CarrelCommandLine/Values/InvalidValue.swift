@@ -2,7 +2,7 @@
 package struct InvalidValue: Error, Equatable {
     /// The end of a sentence that begins with the value, such as "is not a whole number". Never the value itself, which may be secret.
     package let reason: String
-    /// What to write instead, where that is known.
+    /// The text to write instead, where that is known.
     package let hint: String?
 
     package init(_ reason: String, hint: String? = nil) {

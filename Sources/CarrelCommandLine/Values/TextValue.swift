@@ -10,7 +10,7 @@ package protocol TextValue: Sendable {
     /// The value as it would be written; reading it gives the same value.
     var written: String { get }
 
-    /// What stands for the value in help, such as `number` in `--port <number>`.
+    /// The placeholder of the value in help, such as `number` in `--port <number>`.
     static var valueName: String { get }
 
     /// Every way to write a value of the type, when there are few; empty otherwise.

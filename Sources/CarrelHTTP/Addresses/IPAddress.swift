@@ -47,7 +47,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return zeros.isEmpty ? hex(groups[...]) : hex(groups[..<zeros.lowerBound]) + "::" + hex(groups[zeros.upperBound...])
     }
 
-    /// The form that stands in a URL.
+    /// The form used in a URL.
     public var urlHost: String { bytes.count == 16 ? "[\(self)]" : description }
 
     private static func unmapped(_ bytes: [UInt8]) -> [UInt8] {

@@ -1,8 +1,8 @@
-/// Where a streamed response's producer puts its chunks.
+/// Receives the chunks of a streamed response from its producer.
 public struct BodyWriter: Sendable {
     private let send: @Sendable ([UInt8]) async throws -> Void
 
-    /// - Parameter send: takes one chunk and returns when there is room for the next; throws when nobody reads any more.
+    /// - Parameter send: takes one chunk and returns when there is room for the next; throws when the reader is gone.
     public init(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) {
         self.send = send
     }

@@ -1,7 +1,7 @@
 /// A body that costs less when it is made side by side with others that are wanted at the same moment, as bodies do under a cipher
 /// in which each block waits for the one before.
 public protocol GroupedBodySource: BodySource {
-    /// What makes it and its like.
+    /// The batch that finishes this source and others of its kind.
     var group: any BodyGroup { get }
 
     /// Appends the whole body as the group takes it, as long as it will be. Called like ``BodySource/read(into:)``, and instead
@@ -9,7 +9,7 @@ public protocol GroupedBodySource: BodySource {
     func draft(into out: inout OutputRawSpan) throws
 }
 
-/// What makes drafts into bodies, many at once.
+/// Turns drafts into bodies, many in one call.
 public protocol BodyGroup: AnyObject, Sendable {
     /// Turns each draft into its body where it lies. Throwing means that none of them may be sent.
     ///
@@ -17,7 +17,7 @@ public protocol BodyGroup: AnyObject, Sendable {
     func finish(_ drafts: [BodyDraft]) throws
 }
 
-/// What a source drafted.
+/// A draft that a source made.
 @safe
 public struct BodyDraft {
     /// The source that drafted the bytes.

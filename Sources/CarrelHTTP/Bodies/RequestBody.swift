@@ -1,6 +1,6 @@
 internal import CarrelThreads
 
-/// Where a request's body comes from.
+/// The source of a request's body.
 public protocol RequestBodySource: AnyObject, Sendable {
     /// The next chunk, nil at the end. Throws when the client hung up, was too slow or sent something that is not HTTP.
     func next() async throws(HTTPError) -> [UInt8]?
@@ -36,13 +36,13 @@ public struct RequestBody: Sendable {
     /// Whether there is certainly nothing to read.
     public var isEmpty: Bool { source == nil }
 
-    /// The next chunk, nil at the end. Every chunk is given once, whoever asks.
+    /// The next chunk, nil at the end. Each chunk is returned once, to one caller.
     public func next() async throws(HTTPError) -> [UInt8]? {
         guard let source else { return nil }
         return try await source.next()
     }
 
-    /// The whole body; one of more than `limit` bytes is refused with 413, at once when its length is announced.
+    /// The whole body; one of more than `limit` bytes is refused with 413, before reading when its length is announced.
     public func collect(upTo limit: Int) async throws(HTTPError) -> [UInt8] {
         if let length, length > limit { throw Self.tooLarge(limit) }
         guard var all = try await next() else { return [] }

@@ -1,6 +1,6 @@
 internal import CarrelThreads
 
-/// What follows a response's header.
+/// The content after a response's header.
 public enum ResponseBody: Sendable {
     /// Nothing.
     case empty

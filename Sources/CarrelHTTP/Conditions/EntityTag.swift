@@ -1,6 +1,6 @@
 /// An entity tag (RFC 9110 §8.8.3).
 public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
-    /// What stands between the quotes.
+    /// The text between the quotes.
     public let opaque: String
     /// Whether it only promises that two representations serve the same purpose, not that they are the same bytes.
     public let isWeak: Bool

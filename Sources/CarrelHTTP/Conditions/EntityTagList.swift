@@ -5,7 +5,7 @@ public enum EntityTagList: Sendable, Hashable {
     /// Any of these.
     case tags([EntityTag])
 
-    /// What cannot be read as a tag matches nothing.
+    /// A malformed tag matches nothing.
     public init(parsing field: String) {
         if field.trimmingASCIISpace() == "*" {
             self = .any

@@ -8,7 +8,7 @@ extension HTTPResponse {
     ///
     /// - Parameters:
     ///   - representation: what there is.
-    ///   - request: what is asked.
+    ///   - request: the request to answer.
     ///   - headers: more fields, such as `Cache-Control`; they are sent with 304 too.
     ///   - isCompressible: whether a server may compress the whole.
     /// - Returns: 200, 206, 304, 412 or 416.

@@ -2,7 +2,7 @@ public import CarrelBytes
 
 /// Evaluates a request's conditions against what there is (RFC 9110 §13).
 public struct Preconditions: Sendable {
-    /// What to do with the request.
+    /// The action that the preconditions require.
     public enum Outcome: Sendable, Hashable {
         /// Answer it; `useRange` says whether a `Range` field counts.
         case proceed(useRange: Bool)

@@ -16,9 +16,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public let alias: String?
     /// The URI of the kind of problem (RFC 9457 §3.1.1): `about:blank` for those of HTTP itself, `urn:carrel:problem:CODE` for ours.
     public let type: String
-    /// What kind of problem it is; nil means the status' own phrase.
+    /// The kind of problem; nil means the status' own phrase.
     public var title: String?
-    /// What happened this time and what to do: a lower-case sentence without a period and without secrets.
+    /// This occurrence and what to do: a lower-case sentence without a period and without secrets.
     public var detail: String?
     /// More members of the problem document, such as a reason.
     public var extra: [(String, Value)]

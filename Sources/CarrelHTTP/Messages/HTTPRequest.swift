@@ -1,6 +1,6 @@
 /// A request whose line and header fields have been checked.
 public struct HTTPRequest: Sendable {
-    /// What a request holds, shared by its copies: handlers pass requests around, and each copy of so many fields would cost.
+    /// The content of a request, shared by its copies: handlers pass requests around, and copying each field would cost.
     private final class Parts: Sendable {
         let method: HTTPMethod
         let path: RequestPath

@@ -4,10 +4,10 @@ public struct HTTPResponse: Sendable {
     public var status: HTTPStatus
     /// The fields to send; `Content-Length`, `Transfer-Encoding`, `Date` and `Connection` are the server's.
     public var headers: HTTPFields
-    /// What to send after the header. Kept for HEAD too, where it gives the length and is never read.
+    /// The content after the header. Kept for HEAD too, where it gives the length and is never read.
     public var body: ResponseBody
     /// Whether a server may compress the body for clients that accept it. Only for bodies that hold no secret beside
-    /// something that a stranger chose.
+    /// something that a client chose.
     public var isCompressible: Bool
 
     /// - Parameters:

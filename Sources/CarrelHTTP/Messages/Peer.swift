@@ -1,4 +1,4 @@
-/// Who is at the other end of a connection.
+/// The other end of a connection.
 public enum Peer: Sendable, Hashable, CustomStringConvertible {
     /// A network address, numeric and without brackets; a trusted proxy's word where there is one (the port is 0 then).
     case network(address: String, port: UInt16)

@@ -21,7 +21,7 @@ public struct RequestPath: Sendable, Hashable, CustomStringConvertible {
         var hasEscapes = false
         for i in 0..<bytes.count {
             let c = unsafe bytes[i]
-            // RFC 3986 §3.3: printable ASCII only; `#`, `?` and `\` cannot stand in a path.
+            // RFC 3986 §3.3: printable ASCII only; a path has no `#`, `?` and `\`.
             guard c > 0x20, c < 0x7f, c != UInt8(ascii: "#"), c != UInt8(ascii: "?"), c != UInt8(ascii: "\\") else {
                 return refusal("the path has a character that must be escaped")
             }

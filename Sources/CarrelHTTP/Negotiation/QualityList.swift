@@ -11,7 +11,7 @@ public struct QualityList: Sendable, Hashable {
     /// The choices in the order given.
     public let choices: [Choice]
 
-    /// What cannot be read is passed over; more than 64 choices are not read.
+    /// Malformed choices are skipped; more than 64 choices are not read.
     public init(parsing field: String) {
         var choices: [Choice] = []
         for part in field.split(separator: ",").prefix(64) {

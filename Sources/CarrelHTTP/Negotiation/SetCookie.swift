@@ -16,7 +16,7 @@ public struct SetCookie: Sendable, CustomStringConvertible {
     public let value: String
     /// The path below which browsers send the cookie.
     public let path: String
-    /// Seconds until the browser forgets it; 0 makes it forget at once; nil keeps it for the browser's session.
+    /// The lifetime in seconds; 0 deletes the cookie; nil keeps it for the browser's session.
     public let maxAge: Int?
     /// Whether browsers send the cookie over HTTPS only.
     public let isSecure: Bool

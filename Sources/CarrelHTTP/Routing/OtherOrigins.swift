@@ -54,7 +54,7 @@ public struct OtherOrigins: Sendable, Equatable {
         request.headers["Origin"].map(allows) == true
     }
 
-    /// Methods that the request asks leave for (WHATWG Fetch §4.8); nil for a request that is no preflight.
+    /// Methods that the request asks permission for (WHATWG Fetch §4.8); nil unless the request is a preflight.
     static func methodOfPreflight(_ request: HTTPRequest) -> HTTPMethod? {
         guard request.method == .options, request.headers["Origin"] != nil else { return nil }
         return request.headers["Access-Control-Request-Method"].map { HTTPMethod(rawValue: $0) }
@@ -62,7 +62,7 @@ public struct OtherOrigins: Sendable, Equatable {
 
     /// The request without its cookies where another origin made a browser send it.
     ///
-    /// A link that a person follows from another site is no request of that site's scripts, and keeps them.
+    /// A link that a person follows from another site is not a request of that site's scripts, and keeps them.
     func withoutForeignCookies(_ request: HTTPRequest) -> HTTPRequest {
         guard request.headers["Cookie"] != nil else { return request }
         let isForeign: Bool

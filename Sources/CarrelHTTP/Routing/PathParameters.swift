@@ -1,4 +1,4 @@
-/// What the `{name}` parts of a route's pattern matched, decoded.
+/// The decoded values that the `{name}` parts of a route's pattern matched.
 public struct PathParameters: Sendable {
     private var pairs: [(name: String, value: String)] = []
 

@@ -1,6 +1,6 @@
 /// One route of a router.
 public final class Route: Sendable {
-    /// What a handler is: the request and what its path matched, to a response. Throws ``HTTPError``, an
+    /// A handler: takes the request and the matched parts of its path, returns a response. Throws ``HTTPError``, an
     /// ``HTTPProblemConvertible`` error, or anything else, which the client sees as 500 and nothing more.
     public typealias Action = @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
 

@@ -4,9 +4,9 @@ public struct Router: Sendable {
     public private(set) var routes: [Route] = []
     /// Told of every error that a client sees only as a 500, to be logged.
     public var unexpectedError: (@Sendable (any Error, HTTPRequest) -> Void)?
-    /// What people see at a path that nothing answers for; nil leaves the problem as it is.
+    /// The page for browsers at a path without a route; nil leaves the problem as it is.
     public var notFoundPage: (@Sendable (HTTPRequest) -> HTTPResponse?)?
-    /// What those get who may not know which paths there are: asked for every request that no route takes, whatever the reason, before
+    /// The response for callers who may not know which paths exist: requested for every request that no route takes, for any reason, before
     /// any other answer. Nil admits them to that answer.
     public var refusal: (@Sendable (HTTPRequest) -> HTTPResponse?)?
     /// The other origins that the routes of ``openToOtherOrigins(_:)`` are open to; none by default.
@@ -84,7 +84,7 @@ public struct Router: Sendable {
         response(problem, at: request.path.segments.first ?? "", requestID: request.id)
     }
 
-    /// The response to a request that is refused before its target is believed, with the fields of problems at its path.
+    /// The response to a request that is refused before its target is trusted, with the fields of problems at its path.
     ///
     /// - Parameters:
     ///   - problem: why it is refused.

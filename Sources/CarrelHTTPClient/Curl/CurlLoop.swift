@@ -89,7 +89,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
             unsafe curl_multi_poll(multi, nil, 0, 60_000, nil)
         }
         for transfer in active.values { end(transfer, .failure(HTTPClientError(.cancelled, "the client was closed"))) }
-        // nobody wakes it up any more: isClosed was seen under the lock
+        // no other thread wakes it up any more: isClosed was seen under the lock
         unsafe curl_multi_cleanup(multi)
     }
 
@@ -133,7 +133,7 @@ final class CurlLoop: @unchecked Sendable {  // `multi` is the thread's alone, b
     }
 }
 
-/// A write to a connection or pipe that nobody reads then answers `EPIPE` in this thread.
+/// A write to a connection or pipe without a reader then returns `EPIPE` in this thread.
 private func blockSIGPIPE() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

@@ -28,7 +28,7 @@ extension EasyHandle {
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         if let path = request.unixSocketPath {
             guard case .any = configuration.addresses else {
-                throw HTTPClientError(.address, "a Unix socket is none of the addresses that may be connected to")
+                throw HTTPClientError(.address, "connecting to a Unix socket is not allowed")
             }
             guard !path.utf8.contains(0), path.utf8.count < 108, set(CURLOPT_UNIX_SOCKET_PATH, path) else {
                 throw HTTPClientError(.url, "the path of the Unix socket is too long")

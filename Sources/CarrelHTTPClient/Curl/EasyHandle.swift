@@ -82,7 +82,7 @@ final class EasyHandle: @unchecked Sendable {  // handed from the request's task
         )
     }
 
-    /// What libcurl says about the last failure. It may hold parts of the URL, so it is not for errors in general.
+    /// libcurl's text for the last failure. It may hold parts of the URL, so it is not for errors in general.
     var errorText: String { unsafe String(cString: errorBuffer) }
 
     func long(_ info: CURLINFO) -> Int {

@@ -7,7 +7,7 @@ import Glibc
 /// One request on its way: what libcurl's callbacks do, and what the request's task waits for.
 @safe
 final class Transfer: @unchecked Sendable {  // all that is not in `state` is the loop's alone
-    /// Where the body goes.
+    /// The destination of the body.
     enum Sink: Sendable {
         case collect
         case stream
@@ -21,7 +21,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         case stop
     }
 
-    /// What waits for the task.
+    /// The events that wait for the task.
     struct State: Sendable {
         var response: ClientResponse?
         var buffer: [UInt8] = []
@@ -35,7 +35,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
 
     /// Bytes a stream holds for its consumer before it makes the server wait.
     static let highWater = 256 << 10
-    /// Bytes kept of a body that is not what was wanted: a refusal's words, a redirect's page.
+    /// Bytes kept of a body of another status: a refusal's words, a redirect's page.
     static let asideLimit = 64 << 10
 
     let easy: EasyHandle
@@ -155,7 +155,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         return .took
     }
 
-    /// Keeps the beginning of a body that is not what was wanted, and does not wait for more than that.
+    /// Keeps the beginning of a body of another status, and does not wait for more than that.
     private func receiveAside(_ part: UnsafeRawBufferPointer) -> Receipt {
         let limit = min(Int64(Self.asideLimit), request.maxResponseBytes)
         isCutShort = state.withLock { state in
@@ -189,7 +189,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
         return .took
     }
 
-    /// What libcurl's result means.
+    /// The error for a result of libcurl.
     func outcome(of result: CURLcode) -> Result<Void, HTTPClientError> {
         if let error { return .failure(error) }
         if upload.failed { return .failure(HTTPClientError(.body, "the request's body failed, or is not as long as was said")) }
@@ -198,7 +198,7 @@ final class Transfer: @unchecked Sendable {  // all that is not in `state` is th
             return .success(())
         }
         if refused, result == CURLE_COULDNT_CONNECT {
-            return .failure(HTTPClientError(.address, "the host's address is none that may be connected to"))
+            return .failure(HTTPClientError(.address, "connecting to the host's address is not allowed"))
         }
         return .failure(HTTPClientError(result, easy, request, started))
     }

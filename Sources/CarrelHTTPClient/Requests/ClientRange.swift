@@ -4,7 +4,7 @@ public enum ClientRange: Sendable, Equatable {
     case bytes(ClosedRange<Int64>)
     /// From this offset to the end.
     case from(Int64)
-    /// The last so many.
+    /// The last bytes, this number of them.
     case last(Int64)
 
     var fieldValue: String {

@@ -1,6 +1,6 @@
 public import CarrelHTTP
 
-/// What a request sends.
+/// The body of a request.
 public enum ClientRequestBody: Sendable {
     /// No body.
     case none

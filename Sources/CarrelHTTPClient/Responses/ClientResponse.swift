@@ -1,12 +1,12 @@
 public import CarrelHTTP
 
-/// What a server answered.
+/// The response of a server.
 public struct ClientResponse: Sendable {
     /// The status code (RFC 9110 §15).
     public let status: HTTPStatus
     /// The header fields, in the order received.
     public let headers: HTTPFields
-    /// Where it came from, after redirects, without user name and password.
+    /// The address of the response, after redirects, without user name and password.
     public let url: String
     /// The HTTP version, such as `1.1` or `2`.
     public let version: String

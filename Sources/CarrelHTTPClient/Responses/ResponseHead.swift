@@ -45,7 +45,7 @@ package struct ResponseHead {
     private mutating func takeField(_ line: RawSpan) throws(HTTPClientError) {
         let bytes = [UInt8](copying: line)
         guard status != nil, let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
-            throw HTTPClientError(.head, "a line of the response's head is no field")
+            throw HTTPClientError(.head, "the response's head has a line that is not a field")
         }
         let name = String(decoding: bytes[..<colon], as: UTF8.self)
         guard Token.isValid(name) else { throw HTTPClientError(.head, "a field of the response has a bad name") }

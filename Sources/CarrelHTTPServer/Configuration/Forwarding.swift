@@ -1,6 +1,6 @@
 import CarrelHTTP
 
-/// What a trusted proxy says about the client it speaks for.
+/// A trusted proxy's statement about the client it speaks for.
 struct Forwarding: Sendable {
     let trusted: [AddressRange]
 
@@ -10,7 +10,7 @@ struct Forwarding: Sendable {
         return trusts(address)
     }
 
-    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field says nothing
+    /// The client: the last address in `X-Forwarded-For` that is not a trusted proxy itself; nil when the field names none
     /// that can be used.
     func client(_ headers: HTTPFields) -> Peer? {
         guard let list = headers.list("X-Forwarded-For") else { return nil }

@@ -7,7 +7,7 @@ package struct HTTPServerError: CodedError {
 
     /// The kind of failure.
     package let code: Code
-    /// What happened and what to do: a lower-case sentence without a period.
+    /// The failure and the remedy: a lower-case sentence without a period.
     package let message: String
 
     init(_ code: Code, _ message: String) {

@@ -1,6 +1,6 @@
 package import CarrelHTTP
 
-/// Where a server listens.
+/// An address to listen on.
 package enum Listener: Sendable, Hashable {
     /// A numeric address and a port, 0 for any free one. With TLS when `isTLS`; the configuration names the certificate.
     case tcp(address: String, port: UInt16, isTLS: Bool = false)
@@ -8,7 +8,7 @@ package enum Listener: Sendable, Hashable {
     case unix(path: String, users: Set<UInt32>)
 }
 
-/// Where a server was found to listen.
+/// The address of a listening server.
 package enum BoundAddress: Sendable, Hashable, CustomStringConvertible {
     case tcp(address: IPAddress, port: UInt16, isTLS: Bool)
     case unix(path: String)

@@ -1,6 +1,6 @@
 package import CarrelHTTP
 
-/// How a server listens, whom it believes, and how long it waits.
+/// Addresses, trusted proxies and time limits of a server.
 package struct ServerConfiguration: Sendable {
     /// Certificate and key of TLS listeners, in PEM files.
     package struct TLSFiles: Sendable, Hashable {
@@ -16,14 +16,14 @@ package struct ServerConfiguration: Sendable {
         }
     }
 
-    /// Where to listen.
+    /// The addresses to listen on.
     package var listeners: [Listener] = [.tcp(address: "127.0.0.1", port: 0)]
     /// Threads that serve connections; nil means one for each core.
     package var workers: Int?
-    /// What `Host` may say besides the names of this machine's own loopback and the addresses listened on, which rebinding a
+    /// Values of `Host` that are allowed besides the names of this machine's own loopback and the addresses listened on, which rebinding a
     /// foreign name to us (a page reading from us as if from its own host) cannot do. Names without ports; `*` allows all.
     package var allowedHosts: [String] = []
-    /// Whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are believed.
+    /// The proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `X-Request-Id` are trusted.
     package var trustedProxies: [AddressRange] = []
     /// For listeners with TLS.
     package var tls: TLSFiles?
@@ -56,7 +56,7 @@ package struct ServerConfiguration: Sendable {
     /// token of 4,096 bytes fits into the line though each of them is escaped, beside half a kilobyte of fields. The allocator of
     /// the command has pieces of just this size; the next ones take 20 KiB.
     static let headerBytes = 14 * 1024
-    /// How much of a body that nobody wants is read, so that the client sees the answer, before the connection is cut.
+    /// The bytes of an unwanted body that are read, so that the client sees the answer, before the connection is cut.
     static let discardedBody = 1 << 20
 
     /// The defaults: any free port of 127.0.0.1.

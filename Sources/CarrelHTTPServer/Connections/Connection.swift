@@ -5,7 +5,7 @@ import Synchronization
 
 /// One accepted connection: who it is, how far it is, and until when it may stay there.
 final class Connection: Sendable {
-    /// Where a connection is in its present exchange.
+    /// The phase of a connection's present exchange.
     enum Phase: UInt8, AtomicRepresentable {
         /// Nothing of the next request has come, or of the first.
         case idle

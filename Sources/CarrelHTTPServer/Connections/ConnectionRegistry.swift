@@ -8,7 +8,7 @@ import Synchronization
 final class ConnectionRegistry: Sendable {
     private struct Entry {
         let connection: Connection
-        /// What the kernel said last about bytes taken, when it was asked, and how many milliseconds the client has left to take more.
+        /// The kernel's last count of bytes taken, when it was asked, and how many milliseconds the client has left to take more.
         var progress: UInt64 = 0
         var progressAt: Int64 = 0
         var patience: Int64 = 0
@@ -65,14 +65,14 @@ final class ConnectionRegistry: Sendable {
     func hangUp(_ id: UInt64) {
         let connection = entries.withLock { entries -> Connection? in
             guard let connection = entries[id]?.connection else { return nil }
-            // A nudge is an edge for whoever told of this one, too: given each time, they would go round for ever.
+            // A nudge is an edge for the reporter of this one, too: given each time, they would go round for ever.
             if !connection.hasHungUp.exchange(true, ordering: .sequentiallyConsistent) { Self.nudge(connection) }
             return connection
         }
         connection?.hangUp()
     }
 
-    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes that are there stay there.
+    /// Makes another edge for libmicrohttpd to see, that of the end of the stream; bytes in the buffer stay there.
     private static func nudge(_ connection: Connection) {
         if connection.awaitsBytes { shutdown(connection.descriptor, Int32(SHUT_RD)) }
     }

@@ -1,6 +1,6 @@
 /// The exchanges of a worker whose header is still coming, and which of them the library refuses.
 ///
-/// The library tells of a refusal without its connection. It reads the connections of a worker one after the other: between the end of a
+/// The library reports a refusal without its connection. It reads the connections of a worker one after the other: between the end of a
 /// header and its request or its refusal it looks at no other. So of all that are awaited, the refused one alone has its whole header, as
 /// long as those that were refused before are awaited no more.
 struct AwaitedHeads<Head: AnyObject> {

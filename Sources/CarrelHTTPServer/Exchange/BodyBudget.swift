@@ -4,7 +4,7 @@ internal import CarrelThreads
 
 /// The memory that the bodies of requests may take: of all clients together, and of each network.
 ///
-/// What counts is what has come and is held, by the connection or by the handler, not what was announced.
+/// Bytes count when they have come and are held, by the connection or by the handler, not when they are announced.
 final class BodyBudget: Sendable {
     private struct State {
         var total = 0

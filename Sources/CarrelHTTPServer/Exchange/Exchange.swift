@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The connection's thread drives it through libmicrohttpd's callbacks; the handler's task, the watch and a body's reader or
 /// writer only set a condition and call ``wake()``. A thread that wants to wait first suspends the connection, then says so, then
-/// looks at the condition again; the one that changes it first changes it, then looks whether somebody waits. One of them always
+/// looks at the condition again; the one that changes it first changes it, then looks whether the other waits. One of them always
 /// sees the other, so no wake-up is lost, and only one of them resumes.
 final class Exchange: @unchecked Sendable {  // the connection's thread's, but `response`, which `isFinished` hands over
     private enum Stage {
@@ -27,7 +27,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private(set) var method = ""
     private(set) var id = ""
     private(set) var peer: Peer
-    /// Nil when the request was refused before its target was believed.
+    /// Nil when the request was refused before its target was trusted.
     private(set) var request: HTTPRequest?
     private(set) var match: RouteMatch?
     private var upload: UploadBody?
@@ -44,7 +44,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     private var pausedAt: Int64 = 0
     /// Whether the answer went out past the library.
     private var wasSentWhole = false
-    /// What was answered; nil before.
+    /// The response; nil before.
     private(set) var reply: Reply?
 
     private var response: HTTPResponse?
@@ -65,7 +65,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
     // MARK: the connection's thread
 
     /// The access callback: the header has come (no bytes), bytes of the body, the body's end (no bytes), or a resumption.
-    /// Whoever sets `count` to 0 has taken the bytes.
+    /// The side that sets `count` to 0 has taken the bytes.
     func proceed(
         method: UnsafePointer<CChar>,
         version: UnsafePointer<CChar>,
@@ -201,7 +201,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
             finish(Compression.apply(to: await core.router.respond(to: request, match), for: request))
         }
         guard !isFinished.load(ordering: .sequentiallyConsistent) else {
-            // Answered without the body. A client that waits for 100 or sends much is told at once, and the connection ends.
+            // Answered without the body. A client that waits for 100 or sends much is told immediately, and the connection ends.
             let waits = request.headers["Expect"] != nil
             let isLong = if case .length(let length) = framing { length > limits.discarded } else { false }
             return upload != nil && (waits || isLong) ? answer(closing: true) : .YES
@@ -278,7 +278,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         return unsafe reply?.queue(on: handle.raw) ?? .NO
     }
 
-    /// Suspends the connection until ``wake()``, at once if `isReady` or if nobody waits any more. Only inside a callback.
+    /// Suspends the connection until ``wake()``, immediately if `isReady` or if the client is gone. Only inside a callback.
     func suspend(until isReady: () -> Bool) {
         handle.suspend()
         let waiting = Waiting(exchange: self, task: task, upload: upload, stream: reply?.stream)
@@ -321,7 +321,7 @@ final class Exchange: @unchecked Sendable {  // the connection's thread's, but `
         wake()
     }
 
-    /// Notes that nobody waits for the answer any more; false when that is known.
+    /// Notes that the client is gone; false when that is known.
     func markAbandoned() -> Bool {
         !isAbandoned.exchange(true, ordering: .sequentiallyConsistent)
     }

@@ -2,7 +2,7 @@
 ///
 /// The library (0.9.75) ends each part with zeros where it lies and gives its address. In a head as RFC 9112 §2.1 has it, one blank
 /// parts method, target and version, and two bytes (CRLF) part the lines. Other bytes that the library skips, joins or cuts leave a gap:
-/// more blanks in the first line, folded lines, bare line feeds, whatever follows a NUL. One thing leaves none: a NUL before a bare line
+/// more white space in the first line, folded lines, bare line feeds, whatever follows a NUL. One thing leaves none: a NUL before a bare line
 /// feed, which becomes the same two zeros as CRLF.
 struct HeadLayout {
     /// A part of the head: its address and its number of bytes.
@@ -27,7 +27,7 @@ struct HeadLayout {
         hasPlainLine = target.start == method.end &+ 1 && version.start == target.end &+ 1
     }
 
-    /// Takes the next field. The library skips blanks before a value.
+    /// Takes the next field. The library skips white space before a value.
     mutating func add(name: Part, value: Part) {
         if name.start != next || value.start <= name.end || value.start - name.end > 4096 { hasPlainFields = false }
         next = value.end &+ 2

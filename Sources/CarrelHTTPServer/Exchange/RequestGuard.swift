@@ -1,13 +1,13 @@
 import CarrelBytes
 import CarrelHTTP
 
-/// Collects a request's header fields and refuses requests that two programs could read in two ways, before anything believes
+/// Collects a request's header fields and refuses requests that two programs could read in two ways, before anything trusts
 /// them.
 ///
 /// The parser under us is lenient (libmicrohttpd 0.9.75): it takes two `Content-Length` fields, a length beside a transfer
 /// coding, any characters in a method. ``HeadLayout`` refuses what it hides.
 struct RequestGuard {
-    /// What the header says about the body.
+    /// The header's announcement of the body.
     enum Framing: Equatable {
         case none
         case length(Int)

@@ -26,7 +26,7 @@ struct RequestIDs {
         }
     }
 
-    /// Whether a proxy's id can stand in our log and in a response.
+    /// Whether a proxy's id is fit for our log and for a response.
     static func isWellFormed(_ id: String) -> Bool {
         (1...64).contains(id.utf8.count) && Token.isValid(id)
     }

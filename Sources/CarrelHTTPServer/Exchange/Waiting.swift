@@ -1,13 +1,13 @@
 import CarrelHTTP
 
-/// What a suspended exchange waits for, so that another thread can let go of it.
+/// The state of a suspended exchange, so that another thread can release it.
 struct Waiting: Sendable {
     let exchange: Exchange
     let task: Task<Void, Never>?
     let upload: UploadBody?
     let stream: StreamedBody?
 
-    /// Nobody waits for the answer any more: the handler is told, and the connection is let go.
+    /// The client is gone: the handler is told, and the connection is released.
     func abandon() {
         if exchange.markAbandoned() {
             task?.cancel()

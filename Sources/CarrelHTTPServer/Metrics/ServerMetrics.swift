@@ -1,7 +1,7 @@
 import CarrelMetrics
 import Synchronization
 
-/// What the server counts.
+/// The counters of the server.
 final class ServerMetrics: Sendable {
     let registry: MetricsRegistry
     /// Connections closed because there were too many.

@@ -2,9 +2,9 @@ import CMicroHTTPD
 import CarrelHTTP
 import Synchronization
 
-/// What libmicrohttpd asks for the next bytes of a body, on the connection's thread.
+/// A source that libmicrohttpd asks for the next bytes of a body, on the connection's thread.
 class BodyReader {
-    /// No more bytes: the end of a body whose length nobody knew.
+    /// No more bytes: the end of a body of unknown length.
     static let end = -1
     /// No more bytes although there should be: the connection is cut, so that the client sees it.
     static let failure = -2

@@ -12,7 +12,7 @@ final class Reply {
     private var response: HTTPResponse
     private let isHead: Bool
     private let closing: Bool
-    /// Where the body comes from, when a task makes it.
+    /// The producer of the body, when a task makes it.
     private(set) var stream: StreamedBody?
     /// The body in the making, when it is made together with others.
     private(set) var member: BodyBatch.Member?
@@ -110,7 +110,7 @@ final class Reply {
                 return unsafe MHD_create_response_from_buffer(bytes.count, start, .RESPMEM_MUST_COPY)
             }
         }
-        // The array's storage stays where it is while the box holds the only use of it, and nobody changes it.
+        // The array's storage stays where it is while the box holds the only use of it, and no code changes it.
         let box = unsafe Unmanaged.passRetained(HeldBytes(bytes))
         let start = unsafe box._withUnsafeGuaranteedRef { unsafe $0.start }
         guard
@@ -141,7 +141,7 @@ final class Reply {
         return unsafe made
     }
 
-    /// A body that fits a buffer is made at once, so that header and body leave in one call, and so that a source that fails
+    /// A body that fits a buffer is made immediately, so that header and body leave in one call, and so that a source that fails
     /// still gives an error that can be understood: nil then, and that is what is answered.
     private func fill(_ length: Int, _ body: (inout OutputRawSpan) throws -> Void) -> WriteBuffers.Buffer? {
         let buffer = exchange.worker.buffers.take()

@@ -1,12 +1,12 @@
 import CarrelHTTP
 internal import CarrelThreads
 
-/// Chunks on their way from an asynchronous producer to the connection's thread. Whoever is faster waits.
+/// Chunks on their way from an asynchronous producer to the connection's thread. The faster side waits.
 final class StreamedBody: Sendable {
     /// Why a producer's write fails: the client has gone.
     struct Closed: Error {}
 
-    /// What the connection's thread finds.
+    /// The state for the connection's thread.
     enum Reading {
         case bytes(Int)
         case wait
@@ -60,7 +60,7 @@ final class StreamedBody: Sendable {
         if isClosed { task.cancel() }
     }
 
-    /// Nobody reads any more; `isWhole` when everything that was announced has been read.
+    /// The reader is gone; `isWhole` when everything that was announced has been read.
     func close(isWhole: Bool = false) {
         let (task, writer) = unsafe state.withLock { state in
             state.isClosed = true

@@ -1,10 +1,10 @@
 internal import CarrelThreads
 
-/// Buffers for bodies that are made at once, kept so that each response does not pay for fresh pages.
+/// Buffers for bodies that are made in one piece, kept so that each response does not pay for fresh pages.
 final class WriteBuffers: Sendable {
     /// Bytes of one buffer, and of a block of a longer body: a ten-second segment fits.
     static let size = 128 * 1024
-    /// Buffers kept while nobody uses them.
+    /// Idle buffers.
     private static let kept = 16
 
     /// A buffer that libmicrohttpd holds until its response is sent.
@@ -21,7 +21,7 @@ final class WriteBuffers: Sendable {
             unsafe bytes.deallocate()
         }
 
-        /// Whoever had it is done with it.
+        /// The user of the buffer is done with it.
         func giveBack() {
             owner.give(self)
         }

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Where a text begins next, byte for byte.
+    /// The next offset of a text, byte for byte.
     func index(of text: String, from start: Int = 0) -> Int? {
         let needle = Array(text.utf8)
         guard let first = needle.first else { return nil }

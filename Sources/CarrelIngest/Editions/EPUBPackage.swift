@@ -3,10 +3,10 @@ import CarrelAudio
 import CarrelBytes
 import CarrelXML
 
-/// What the package document of an EPUB says (EPUB 3.3 §5, OPF 2.0.1).
+/// The content of an EPUB's package document (EPUB 3.3 §5, OPF 2.0.1).
 struct EPUBPackage {
     private(set) var metadata: TitleMetadata
-    /// The entry that is its cover, where it names one that is there.
+    /// The entry that is its cover, where it names an existing one.
     private(set) var coverName: String?
     private(set) var warnings: [String] = []
 
@@ -48,7 +48,7 @@ struct EPUBPackage {
         }
     }
 
-    /// Obscured fonts are no protection (EPUB 3.3 §4.4); anything else that is encrypted needs its maker's key.
+    /// Obscured fonts are not a protection (EPUB 3.3 §4.4); anything else that is encrypted needs its maker's key.
     private static func refuseProtection(_ archive: EditionArchive, _ path: String) throws {
         let fonts: Set<String> = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]
         guard let encryption = try document("META-INF/encryption.xml", of: archive, path) else { return }

@@ -46,7 +46,7 @@ struct EditionFeed {
         return writer.finish()
     }
 
-    /// A path as it stands in an address: everything but unreserved characters and slashes is escaped (RFC 3986 §2).
+    /// A path as an address: everything but unreserved characters and slashes is escaped (RFC 3986 §2).
     static func address(_ path: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var out: [UInt8] = []

@@ -20,7 +20,7 @@ struct EditionFolder {
     /// - Parameters:
     ///   - root: the folder.
     ///   - source: what messages call it.
-    /// - Throws: ``IngestError`` for links, for names that are no places of their own, and for more than it may hold.
+    /// - Throws: ``IngestError`` for links, for invalid names, and for more than it may hold.
     init(_ root: String, source: String) throws(IngestError) {
         try walk(root, "", depth: 0, source)
         files = NaturalOrder.sorted(files, by: \.path)
@@ -65,7 +65,7 @@ struct EditionFolder {
             case S_IFDIR: try walk(location, "\(path)/", depth: depth + 1, source)
             case S_IFREG: files.append(File(path: path, location: location))
             case S_IFLNK: throw IngestError(.archive, source, "\"\(path)\" is a symbolic link; put the file itself there")
-            default: throw IngestError(.archive, source, "\"\(path)\" is no file")
+            default: throw IngestError(.archive, source, "\"\(path)\" is not a file")
             }
             guard files.count <= Self.fileLimit else {
                 throw IngestError(.archive, source, "holds more than \(Self.fileLimit) files")

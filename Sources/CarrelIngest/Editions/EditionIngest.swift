@@ -36,7 +36,7 @@ package struct EditionIngest {
         self.progress = progress
     }
 
-    /// What a path holds by its content; nil when it is no edition.
+    /// The kind of a path's content; nil unless it is an edition.
     package static func kind(of path: String) throws -> EditionKind? {
         if SourceFile.isFolder(path) {
             return try EditionFolder(path, source: path).files.contains { ResourceType.isPage($0.path) } ? .edition : nil
@@ -91,7 +91,7 @@ package struct EditionIngest {
             throw IngestError(
                 .notEdition,
                 path,
-                "is no edition",
+                "is not an edition",
                 hint: "an edition is an EPUB or PDF file, or a folder or ZIP archive with pages of HTML"
             )
         }

@@ -1,4 +1,4 @@
-/// What an edition is a file, or files, of.
+/// The kind of files that an edition consists of.
 package enum EditionKind: String, Sendable, CaseIterable {
     /// Pages of HTML and what they need.
     case edition

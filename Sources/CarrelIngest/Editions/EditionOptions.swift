@@ -1,12 +1,12 @@
-/// What an operator decides about one ingest of an edition.
+/// An operator's options for one ingest of an edition.
 package struct EditionOptions: Sendable {
-    /// What the apps call it; see ``fault(inProductID:)``.
+    /// The product id in the apps; see ``fault(inProductID:)``.
     package var productID: String
-    /// What the source says of itself is overridden by what is set here.
+    /// Values set here override the source's own metadata.
     package var overrides = IngestOptions.Overrides()
-    /// What becomes of a source that does not say its title.
+    /// The treatment of a source without a title.
     package var untitled = MissingTitlePolicy.fileName
-    /// Which resources are open to everybody.
+    /// The resources that are open to everyone.
     package var samples: [String] = []
     /// Whether a PDF whose end is missing is taken all the same.
     package var allowTruncated = false
@@ -17,7 +17,7 @@ package struct EditionOptions: Sendable {
         self.productID = productID
     }
 
-    /// Why a product id is refused; nil when it is good. It stands in addresses, header fields and feeds, and every program has to
+    /// Why a product id is refused; nil when it is good. It is part of addresses, header fields and feeds, and every program has to
     /// read the same in it: 1 to 128 visible ASCII characters without slashes, neither `.` nor `..`.
     package static func fault(inProductID id: String) -> String? {
         guard (1...128).contains(id.utf8.count),

@@ -5,7 +5,7 @@ package struct EditionResource: Sendable, Equatable {
     /// Below the edition's address, with `/` between its parts.
     package let path: String
     package let mediaType: String
-    /// Where it begins in the blob, in bytes.
+    /// Its offset in the blob, in bytes.
     package let offset: Int64
     /// Bytes.
     package let byteCount: Int64
@@ -13,7 +13,7 @@ package struct EditionResource: Sendable, Equatable {
     package let digest: String
     /// When these bytes came to be at this path.
     package let changedAt: Instant
-    /// Whether it is open to everybody.
+    /// Whether it is open to everyone.
     package var isSample: Bool
 
     package init(

@@ -1,6 +1,6 @@
 package import CarrelStore
 
-/// What an ingest of an edition made: blobs in the store, and what the catalog needs to know.
+/// The result of an ingest of an edition: blobs in the store, and the facts for the catalog.
 package struct IngestedEdition: Sendable {
     package let kind: EditionKind
     package let metadata: TitleMetadata
@@ -15,7 +15,7 @@ package struct IngestedEdition: Sendable {
     /// In the order of reading as far as names tell.
     package let resources: [EditionResource]
     package let cover: (blob: BlobID, mediaType: String)?
-    /// What an operator should know, in sentences.
+    /// Notes for the operator, in sentences.
     package let warnings: [String]
 
     /// - Parameters:

@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// What a PDF's document information dictionary says (ISO 32000-1 §14.3.3), where it lies open in the file.
+/// The content of a PDF's document information dictionary (ISO 32000-1 §14.3.3), where it is unencrypted in the file.
 ///
 /// A title that is in a compressed or encrypted object is not found; the operator can give one.
 struct PDFInformation {
@@ -37,7 +37,7 @@ struct PDFInformation {
         return found
     }
 
-    /// Where the last object of that number begins.
+    /// The offset of the last object of that number.
     private static func place(of object: (UInt64, UInt64), in file: SourceFile) throws -> Int64? {
         let mark = "\(object.0) \(object.1) obj"
         var (found, at): (Int64?, Int64) = (nil, 0)

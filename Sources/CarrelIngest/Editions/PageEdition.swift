@@ -59,7 +59,7 @@ struct PageEdition {
         }
     }
 
-    /// What the pages say of themselves, by their paths.
+    /// The metadata of the pages, by their paths.
     private func heads(_ files: [EditionFolder.File]) throws -> [String: PageHead] {
         var heads: [String: PageHead] = [:]
         for file in files where ResourceType.isPage(file.path) {

@@ -1,6 +1,6 @@
 import CarrelXML
 
-/// What a page of HTML says of itself in its head, as far as its first bytes tell.
+/// The metadata in the head of an HTML page, as far as its first bytes tell.
 struct PageHead {
     private(set) var title: String?
     private(set) var author: String?
@@ -45,7 +45,7 @@ struct PageHead {
         return zip(word, text[at...]).allSatisfy { $0 == $1 | ($1 >= 0x41 && $1 <= 0x5a ? 0x20 : 0) }
     }
 
-    /// What stands in the start tags of that name, comments passed over.
+    /// The content of the start tags of that name, comments skipped.
     private static func tags(named name: String, in text: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
         var at = 0

@@ -1,6 +1,6 @@
 package import CarrelBytes
 
-/// When the pages of a product changed, as far as the catalog knows: what the feed of its pages says of each.
+/// The times at which the pages of a product changed, as far as the catalog knows, for the feed of its pages.
 package struct PageHistory: Sendable {
     /// A page as the catalog has it.
     package struct Page: Sendable, Equatable {

@@ -48,7 +48,7 @@ package struct PathPattern: Sendable {
         return reached[parts.count]
     }
 
-    /// What stands for any text stands for none too.
+    /// A wildcard for any text matches the empty text too.
     private func skipEmpty(_ reached: inout [Bool]) {
         for (i, part) in parts.enumerated() {
             switch part {

@@ -18,7 +18,7 @@ enum ResourceName {
         return nil
     }
 
-    /// What folders and archives hold beside what they are about.
+    /// Names of files that folders and archives hold beside their content.
     static func isLitter(_ path: String) -> Bool {
         path.split(separator: "/").contains { part in
             part.hasPrefix(".") || part == "__MACOSX" || part == "Thumbs.db" || part == "desktop.ini"

@@ -27,7 +27,7 @@ enum CatalogPassphrases {
     /// Digests at most that are taken from one catalog.
     private static let limit = 500
 
-    /// The digests in a catalog, each once; none in what is no catalog.
+    /// The digests in a catalog, each once; none unless the bytes are a catalog.
     static func all(in catalog: [UInt8]) -> [UserKey] {
         guard catalog.count <= LCPService.catalogSizeLimit else { return [] }
         var texts: [String] = []

@@ -2,12 +2,12 @@ import CarrelCrypto
 import CarrelPublication
 
 extension ComplianceChecker {
-    /// What may never be encrypted, by its path (LCP 1.0 §2.2).
+    /// Paths of resources that must not be encrypted (LCP 1.0 §2.2).
     private static let clear: [ResourcePath] = [
         "mimetype", "META-INF/container.xml", "META-INF/encryption.xml", "META-INF/manifest.xml", "META-INF/metadata.xml",
         "META-INF/rights.xml", "META-INF/signatures.xml", "META-INF/license.lcpl", "license.lcpl", "manifest.json",
     ]
-    /// What may never be encrypted, by the ends of its name.
+    /// Extensions of resources that must not be encrypted.
     private static let clearExtensions: Set<String> = ["opf", "ncx"]
 
     /// Whether a package is encrypted as LCP says.

@@ -8,19 +8,19 @@ extension ComplianceChecker {
     /// The lists that this device keeps, by which it opens publications, are a question of their own.
     ///
     /// - Parameters:
-    ///   - license: believed but for this; nil where it is not.
+    ///   - license: verified but for this; nil where it is not.
     ///   - report: gets the answers.
-    /// - Returns: whether the license is to be believed.
+    /// - Returns: whether the license is to be trusted.
     func checkRevocation(_ license: VerifiedLicense?, _ report: inout ComplianceReport) async -> Bool {
         let (name, nameOfKept) = ("license.revocation", "license.revocation-kept")
         guard let license else {
-            for name in [name, nameOfKept] { report.skip(name, "the license is not to be believed") }
+            for name in [name, nameOfKept] { report.skip(name, "the license is not to be trusted") }
             return false
         }
         let certificate = license.certificate
         let root = license.anchor.subjectPublicKeyInfo
         var lists = revocationLists.filter { $0.isSigned(by: root) }
-        // whoever gave a list is told when it was not looked at
+        // report to the caller that a given list was not looked at
         var foreign = lists.count < revocationLists.count ? "the list that was given" : nil
         let addresses = Set(certificate.revocationListAddresses + revocationListAddresses).sorted()
         for address in isOffline ? [] : addresses {

@@ -5,7 +5,7 @@ public import CarrelHTTPClient
 public import CarrelPublication
 
 /// Asks of a license, and of the publication around it, what the public compliance tests of LCP ask. The publication stays as it is, and
-/// no server is told of a device, or asked to change a license, unless ``registers``, ``renews`` or ``givesBack`` says so.
+/// no device is registered with a server, and no license is changed, unless ``registers``, ``renews`` or ``givesBack`` is set.
 public struct ComplianceChecker: Sendable {
     /// The encryption profiles whose licenses can be checked.
     public var profiles = ProfileRegistry()
@@ -22,9 +22,9 @@ public struct ComplianceChecker: Sendable {
     /// Lists of revoked certificates that are at hand, besides those that the provider's certificate leads to, which are asked for
     /// unless offline.
     package var revocationLists: [RevocationList] = []
-    /// Where further lists are.
+    /// The addresses of further lists.
     public var revocationListAddresses: [String] = []
-    /// What this device remembers, if it does: the lists of revoked certificates in it are looked at, too, as they are where a publication
+    /// The device's store, if there is one: the lists of revoked certificates in it are looked at, too, as they are where a publication
     /// is opened. Nothing in it is changed.
     public var store: LCPStore?
     let client: HTTPClient
@@ -84,8 +84,8 @@ public struct ComplianceChecker: Sendable {
             await checkLinks(license.document, &report)
             await checkStatus(license.document, &report)
         } else {
-            // nothing is asked of addresses that anybody may have written
-            for name in ["links", "status"] { report.skip(name, "the license is not to be believed") }
+            // nothing is asked of unverified addresses
+            for name in ["links", "status"] { report.skip(name, "the license is not to be trusted") }
         }
         if packaged != nil {
             await checkPackage(asset, fetcher, &report)
@@ -95,11 +95,11 @@ public struct ComplianceChecker: Sendable {
         return report.checks
     }
 
-    /// Whether the license is to be believed.
+    /// Whether the license is to be trusted.
     private func checkLicense(_ license: UnverifiedLicense, _ report: inout ComplianceReport) -> VerifiedLicense? {
         let document = license.document
         report.add("license.schema", Self.schemaFault(document))
-        report.add("license.provider", Self.isWeb(document.provider) ? nil : "the provider is no http or https address")
+        report.add("license.provider", Self.isWeb(document.provider) ? nil : "the provider is not an http or https address")
         report.add("license.profile", profiles[document.encryption.profile] == nil ? "the profile is not known here" : nil)
         let size = document.encryption.contentKey.count
         report.add("license.content-key", size == 64 ? nil : "the encrypted content key has \(size) bytes instead of 64")
@@ -117,7 +117,7 @@ public struct ComplianceChecker: Sendable {
             if isSignature {
                 report.add("license.signature", error.message)
             } else {
-                report.skip("license.signature", "the certificate is not to be believed")
+                report.skip("license.signature", "the certificate is not to be trusted")
             }
         }
         checkPassphrase(verified, &report)
@@ -126,7 +126,7 @@ public struct ComplianceChecker: Sendable {
 
     private func checkPassphrase(_ license: VerifiedLicense?, _ report: inout ComplianceReport) {
         guard let license, let passphrase else {
-            report.skip("license.key-check", passphrase == nil ? "there is no passphrase" : "the license is not to be believed")
+            report.skip("license.key-check", passphrase == nil ? "there is no passphrase" : "the license is not to be trusted")
             return
         }
         do throws(LCPError) {

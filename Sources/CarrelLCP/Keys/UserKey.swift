@@ -1,7 +1,7 @@
 import CarrelBytes
 package import CarrelCrypto
 
-/// What a passphrase becomes at once: its SHA-256, 32 bytes (LCP 1.0 §4.1). The passphrase itself is never kept.
+/// The digest of a passphrase: its SHA-256, 32 bytes (LCP 1.0 §4.1). The passphrase itself is never kept.
 public struct UserKey: Sendable, Equatable {
     let secret: Secret
 
@@ -26,7 +26,7 @@ public struct UserKey: Sendable, Equatable {
         self.init(digest: Secret(bytes))
     }
 
-    /// What a user may have meant: the digest of the words, and where they look like a digest, that digest.
+    /// The keys that a user may have meant: the digest of the words, and where they look like a digest, that digest.
     public static func candidates(_ words: String) -> [UserKey] {
         [UserKey(passphrase: words), UserKey(hexDigest: words)].compactMap(\.self)
     }

@@ -40,7 +40,7 @@ struct DocumentReader {
         return instant
     }
 
-    /// What limits something is never passed over: a count that cannot be read is an error, not the lack of a limit.
+    /// A limit is never skipped: a count that cannot be read is an error, not the lack of a limit.
     func countIfPresent(_ member: String) throws(LCPError) -> Int? {
         guard let value = object[member], !value.isNull else { return nil }
         guard let count = value.int else { throw wrong(member, "a whole number") }

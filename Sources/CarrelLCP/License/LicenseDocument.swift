@@ -2,7 +2,7 @@ public import CarrelBytes
 import CarrelCrypto
 import CarrelJSON
 
-/// A license document (LCP 1.0 §3), read and not yet believed: see ``UnverifiedLicense``.
+/// A license document (LCP 1.0 §3), read and not yet verified: see ``UnverifiedLicense``.
 ///
 /// Members that are not known are kept, because they are part of what was signed.
 public struct LicenseDocument: Sendable, Equatable {
@@ -24,7 +24,7 @@ public struct LicenseDocument: Sendable, Equatable {
     public let user: LicenseUser
     /// The provider's signature and certificate.
     public let signature: LicenseSignature
-    /// As it was received: what was signed, with whatever it says of its user. Old servers left the digest of the passphrase in it.
+    /// As it was received: the signed bytes, with everything about its user. Old servers left the digest of the passphrase in it.
     /// It is written into the publication, or into the store where that cannot be written, and never printed.
     let bytes: [UInt8]
     let json: JSONObject
@@ -34,13 +34,13 @@ public struct LicenseDocument: Sendable, Equatable {
     /// How a license is named in a package.
     public static let mediaType = "application/vnd.readium.lcp.license.v1.0+json"
 
-    /// - Throws: `lcp.license` for what is no license of LCP 1.0.
+    /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         let json: JSON
         do throws(Malformed) { json = try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: Self.sizeLimit)) } catch {
             throw LCPError(.malformedLicense, "the license is no JSON: \(error)")
         }
-        guard let object = json.object else { throw LCPError(.malformedLicense, "the license is no object") }
+        guard let object = json.object else { throw LCPError(.malformedLicense, "the license is not an object") }
         if object["links"]?.object != nil {
             throw LCPError(.malformedLicense, "the license has the layout from before version 1.0, with an object of links")
         }
@@ -66,7 +66,7 @@ public struct LicenseDocument: Sendable, Equatable {
     var nameHere: String { "\(provider.utf8.count):\(provider)\(id)" }
 
     /// Names who signed it, whatever it calls itself: the digest of the key of the provider's certificate, which the next certificate may keep. Not
-    /// checked; what a license says of itself is kept under it and found by it.
+    /// checked; the license's own claims are kept under it and found by it.
     var signer: String {
         let key = (try? Certificate(der: signature.certificate))?.subjectPublicKeyInfo ?? signature.certificate
         return Hex.encode(SHA256.hash(key.rawSpan))
@@ -105,7 +105,7 @@ public struct LicenseEncryption: Sendable {
     }
 }
 
-/// What a license lets its user do (LCP 1.0 §3.5).
+/// The rights of a license's user (LCP 1.0 §3.5).
 public struct LicenseRights: Sendable, Equatable {
     /// Pages in all that may be printed; nil for no limit.
     public let print: Int?
@@ -125,7 +125,7 @@ public struct LicenseRights: Sendable, Equatable {
     }
 }
 
-/// What a license says of its user (LCP 1.0 §3.6). Name and address are never shown.
+/// The user of a license (LCP 1.0 §3.6). Name and address are never shown.
 public struct LicenseUser: Sendable {
     /// Names the user at the provider.
     public let id: String?
@@ -140,7 +140,7 @@ public struct LicenseUser: Sendable {
     }
 }
 
-/// Who signed a license, and how (LCP 1.0 §3.7).
+/// The signature of a license (LCP 1.0 §3.7).
 public struct LicenseSignature: Sendable {
     /// A URI.
     public let algorithm: String

@@ -6,7 +6,7 @@ public import CarrelPublication
 public struct LicenseLink: Sendable, Equatable {
     /// Absolute; a URI template where ``isTemplated``.
     public let href: String
-    /// What it leads to, such as `status`; extensions are URIs.
+    /// Its relations to the license, such as `status`; extensions are URIs.
     public let relations: [String]
     /// The media type of the target; nil when it is not declared or malformed.
     public let mediaType: MediaType?

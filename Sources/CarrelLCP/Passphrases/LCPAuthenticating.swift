@@ -13,7 +13,7 @@ public struct LCPAuthenticatedLicense: Sendable {
     public enum Reason: Sendable, Equatable {
         /// None is known that fits.
         case passphraseNotFound
-        /// What was given is wrong.
+        /// The given passphrase is wrong.
         case invalidPassphrase
     }
 
@@ -22,11 +22,11 @@ public struct LCPAuthenticatedLicense: Sendable {
     /// The license document, its signature checked.
     public let document: LicenseDocument
 
-    /// What leads the user to the passphrase.
+    /// The provider's hint at the passphrase.
     public var hint: String { document.encryption.hint }
-    /// Where the user can read more about it.
+    /// A page with more about the passphrase.
     public var hintLink: LicenseLink? { document.links.first(withRelation: "hint") }
-    /// Where the user finds help: web, mail and telephone.
+    /// Links to help: web, mail and telephone.
     public var supportLinks: [LicenseLink] { document.links.filter { $0.relations.contains("support") } }
     /// The provider's URI or name.
     public var provider: String { document.provider }

@@ -124,7 +124,7 @@ public struct LCPContentProtection: ContentProtection {
         }
     }
 
-    /// How the user is asked; nil when nobody may be.
+    /// The dialog; nil when none is allowed.
     private func prompt(
         _ asset: PublicationAsset,
         _ allowUserInteraction: Bool,

@@ -7,7 +7,7 @@ import CarrelThreads
 public final class LCPLicense: Sendable {
     private struct State {
         var license: UnverifiedLicense
-        /// Nil for a license that is not believed: nothing is sent to its addresses.
+        /// Nil for an unverified license: nothing is sent to its addresses.
         var verified: VerifiedLicense?
         var status: StatusDocument?
     }
@@ -29,10 +29,10 @@ public final class LCPLicense: Sendable {
 
     /// As it is now.
     public var document: LicenseDocument { state.withLock { $0.license.document } }
-    /// What the server said last; nil when it was not or could not be asked.
+    /// The server's last status; nil when it was not or could not be asked.
     public var status: StatusDocument? { state.withLock { $0.status } }
 
-    /// What asking for more time came to.
+    /// The result of a renewal.
     public enum Renewal: Sendable, Equatable {
         /// The license was extended; nil where it has no end any more.
         case renewed(until: Instant?)
@@ -70,7 +70,7 @@ public final class LCPLicense: Sendable {
         }
         let device = try await service.store.deviceID()
         try await follow(try await service.server.giveBack(link, device: device), mustBeFresh: false)
-        // what was given back stays closed without asking again
+        // a returned loan stays closed without asking again
         try? await service.store.noteStanding(of: document, refusal: LCPError(.returned, "the publication was given back"))
     }
 
@@ -126,7 +126,7 @@ public final class LCPLicense: Sendable {
                 LicenseValidation.refusal(status, fresh.document, service.clock.now)
             )
         } catch {
-            // what was given back stays so without its new license
+            // a returned loan stays returned without its new license
             if mustBeFresh { throw error }
         }
     }

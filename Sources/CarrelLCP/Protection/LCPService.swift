@@ -8,7 +8,7 @@ import CarrelPublication
 ///     let service = LCPService(store: LCPStore(path: "licenses.sqlite"))
 ///     let streamer = Streamer(contentProtections: [service.contentProtection(authentication)])
 public final class LCPService: Sendable {
-    /// What an app decides.
+    /// Settings of an app.
     public struct Configuration: Sendable {
         /// The profiles that licenses may follow.
         public var profiles = ProfileRegistry()
@@ -18,7 +18,7 @@ public final class LCPService: Sendable {
         public var languages: [String] = []
         /// Whether nothing is asked of any server.
         public var isOffline = false
-        /// Where lists of revoked certificates are, besides those that certificates name.
+        /// Addresses of lists of revoked certificates, besides those that certificates name.
         public var revocationListAddresses: [String] = []
         /// How long a license server may take.
         public var timeout = Duration.seconds(5)
@@ -96,7 +96,7 @@ public final class LCPService: Sendable {
         }
     }
 
-    /// The package that a license leads to, if the license is to be believed: nothing is asked of the addresses of others.
+    /// The package that a license leads to, if the license is verified: nothing is asked of unverified addresses.
     func package(of license: [UInt8]) async throws(ResourceError) -> PublicationAsset {
         do throws(LCPError) {
             let unverified = try UnverifiedLicense(license)

@@ -1,14 +1,14 @@
 import CarrelPublication
 import CarrelThreads
 
-/// Where the license of an open publication is: in its package if that is a file that can be written, otherwise beside it.
+/// The place of an open publication's license: in its package if that is a file that can be written, otherwise beside it.
 struct LicenseContainer: Sendable {
     private let asset: PublicationAsset
     private let opener: AssetOpener
     private let store: LCPStore
     /// The license that is in the package, or came with it.
     private let original: LicenseDocument?
-    /// Over the package; made anew after that was written.
+    /// Over the package; replaced after that was written.
     let fetcher: InvalidatingFetcher
     private let next: Locked<(any Fetcher)?>
 
@@ -29,7 +29,7 @@ struct LicenseContainer: Sendable {
         }
     }
 
-    /// Puts a license in the place of the one that is there. What is open goes on reading.
+    /// Replaces the license. Open resources go on reading.
     ///
     /// - Parameter license: newer than that one.
     /// - Throws: `lcp.store` when it can be kept nowhere.

@@ -5,16 +5,16 @@ import CarrelPublication
 /// Opens one license: performs what ``LicenseValidation`` asks for, and finds the passphrase.
 struct LicenseOpening {
     let service: LCPService
-    /// What the app has: a passphrase or its digest.
+    /// The app's credentials: a passphrase or its digest.
     let credentials: String?
-    /// Asks the user; nil when nobody may be asked.
+    /// Asks the user; nil when no dialog is allowed.
     let ask: ((LCPAuthenticatedLicense) async -> String?)?
 
-    /// What came of it.
+    /// The result of an opening.
     struct Outcome {
         /// The license that counts now.
         let license: UnverifiedLicense
-        /// The same, believed; nil where it is not to be.
+        /// The same, verified; nil where it is not.
         let verified: VerifiedLicense?
         /// Received from the server meanwhile.
         let isFresh: Bool
@@ -100,7 +100,7 @@ struct LicenseOpening {
                     throw LCPError(.cancelled, "nobody gave the passphrase")
                 }
                 if let opened = try await unlock(license, with: UserKey.candidates(words)) { return opened }
-                // whoever answers the same again is no person who thinks of another
+                // the same answer again is not a person's second try
                 if words == before { throw LCPError(.passphrase, "the passphrase is wrong") }
                 before = words
                 reason = .invalidPassphrase

@@ -1,12 +1,12 @@
 import CarrelBytes
 
-/// In which order a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), without doing any of it: whoever runs it performs
+/// The order in which a license is checked (LCP 1.0 and LSD 1.0, "Processing model"), as a pure state machine: its caller performs
 /// each action and tells what came of it.
 ///
-/// The signature comes first, so that nothing is sent to the addresses of a document that nobody signed, and no question of it is
+/// The signature comes first, so that nothing is sent to the addresses of an unsigned document, and no question of it is
 /// shown. A certificate that was revoked still gets its chance of a fresh license under another one.
 struct LicenseValidation {
-    /// What has to be done next.
+    /// The next action.
     enum Action {
         /// Check profile, certificate and signature of the license.
         case verify(UnverifiedLicense)
@@ -17,7 +17,7 @@ struct LicenseValidation {
         case refuse(LCPError)
     }
 
-    /// What came of an action.
+    /// The result of an action.
     enum Event {
         case verified(Result<VerifiedLicense, LCPError>)
         case status(Result<StatusDocument, LCPError>)
@@ -29,10 +29,10 @@ struct LicenseValidation {
     private let isOffline: Bool
     private let profiles: ProfileRegistry
     private let now: Instant
-    /// What is known from before; counts where the server cannot be asked.
+    /// The cached status; counts where the server cannot be asked.
     private let standing: CachedLicenseStatus?
     private var verified: Result<VerifiedLicense, LCPError>?
-    /// What the server says; nil where it cannot be had.
+    /// The server's status; nil where it cannot be had.
     private(set) var status: StatusDocument?
     /// The license that takes the place of the first.
     private(set) var fresh: VerifiedLicense?

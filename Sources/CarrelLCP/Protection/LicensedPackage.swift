@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelPublication
 
-/// Where the license of a package is, and what the package is without it.
+/// The license's place in a package, and the package without it.
 enum LicensedPackage {
     /// The license document in a package, and where it is.
     ///
@@ -42,7 +42,7 @@ enum LicensedPackage {
         let resource = fetcher.get(link)
         let head: [UInt8]
         do throws(ResourceError) { head = try await resource.read(0..<64) } catch  where error.code == .forbidden {
-            // whatever it is, its server gives it to somebody else: another protection may know
+            // whatever it is, its server refuses it to this reader: another protection may know
             return nil
         }
         guard head.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return nil }
@@ -51,7 +51,7 @@ enum LicensedPackage {
         return isNamed || (try? LicenseDocument(bytes)) != nil ? bytes : nil
     }
 
-    /// What does not fit between a license and the package that it leads to. Of a package that is read by ranges the length is known
+    /// The mismatch between a license and the package that it leads to. Of a package that is read by ranges the length is known
     /// and costs nothing; its hash would take all of it.
     static func warnings(of license: [UInt8], _ fetcher: any Fetcher) async -> [Warning] {
         guard let link = (try? LicenseDocument(license))?.links.first(withRelation: "publication"),
@@ -63,7 +63,7 @@ enum LicensedPackage {
         ]
     }
 
-    /// What a package is without its protection; nil where its content does not show it.
+    /// The format of a package without its protection; nil where its content does not show it.
     static func mediaType(of asset: PublicationAsset, _ fetcher: any Fetcher) async throws(ResourceError) -> MediaType? {
         let format = try await AssetOpener.sniff(asset, fetcher)
         return format.conforms(to: .epub) || format.conforms(to: .rwp) ? format.withoutLCP.mediaType : nil

@@ -3,7 +3,7 @@ import CarrelCrypto
 import CarrelHTTP
 import CarrelHTTPClient
 
-/// The lists of revoked certificates: kept on disk, fetched anew in the background, never waited for.
+/// The lists of revoked certificates: kept on disk, fetched again in the background, never waited for.
 ///
 /// A list is kept only when it can be read and is signed by a trusted root, so that the page of a captive portal is not; an older
 /// list never takes the place of a newer one, nor one that is signed with a broken digest that of one that is not. Such a list
@@ -25,12 +25,12 @@ struct RevocationLists: Sendable {
     static let tolerance = Duration.seconds(86_400)
     private static let timeout = Duration.seconds(8)
 
-    /// What is known now. Fails to nothing: a list that cannot be had keeps nobody from reading (LCP 1.0 §5.6.2).
+    /// The lists known now. Fails to nothing: a missing list keeps no user from reading (LCP 1.0 §5.6.2).
     func known() async -> [RevocationList] { (try? await store.revocationLists().lists) ?? [] }
 
     /// Fetches lists that are old, in the background.
     ///
-    /// - Parameter certificate: a provider's, believed: its lists are asked for.
+    /// - Parameter certificate: a provider's, verified: its lists are asked for.
     func refresh(for certificate: Certificate) {
         for url in Set(addresses + certificate.revocationListAddresses) {
             background.start("list \(url)") { await fetch(url) }
@@ -65,7 +65,7 @@ struct RevocationLists: Sendable {
 
 extension RevocationList {
     /// Whether it may take the place of another: not older, where both are as good; a good one takes that of a bad one whatever that
-    /// one says of its age, because anybody may have made it.
+    /// one declares about its age, because it is unsigned.
     fileprivate func isBetter(than other: RevocationList) -> Bool {
         hasWeakDigest == other.hasWeakDigest ? thisUpdate >= other.thisUpdate : !hasWeakDigest
     }

@@ -3,7 +3,7 @@ public import CarrelPublication
 
 /// An encryption profile of LCP (LCP 1.0 §5): which signatures and roots count, and what becomes of the user key.
 ///
-/// The open profile is ``basic``. Others differ in the three members, and whoever has them under contract registers them.
+/// The open profile is ``basic``. Others differ in the three members; an app that has them under contract registers them.
 public struct LCPProfile: Sendable {
     /// The URI that licenses name.
     public let uri: String

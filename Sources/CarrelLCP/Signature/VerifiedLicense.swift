@@ -1,12 +1,12 @@
 import CarrelBytes
 package import CarrelCrypto
 
-/// A license that nobody has checked yet: good for showing what it claims, not for opening anything.
+/// A license that was not checked yet: good for showing its claims, not for opening a publication.
 public struct UnverifiedLicense: Sendable, Equatable {
     /// The license document; nothing in it is verified.
     public let document: LicenseDocument
 
-    /// - Throws: `lcp.license` for what is no license of LCP 1.0.
+    /// - Throws: `lcp.license` unless the bytes are a license of LCP 1.0.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         document = try LicenseDocument(bytes)
     }
@@ -17,7 +17,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
     /// have been valid when the license was last changed. ``LCPService`` looks into lists of revoked certificates, too.
     ///
     /// - Parameter profiles: that are known.
-    /// - Returns: the license, believed.
+    /// - Returns: the verified license.
     /// - Throws: `lcp.profile`, `lcp.certificate`, `lcp.signature`.
     public func verified(by profiles: ProfileRegistry) throws(LCPError) -> VerifiedLicense {
         try verified(by: profiles, revocationLists: [])
@@ -28,7 +28,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
     /// - Parameters:
     ///   - profiles: that are known.
     ///   - lists: those count that are signed with the key that signed the certificate.
-    /// - Returns: the license, believed.
+    /// - Returns: the verified license.
     /// - Throws: what ``verified(by:)`` throws, and `lcp.certificate-revoked`.
     package func verified(
         by profiles: ProfileRegistry,
@@ -37,7 +37,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
         let profile = try profile(of: profiles)
         let certificate = try certificate()
         guard let anchor = profile.anchors.first(where: { certificate.isSigned(by: $0.subjectPublicKeyInfo) }) else {
-            throw LCPError(.certificate, "the provider's certificate is signed by nobody who is trusted")
+            throw LCPError(.certificate, "no trusted authority signed the provider's certificate")
         }
         guard let validity = certificate.validity, validity.contains(document.lastChange) else {
             throw LCPError(.certificate, "the provider's certificate was not valid when the license was made")
@@ -66,7 +66,7 @@ public struct UnverifiedLicense: Sendable, Equatable {
         return profile
     }
 
-    /// The provider's certificate, not believed.
+    /// The provider's certificate, not verified.
     func certificate() throws(LCPError) -> Certificate {
         do throws(CryptoError) { return try Certificate(der: document.signature.certificate) } catch {
             throw LCPError(.certificate, "the provider's certificate cannot be read")
@@ -83,7 +83,7 @@ public struct VerifiedLicense: Sendable {
     public let profile: LCPProfile
     /// The provider's.
     package let certificate: Certificate
-    /// Who vouches for the provider.
+    /// The authority that vouches for the provider.
     public let anchor: TrustAnchor
 
     fileprivate init(_ document: LicenseDocument, _ profile: LCPProfile, _ certificate: Certificate, _ anchor: TrustAnchor) {
@@ -95,6 +95,6 @@ public struct VerifiedLicense: Sendable {
 }
 
 extension VerifiedLicense {
-    /// The same, as if nobody had checked it.
+    /// The same, unverified.
     public var unverified: UnverifiedLicense { UnverifiedLicense(document) }
 }

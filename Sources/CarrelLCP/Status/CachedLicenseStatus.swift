@@ -1,10 +1,10 @@
 import CarrelBytes
 
-/// What a device remembers of how a license stands, for when its provider cannot be asked.
+/// The last known status of a license on a device, for when its provider cannot be asked.
 struct CachedLicenseStatus: Sendable {
     /// When the newest license that was seen was changed: an older one does not count any more.
     let newest: Instant
-    /// What the provider has done with it for good.
+    /// The provider's final action on it.
     let refusal: LCPError?
 
     /// Why a license is not opened without asking its provider.

@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// What a license server says of a request that it refuses (RFC 9457; LSD 1.0 §3.5).
+/// The problem document of a license server that refuses a request (RFC 9457; LSD 1.0 §3.5).
 public struct LicenseProblem: Sendable, Equatable {
     /// A URI, such as `http://readium.org/license-status-document/error/renew/date`.
     public let type: String
@@ -12,7 +12,7 @@ public struct LicenseProblem: Sendable, Equatable {
     /// Of the response.
     public let status: Int
 
-    /// Whatever the media type of the response: servers are not particular about it. Nil for what is no problem document.
+    /// Whatever the media type of the response: servers are not particular about it. Nil unless it is a problem document.
     init?(_ bytes: [UInt8], status: Int) {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 64 << 10)),
             let title = json["title"]?.string ?? json["detail"]?.string

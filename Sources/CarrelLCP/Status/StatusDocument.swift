@@ -18,10 +18,10 @@ public struct StatusDocument: Sendable {
     public let links: [LicenseLink]
     /// Until when the license can be extended.
     public let potentialEnd: Instant?
-    /// What was done with it, by which device.
+    /// The actions on it, by device.
     public let events: [Event]
 
-    /// What has become of a license. The set grows with the specification.
+    /// The state of a license. The set grows with the specification.
     public struct Status: RawRepresentable, Sendable, Hashable {
         /// The value of `status` in the document.
         public let rawValue: String
@@ -58,7 +58,7 @@ public struct StatusDocument: Sendable {
     /// - Throws: `lcp.status` for what is none.
     public init(_ bytes: [UInt8]) throws(LCPError) {
         guard let json = try? JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: 1 << 20)), let object = json.object else {
-            throw LCPError(.malformedStatus, "the status document is no object of JSON")
+            throw LCPError(.malformedStatus, "the status document is not a JSON object")
         }
         let reader = DocumentReader(object, "status document", .malformedStatus)
         id = try reader.text("id")
@@ -74,7 +74,7 @@ public struct StatusDocument: Sendable {
         }
     }
 
-    /// Where the license can be had anew: of the links to licenses of LCP, the one whose profile is known; one that names no profile
+    /// The address of the new license: of the links to licenses of LCP, the one whose profile is known; one that names no profile
     /// may be of any.
     ///
     /// - Parameter profiles: that are known.

@@ -3,7 +3,7 @@ import CarrelBytes
 /// A stretch of a file in memory that moves where reading goes, so that small reads are cheap and memory stays bounded.
 struct FileWindow {
     let reader: any ByteReader
-    /// Bytes read at once, and the most that one read may ask for.
+    /// Bytes of one read, and the most that one read may ask for.
     let capacity: Int
     private var start: Int64 = 0
     private var bytes: [UInt8] = []

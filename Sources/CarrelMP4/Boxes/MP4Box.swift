@@ -3,9 +3,9 @@ import CarrelBytes
 /// A box of a file, by its header (ISO/IEC 14496-12 §4.2).
 struct MP4Box {
     let type: FourCC
-    /// Where its header begins.
+    /// The offset of its header.
     let start: Int64
-    /// What it holds, in bytes of the file. Of a box that the file's end cuts off, only what is there.
+    /// Its content, in bytes of the file. Of a box that the file's end cuts off, only the existing part.
     let content: Range<Int64>
     /// Whether the box says it goes on past its parent.
     let isCut: Bool

@@ -1,7 +1,7 @@
 import CarrelAudio
 import CarrelBytes
 
-/// What a sample description (`stsd`, ISO/IEC 14496-12 §8.5.2) says of audio.
+/// The audio part of a sample description (`stsd`, ISO/IEC 14496-12 §8.5.2).
 struct SampleEntry {
     var codec: MP4Codec
     var protection: MP4Protection?
@@ -56,7 +56,7 @@ struct SampleEntry {
         }
     }
 
-    /// What the boxes inside a sample entry say.
+    /// The content of the boxes inside a sample entry.
     private struct Children {
         var codec: MP4Codec?
         var isProtected = false

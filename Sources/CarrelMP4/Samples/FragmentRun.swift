@@ -5,9 +5,9 @@ struct FragmentRun {
     /// No fragment has more runs of one track than this: a run takes memory, and an empty one would take little of the file.
     private static let limit = 16_384
 
-    /// Where the first sample's bytes lie.
+    /// The offset of the first sample's bytes.
     var dataStart: Int64
-    /// Where the first entry lies.
+    /// The offset of the first entry.
     var entries: Int64
     var count: Int
     var flags: UInt32
@@ -27,7 +27,7 @@ struct FragmentRun {
         return (duration, size)
     }
 
-    /// Where the bytes of its last sample end.
+    /// The end of the bytes of its last sample.
     private func dataEnd(_ window: inout FileWindow) throws -> Int64 {
         if !hasSizes { return dataStart + Int64(count) * Int64(defaults.size) }
         var end = dataStart
@@ -40,7 +40,7 @@ struct FragmentRun {
     /// - Parameters:
     ///   - fragment: a `moof` box.
     ///   - trackID: whose runs.
-    ///   - defaults: what the movie says of the track.
+    ///   - defaults: the movie's defaults for the track.
     ///   - window: reads the file.
     /// - Returns: the runs in order.
     /// - Throws: when a box is malformed or cannot be read.

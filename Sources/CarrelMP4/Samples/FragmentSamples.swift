@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// What a movie says of one track's samples in its fragments (`trex`, ISO/IEC 14496-12 §8.8.3).
+/// A movie's defaults for one track's samples in its fragments (`trex`, ISO/IEC 14496-12 §8.8.3).
 struct FragmentDefaults {
     var duration: Int64 = 0
     var size = 0
@@ -20,7 +20,7 @@ struct FragmentSamples {
 
     /// - Parameters:
     ///   - trackID: whose samples.
-    ///   - defaults: what the movie says of them.
+    ///   - defaults: the movie's defaults for them.
     ///   - fragments: each `moof` box.
     ///   - reader: the file.
     init(_ trackID: UInt32, _ defaults: FragmentDefaults, _ fragments: [MP4Box], _ reader: any ByteReader) {

@@ -1,6 +1,6 @@
 /// One access unit of a track: where its bytes are and how long it lasts.
 package struct MP4Sample: Sendable, Hashable {
-    /// Where it lies in the file.
+    /// Its offset in the file.
     package var offset: Int64
     /// Bytes.
     package var size: Int

@@ -16,11 +16,11 @@ package struct MP4Samples {
     /// Samples in one run, at most.
     private static let runLimit = 1 << 16
 
-    /// Samples handed out so far.
+    /// Samples returned so far.
     package private(set) var index = 0
-    /// How long the samples handed out so far last, in units of the track's time scale.
+    /// The duration of the samples returned so far, in units of the track's time scale.
     package private(set) var duration: Int64 = 0
-    /// Where a sample should have begun or gone on that the file no longer holds; nothing comes after it.
+    /// The expected offset of a sample that the file no longer holds; nothing comes after it.
     package private(set) var truncatedAt: Int64?
 
     init(_ listed: TableSamples, _ fragmented: FragmentSamples, fileLength: Int64, allowsTruncation: Bool) {

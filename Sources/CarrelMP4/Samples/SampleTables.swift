@@ -1,10 +1,10 @@
 import CarrelBytes
 
-/// Where a track's sample tables lie in the file, checked to fit their boxes (ISO/IEC 14496-12 §8.6, §8.7).
+/// The locations of a track's sample tables in the file, checked to fit their boxes (ISO/IEC 14496-12 §8.6, §8.7).
 struct SampleTables {
     /// Entries of one size, back to back.
     struct Table {
-        /// Where the first entry lies.
+        /// The offset of the first entry.
         var start: Int64 = 0
         var count = 0
     }

@@ -4,7 +4,7 @@ import Glibc
 
 /// A file without a name from the beginning, gone with its last descriptor.
 ///
-/// Up to ``memoryLimit`` it is in memory, and once it is filled nobody can change it, this process neither (`F_SEAL_WRITE`). A longer
+/// Up to ``memoryLimit`` it is in memory, and once it is filled no process can change it, this one included (`F_SEAL_WRITE`). A longer
 /// one is on the disk, where files have no seals: it is then readable by its owner alone and has no descriptor for writing, but
 /// another process of the same user (or root) that may look into `/proc/PID/fd` of this one can open it, give it back its mode, and
 /// write. Such a process could as well write into the memory of this one.

@@ -1,7 +1,7 @@
 import CarrelThreads
 
-/// A value that is made at its first use, by one task, while others that want it wait; made again after a failure, and after nobody
-/// waited for it any more.
+/// A value that is made at its first use, by one task, while other users wait; made again after a failure, and after all
+/// users gave up.
 package final class AsyncLazy<Value: Sendable>: Sendable {
     private let state = Locked(State.empty)
 
@@ -55,7 +55,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends the making that is under way, whoever waits for it.
+    /// Cancels the task that makes the value; its users get the failure.
     package func giveUp() {
         state.withLock { state in
             guard case .making(let task, _) = state else { return }
@@ -72,7 +72,7 @@ package final class AsyncLazy<Value: Sendable>: Sendable {
         }
     }
 
-    /// What came of a task, unless another one was begun since.
+    /// The result of a task, unless another one was begun since.
     private func settle(_ task: Task<Value, any Error>, _ outcome: State) {
         state.withLock { state in
             if case .making(let current, _) = state, current == task { state = outcome }

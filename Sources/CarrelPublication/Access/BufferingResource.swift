@@ -3,7 +3,7 @@ import CarrelThreads
 /// Reads ahead: for what is read in small pieces one after another from where each request is dear, such as a server.
 ///
 /// A read that goes on where an earlier one ended asks for twice as much as was asked for there, up to a limit; one that does not
-/// asks for what is wanted. Several readers in different places do not disturb each other, nor does one that goes before another: what it
+/// asks for the wanted bytes. Several readers in different places do not disturb each other, nor does one that goes before another: the bytes it
 /// has read stays for a while. Closing lets go of all that is kept.
 public final class BufferingResource: Resource {
     public var link: Link { resource.link }
@@ -14,7 +14,7 @@ public final class BufferingResource: Resource {
     private let most: Int
     private let kept = Locked(Kept())
 
-    /// Bytes that were read at once.
+    /// Bytes of one read.
     private struct Window {
         let start: Int64
         let bytes: [UInt8]
@@ -23,7 +23,7 @@ public final class BufferingResource: Resource {
         var end: Int64 { start + Int64(bytes.count) }
     }
 
-    /// What is kept.
+    /// The kept bytes.
     private struct Kept {
         /// The last used last.
         var windows: [Window] = []
@@ -49,7 +49,7 @@ public final class BufferingResource: Resource {
         /// - Parameters:
         ///   - end: the place.
         ///   - limit: bytes to keep of windows that were read to their end: for readers that are not so far.
-        /// - Returns: how many bytes it had read at once; nil where nobody goes on from there.
+        /// - Returns: the length of the earlier read that ended here; nil where none did.
         mutating func pass(_ end: Int64, limit: Int) -> Int? {
             guard let index = windows.lastIndex(where: { $0.end == end }) else { return nil }
             let count = windows[index].bytes.count

@@ -1,6 +1,6 @@
 /// Keeps the whole of a small resource in memory from its first read on: for what can only be had as a whole.
 ///
-/// What is longer than the limit is not kept, but read from the resource each time.
+/// A longer resource is not kept, but read from the child each time.
 public final class CachingResource: Resource {
     public var link: Link { resource.link }
 

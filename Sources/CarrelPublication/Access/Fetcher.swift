@@ -1,12 +1,12 @@
 /// Gives access to the resources of a container: a folder, an archive, a server.
 public protocol Fetcher: AnyObject, Sendable {
-    /// What it is known to hold; empty where that cannot be told, as of a server.
+    /// The links that it is known to hold; empty where they cannot be listed, as of a server.
     ///
     /// - Returns: links whose addresses are relative to the container.
     /// - Throws: ``ResourceError``.
     func links() async throws(ResourceError) -> [Link]
 
-    /// Where everything is that it is known to hold: the paths of `links()`.
+    /// The paths of `links()`.
     ///
     /// - Returns: in the order of `links()`.
     /// - Throws: ``ResourceError``.
@@ -22,7 +22,7 @@ public protocol Fetcher: AnyObject, Sendable {
     /// from an archive's directory, or of a file.
     ///
     /// - Parameter link: as for `get(_:)`.
-    /// - Returns: nil where nobody knows, as of a server.
+    /// - Returns: nil where it is not known, as of a server.
     func storedLength(of link: Link) -> LengthHint?
 
     /// Ends connections. Reads in flight finish or fail with `resource.unavailable`. A file of the disk stays open for as long as a

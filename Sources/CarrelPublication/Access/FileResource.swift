@@ -2,9 +2,9 @@ import CLinux
 import CarrelThreads
 import Glibc
 
-/// A file of the local disk, read at any place by any number of tasks at once.
+/// A file of the local disk, read at any offset by any number of concurrent tasks.
 ///
-/// What the page cache holds is read on the caller's thread; what must come from the disk, on threads that may wait.
+/// Bytes in the page cache are read on the caller's thread; bytes that must come from the disk, on threads that may wait.
 @safe
 public final class FileResource: Resource {
     public let link: Link
@@ -20,7 +20,7 @@ public final class FileResource: Resource {
     ///   - path: a regular file; a link to one is followed.
     /// - Throws: `resource.not-found`, `resource.forbidden` without permission, `resource.unavailable`.
     public init(_ link: Link, path: String) throws(ResourceError) {
-        // without O_NONBLOCK a FIFO would wait for whoever writes into it
+        // without O_NONBLOCK, opening a FIFO would wait for its writer
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.error(link) }
         var status = stat()
@@ -124,7 +124,7 @@ public final class FileResource: Resource {
         if let failure { throw failure }
     }
 
-    /// What the last failed call of the system means.
+    /// The error for the last failed system call.
     private static func error(_ link: Link) -> ResourceError {
         switch errno {
         case ENOENT, ENOTDIR, ENXIO: ResourceError(.notFound, "\"\(link.href)\" is not there")

@@ -57,7 +57,7 @@ public final class FolderFetcher: Fetcher, DocumentedFetcher {
         return LengthHint(Int64(status.st_size))
     }
 
-    /// Where a file is; nil where there is none, or a link on the way.
+    /// The path of a file; nil where there is none, or a link on the way.
     private func place(of path: ResourcePath) -> String? {
         var at = root
         for part in path.string.split(separator: "/") {

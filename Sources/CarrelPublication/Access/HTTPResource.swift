@@ -13,7 +13,7 @@ public final class HTTPResource: Resource {
     private let headers: @Sendable () async throws(ResourceError) -> HTTPFields
     private let end = AsyncLazy<End>()
 
-    /// What the first answer told.
+    /// The facts of the first response.
     private struct End: Sendable {
         let length: Int64
         /// The last bytes of the resource.

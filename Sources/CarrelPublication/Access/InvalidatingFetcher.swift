@@ -1,6 +1,6 @@
 import CarrelThreads
 
-/// A fetcher whose child can be made anew while the publication is open: after the file below it was written again, as by a
+/// A fetcher whose child can be replaced while the publication is open: after the file below it was written again, as by a
 /// renewed license.
 ///
 /// Resources that were got before go on with the child they came from: reads in flight finish, or fail with
@@ -29,7 +29,7 @@ public final class InvalidatingFetcher: Fetcher, DocumentedFetcher, WrappingFetc
                 child = new
                 return true
             }
-            // somebody else was quicker: what we made is of a file that may have changed again
+            // another task was quicker: our child is of a file that may have changed again
             if new === old { return }
             if isReplaced { return old.close() }
             new.close()

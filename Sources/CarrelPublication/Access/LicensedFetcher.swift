@@ -3,7 +3,7 @@
 /// The license stands where it would be in the package: `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others (Readium LCP §2.5).
 /// One that is in the package already is hidden by it.
 public final class LicensedFetcher: Fetcher, DocumentedFetcher, WrappingFetcher {
-    /// Where the license stands.
+    /// The path of the license.
     public let path: ResourcePath
 
     let documents: ContainerDocuments

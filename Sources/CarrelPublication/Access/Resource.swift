@@ -1,9 +1,9 @@
-/// Bytes of a publication, read by ranges, by any number of tasks at once.
+/// Bytes of a publication, read by ranges, by any number of concurrent tasks.
 public protocol Resource: AnyObject, Sendable {
-    /// What the manifest or the container says about it.
+    /// The link of the resource, as the manifest or the container has it.
     var link: Link { get }
 
-    /// How many bytes it probably has, where that is known without work: declared, not counted. Nil when nobody says.
+    /// The probable length in bytes, where it is known without work: declared, not counted. Nil when it is not declared.
     var lengthHint: LengthHint? { get }
 
     /// How many bytes it has, exactly. May have to read all of it once where its container does not tell.
@@ -20,12 +20,12 @@ public protocol Resource: AnyObject, Sendable {
     /// - Throws: ``ResourceError``; `buffer` may then have grown by some right bytes.
     func read(_ range: Range<Int64>, into buffer: inout [UInt8]) async throws(ResourceError)
 
-    /// Lets go of connections and buffers; whoever reads meanwhile or afterwards gets `resource.unavailable` or its bytes. A file of
+    /// Releases connections and buffers; a read in progress or later gets `resource.unavailable` or its bytes. A file of
     /// the disk is closed with the last object that holds it.
     func close()
 }
 
-/// A length that somebody declared and nobody counted: good for a progress bar, not for arithmetic on positions.
+/// A length that was declared and not counted: good for a progress bar, not for arithmetic on positions.
 public struct LengthHint: Sendable, Hashable {
     /// The declared length in bytes.
     public let byteCount: Int64
@@ -54,7 +54,7 @@ extension Resource {
         return buffer
     }
 
-    /// The whole of something small, such as a document that is parsed at once.
+    /// Reads the whole of a small resource, such as a document to parse.
     ///
     /// - Parameter limit: bytes at most.
     /// - Returns: all bytes.
@@ -67,7 +67,7 @@ extension Resource {
         return bytes
     }
 
-    /// Hands over the bytes of a range in order, a piece at a time; whoever takes them slowly makes the reading wait.
+    /// Passes the bytes of a range on in order, one piece at a time; a slow receiver slows the reading down.
     ///
     /// - Parameters:
     ///   - range: nil for all of it.

@@ -26,7 +26,7 @@ public struct ResourceError: CodedError {
 extension ErrorCode where Failure == ResourceError {
     /// There is no such resource.
     public static var notFound: Self { Self("resource.not-found") }
-    /// The publication is restricted, or whoever holds the resource refuses it to this reader.
+    /// The publication is restricted, or its holder refuses the resource to this reader.
     public static var forbidden: Self { Self("resource.forbidden") }
     /// It cannot be read now: the network, the disk, or a fetcher that was closed meanwhile. Another time it may be.
     public static var unavailable: Self { Self("resource.unavailable") }

@@ -1,6 +1,6 @@
 import CarrelHTTP
 
-/// Where a resource lies in its publication: a relative path in normal form, decoded.
+/// The place of a resource in its publication: a relative path in normal form, decoded.
 ///
 /// Two spellings of one address (`a%20b.xhtml`, `./a b.xhtml`, `/a b.xhtml`) are one path. Text compares by canonical equivalence,
 /// so that a name is found whichever way its accents are composed.
@@ -36,7 +36,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - href: a relative reference (RFC 3986 §4.2); its query and fragment do not count. One that starts with `/` starts at the
     ///     container. Characters that should have been escaped are taken as they are; so is a `%` that begins no escape.
-    ///   - base: the resource that the address stands in. Nil: at the container.
+    ///   - base: the resource that contains the address. Nil: the root of the container.
     ///
     /// Nil for an address with a scheme or a host, and for one that leaves the container.
     public init?(href: some StringProtocol, relativeTo base: ResourcePath? = nil) {
@@ -63,7 +63,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
         self.init(decoded: full)
     }
 
-    /// The address: every character escaped that cannot stand in the path of one (RFC 3986 §3.3).
+    /// The address: every character escaped that a path cannot contain (RFC 3986 §3.3).
     public var href: String { Self.isUnreserved(string.utf8.span) ? string : escaped }
 
     private static func isUnreserved(_ text: Span<UInt8>) -> Bool {
@@ -84,7 +84,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - href: as it is written.
-    ///   - folder: of the resource that it stands in, with its slash; empty at the container.
+    ///   - folder: of the resource that contains it, with its slash; empty at the container.
     init?(plain href: String, in folder: String = "") {
         guard Self.isPlain(href.utf8.span, asAddress: true) else { return nil }
         string = folder.isEmpty ? href : Self.joined(folder, href)
@@ -98,7 +98,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
         return path
     }
 
-    /// What stands before the last part, with its slash; empty for what lies at the container.
+    /// The folder of the path, with its slash; empty at the root of the container.
     var folder: String { string.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(string[...$0]) } ?? "" }
 
     private var escaped: String {
@@ -108,7 +108,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
     /// The last part, such as `chapter.xhtml`.
     public var name: Substring { string[(string.lastIndex(of: "/").map(string.index(after:)) ?? string.startIndex)...] }
 
-    /// What follows the last point of the name, in lower case; nil when there is none.
+    /// The file extension in lower case, without the point; nil when there is none.
     public var fileExtension: String? {
         guard let point = name.lastIndex(of: "."), point > name.startIndex else { return nil }
         return name[name.index(after: point)...].lowercased()
@@ -158,7 +158,7 @@ public struct ResourcePath: Hashable, Sendable, CustomStringConvertible {
 extension ResourcePath: ExpressibleByStringLiteral {
     /// A path that the program itself names, not percent-encoded; traps when it is none.
     public init(stringLiteral text: String) {
-        guard let path = ResourcePath(decoded: text) else { preconditionFailure("\(text) is no path") }
+        guard let path = ResourcePath(decoded: text) else { preconditionFailure("\(text) is not a path") }
         self = path
     }
 }

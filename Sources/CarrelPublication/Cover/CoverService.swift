@@ -3,7 +3,7 @@ public protocol CoverService: PublicationService {
     /// The cover as it was published, in whatever size.
     ///
     /// - Returns: nil when there is none that can be shown.
-    /// - Throws: `resource.unavailable`, `resource.cancelled`; what is damaged is no cover.
+    /// - Throws: `resource.unavailable`, `resource.cancelled`; nil for a damaged image.
     func cover() async throws(ResourceError) -> Cover?
 }
 
@@ -14,13 +14,13 @@ public struct Cover: Sendable, Equatable {
     /// The encoded image, at most ``limit`` bytes.
     public let bytes: [UInt8]
 
-    /// Where covers are served.
+    /// The address of covers, relative to the publication.
     public static let href = "~readium/cover"
     static let path: ResourcePath = "~readium/cover"
     /// Bytes of a cover at most.
     public static let limit = 16 << 20
 
-    /// - Parameter bytes: Nil for what is no picture that browsers show, and for what is too long.
+    /// - Parameter bytes: the encoded image. Nil unless browsers show it, and when it is too long.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.limit, let format = FormatSniffer.magic(bytes), format.conforms(to: .bitmap) else { return nil }
         mediaType = format.mediaType

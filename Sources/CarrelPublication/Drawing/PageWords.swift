@@ -58,7 +58,7 @@ package struct PageWords: Sendable, Equatable {
         return Word(text: String(element.text.prefix(textLimit)), x: left, y: top, width: right - left, height: bottom - top)
     }
 
-    /// A number that can stand on a page; nil for any other.
+    /// A number in the range of page coordinates; nil for any other.
     private static func number(_ element: XMLElement, _ name: String) -> Double? {
         element[name].flatMap { Double($0) }.flatMap { abs($0) < 1_000_000 ? ($0 * 100).rounded() / 100 : nil }
     }

@@ -7,9 +7,9 @@ import Glibc
 ///
 /// Each runs as a child that the kernel holds to what it is for: it may read the one file and what programs, libraries and fonts are
 /// made of, write nowhere, and reach neither the network nor another process (`clinux_spawn_confined`); its time, memory and output
-/// are limited. It ends when nobody waits for it any more.
+/// are limited. It ends when all callers have given up.
 package struct Poppler: Sendable {
-    /// Where programs are looked for, as in PATH.
+    /// The folders in which programs are searched, as in PATH.
     private let path: String
     /// By the clock, from a program's start.
     private let seconds: Int
@@ -20,7 +20,7 @@ package struct Poppler: Sendable {
     enum Failure: Error {
         /// It is not there, cannot be confined as it has to be, or the machine has no room for it.
         case unavailable
-        /// Nobody waits for it any more.
+        /// All callers have given up.
         case cancelled
         /// It took more time, or wrote more, than it may.
         case tooLarge
@@ -37,7 +37,7 @@ package struct Poppler: Sendable {
         written: 0,
         files: 64
     )
-    /// What programs need, besides where they are.
+    /// The arguments of a program, without its path.
     private static let readable = [
         "/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache",
         "/etc/fonts", "/usr/share/fonts", "/usr/share/fontconfig", "/usr/share/poppler", "/var/cache/fontconfig",
@@ -89,7 +89,7 @@ package struct Poppler: Sendable {
     }
 
     private func run(_ words: [String], on document: FileResource, upTo limit: Int, _ child: Child) throws(Failure) -> [UInt8] {
-        // opened anew, so that the child has a place of its own in the file
+        // opened again, so that the child has an offset of its own in the file
         let input = unsafe open("/proc/self/fd/\(document.descriptor)", O_RDONLY | O_CLOEXEC)
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         var ends: [Int32] = [-1, -1]
@@ -175,7 +175,7 @@ package struct Poppler: Sendable {
         /// Its exit code, once it has ended; minus the signal that ended it.
         func wait() -> Int32 {
             guard case .running(let pid) = state.withLock({ $0.state }) else { return -1 }
-            // seen, and not yet taken away: its number is nobody else's until then
+            // exited, and not yet reaped: its number is not reused until then
             var about = unsafe siginfo_t()
             while unsafe waitid(P_PID, id_t(pid), &about, WEXITED | WNOWAIT) < 0, errno == EINTR {}
             state.withLock { $0.state = .over }

@@ -1,6 +1,6 @@
 import CarrelPDF
 
-/// A PDF document that is shown as pictures of its pages with their words, for whoever must know what is copied and printed.
+/// A PDF document shown as pictures of its pages with their words, where copying and printing must be counted.
 package final class RenderedDocument: Sendable {
     package let pageCount: Int
     private let file: FileResource
@@ -18,7 +18,7 @@ package final class RenderedDocument: Sendable {
     /// - Parameters:
     ///   - resource: the document, decrypted.
     ///   - poppler: draws it.
-    /// - Throws: `resource.unavailable` where Poppler is not installed, `resource.malformed` for what is no document, or what reading
+    /// - Throws: `resource.unavailable` where Poppler is not installed, `resource.malformed` unless it is a PDF document, or what reading
     ///   throws.
     package init(_ resource: any Resource, _ poppler: Poppler = Poppler()) async throws(ResourceError) {
         guard poppler.has("pdftoppm"), poppler.has("pdftotext") else {
@@ -73,7 +73,7 @@ package final class RenderedDocument: Sendable {
             throw switch error {
             case .unavailable:
                 ResourceError(.unavailable, "\(complaint): \(words[0]) cannot be run here")
-            case .cancelled: ResourceError(.cancelled, "\(complaint): nobody waits for it any more")
+            case .cancelled: ResourceError(.cancelled, "\(complaint): cancelled")
             case .tooLarge: ResourceError(.tooLarge, "\(complaint): it takes too long, or too many bytes")
             case .failed: ResourceError(.malformed, complaint)
             }

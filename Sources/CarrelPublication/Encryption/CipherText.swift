@@ -2,7 +2,7 @@ import CarrelBytes
 import CarrelCrypto
 import CarrelThreads
 
-/// What is encrypted with AES-256 in CBC mode, behind its initialization vector, and padded as XML Encryption §5.2 does: the last byte
+/// Bytes encrypted with AES-256 in CBC mode, behind their initialization vector, and padded as XML Encryption §5.2 does: the last byte
 /// says how many bytes at the end do not count, 1 to 16, and the others of them may be anything.
 ///
 /// A read begins one block before its range; one that follows another goes on from the blocks that were kept. The length is known
@@ -16,19 +16,19 @@ final class CipherText: Resource {
     private struct State {
         /// Bytes without the padding.
         var length: Int64?
-        /// Where reads ended.
+        /// The offsets at which reads ended.
         var ends: [End] = []
     }
 
     /// The last blocks of a read.
     private struct End {
-        /// Where they begin.
+        /// The offset at which they begin.
         let position: Int64
         let bytes: [UInt8]
     }
 
     private static let block = Int64(16)
-    /// Bytes that are in memory at most besides what is asked for.
+    /// The most bytes in memory besides the requested ones.
     private static let pieceSize = Int64(256 << 10)
     private static let endLimit = 4
 

@@ -1,7 +1,7 @@
 import CarrelJSON
 
 extension Fetcher {
-    /// What a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the `encrypted` property of the
+    /// The resources that a container declares encrypted: in `META-INF/encryption.xml` (EPUB 3.3 §4.2.6.3.2), or else by the `encrypted` property of the
     /// links in its `manifest.json` (Readium Web Publication Manifest, Encryption module). Obscured fonts are among them.
     ///
     /// The document is parsed once, however often this is called while a publication is opened.
@@ -48,7 +48,7 @@ extension ResourcePath {
     ///
     /// - Parameters:
     ///   - href: begins with `http://` or `https://`.
-    ///   - entries: of the package. Nil when the address's path is none of them.
+    ///   - entries: of the package. Nil when the address's path is not one of them.
     init?(absolute href: String, in entries: Set<ResourcePath>) {
         guard href.hasPrefix("http://") || href.hasPrefix("https://") else { return nil }
         let authority = href.drop { $0 != ":" }.dropFirst(3)

@@ -1,4 +1,4 @@
-/// Where the license of a package stands (Readium LCP §2.5): `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others. Some stand in the
+/// The path of a package's license (Readium LCP §2.5): `META-INF/license.lcpl` of an EPUB, `license.lcpl` of others. Some packages have it at the
 /// other place, and are found, and replaced, there.
 package struct LicenseLocation: Sendable {
     package let path: ResourcePath

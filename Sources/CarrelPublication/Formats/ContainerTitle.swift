@@ -1,4 +1,4 @@
-/// What an archive of files without metadata is called.
+/// The title of an archive of files without metadata.
 enum ContainerTitle {
     /// - Parameters:
     ///   - paths: of what is read in it.

@@ -53,7 +53,7 @@ extension Format {
     public static let json = Format([.json], "application/json", "json")
     /// A ZIP archive of no narrower kind.
     public static let zip = Format([.zip], "application/zip", "zip")
-    /// Nobody knows.
+    /// An unknown format.
     public static let unknown = Format([], "application/octet-stream", "bin")
 
     /// Sound and pictures that come as one file.
@@ -104,7 +104,7 @@ extension Format {
 
     /// The format that a file's extension stands for.
     ///
-    /// - Parameter fileExtension: without the point. Nil for one that is not known, and for `json` and `xml`, which say nothing.
+    /// - Parameter fileExtension: without the point. Nil for an unknown one, and for `json` and `xml`, which are ambiguous.
     public init?(fileExtension: String) {
         let text = fileExtension.lowercased()
         guard text != "json", text != "xml",

@@ -1,4 +1,4 @@
-/// What kind of file something is: the specifications it follows together, such as `[.zip, .epub, .lcp]`.
+/// The kind of a file: the specifications it follows together, such as `[.zip, .epub, .lcp]`.
 public struct Format: Sendable, Hashable {
     /// The specifications that the file follows together, such as a container, a publication format and a protection.
     public var specifications: Set<Specification>
@@ -22,7 +22,7 @@ public struct Format: Sendable, Hashable {
     /// Whether it follows a specification.
     public func conforms(to specification: Specification) -> Bool { specifications.contains(specification) }
 
-    /// What a package that Readium LCP protects is when it is unlocked.
+    /// The format of an LCP-protected package after it is unlocked.
     package var withoutLCP: Format {
         switch self {
         case .lcpProtectedPDF: return .webPublicationPackage

@@ -34,7 +34,7 @@ struct FormatSniffer {
         return format
     }
 
-    /// What the name or the media type says.
+    /// The format by the name or the media type.
     private var hint: Format? {
         asset.mediaType.flatMap { Format(mediaType: $0) }
             ?? ResourcePath(decoded: asset.name)?.fileExtension.flatMap { Format(fileExtension: $0) }

@@ -1,6 +1,6 @@
 import CarrelJSON
 
-/// What a publication says about its accessibility (Readium Web Publication Manifest, "Accessibility"; schema.org).
+/// The accessibility metadata of a publication (Readium Web Publication Manifest, "Accessibility"; schema.org).
 public struct Accessibility: Sendable, Equatable {
     /// URIs of conformance levels.
     public var conformsTo: [String]
@@ -32,7 +32,7 @@ public struct Accessibility: Sendable, Equatable {
         hazards = []
     }
 
-    /// Whether it says nothing.
+    /// Whether it is empty.
     public var isEmpty: Bool { self == Accessibility() }
 
     init(_ object: JSONObject) {

@@ -1,6 +1,6 @@
 import CarrelJSON
 
-/// Who had a part in a publication: a person or an organisation.
+/// A person or an organisation that contributed to a publication.
 public struct Contributor: Sendable, Equatable {
     /// The name as shown to readers.
     public var name: LocalizedString
@@ -72,7 +72,7 @@ public struct Contributor: Sendable, Equatable {
     }
 }
 
-/// What a contributor did, by the member of the metadata that says so.
+/// The role of a contributor, by the member of the metadata.
 public enum ContributorRole: String, Sendable, Hashable, CaseIterable {
     /// A writer of the text.
     case author
@@ -102,7 +102,7 @@ public enum ContributorRole: String, Sendable, Hashable, CaseIterable {
     case imprint
 }
 
-/// What a publication is about.
+/// A subject of a publication.
 public struct Subject: Sendable, Equatable {
     /// The name as shown to readers.
     public var name: LocalizedString

@@ -17,7 +17,7 @@ extension Link {
         isTemplated = object["templated"]?.bool ?? false
         if let type = object["type"]?.string {
             mediaType = MediaType(type)
-            if mediaType == nil { warnings.add(.minor, "\"\(href)\" has a type that is no media type") }
+            if mediaType == nil { warnings.add(.minor, "\"\(href)\" has a malformed media type") }
         }
         title = object["title"]?.string
         relations = object["rel"].map(Self.strings) ?? []

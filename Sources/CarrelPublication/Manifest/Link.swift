@@ -8,7 +8,7 @@ public struct Link: Sendable, Equatable {
     public var mediaType: MediaType?
     /// Further members of the link, such as its encryption.
     public var properties: Properties
-    /// What few links have. A publication has tens of thousands of links, and each copy of one copies what it holds.
+    /// Rare members. A publication has tens of thousands of links, and each copy of one copies its fields.
     private var rest: Rest?
 
     /// The title of the resource, such as the name of a chapter.
@@ -16,7 +16,7 @@ public struct Link: Sendable, Equatable {
         get { rest?.fields.title }
         set { change { $0.title = newValue } }
     }
-    /// What the link is to the publication, such as `cover` or `self`.
+    /// Relations to the publication, such as `cover` or `self`.
     public var relations: [String] {
         get { rest?.fields.relations ?? [] }
         set { change { $0.relations = newValue } }
@@ -52,7 +52,7 @@ public struct Link: Sendable, Equatable {
         set { change { $0.alternates = newValue } }
     }
     var hasAlternates: Bool { rest.map { !$0.fields.alternates.isEmpty } ?? false }
-    /// What lies below it in a table of contents.
+    /// Links below it in a table of contents.
     public var children: [Link] {
         get { rest?.fields.children ?? [] }
         set { change { $0.children = newValue } }
@@ -132,10 +132,10 @@ public struct Link: Sendable, Equatable {
         properties = Properties()
     }
 
-    /// Where in the container the address leads, without its query and fragment; nil when it leads elsewhere.
+    /// The path in the container, without query and fragment; nil when the address leads out of it.
     public var path: ResourcePath? { ResourcePath(href: href) }
 
-    /// What follows `#` in the address, still encoded.
+    /// The fragment of the address, still encoded.
     public var fragment: Substring? { href.firstIndex(of: "#").map { href[href.index(after: $0)...] } }
 }
 

@@ -4,7 +4,7 @@ import CarrelJSON
 public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     /// One translation.
     public struct Translation: Sendable, Hashable {
-        /// A BCP 47 tag; nil when nobody says.
+        /// A BCP 47 tag; nil when it is not known.
         public let language: String?
         /// The text in ``language``; not empty.
         public let text: String
@@ -64,7 +64,7 @@ public struct LocalizedString: Sendable, Hashable, CustomStringConvertible, Expr
     /// The text for a reader of a language: in that language, in a variant of it, in no particular one, or else the first.
     ///
     /// - Parameter language: a BCP 47 tag, such as `pt-BR`.
-    /// - Returns: a text that is there.
+    /// - Returns: one of the translations.
     public func text(for language: String) -> String {
         let wanted = language.lowercased()
         let primary = wanted.prefix { $0 != "-" }

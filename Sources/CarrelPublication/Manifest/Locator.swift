@@ -1,6 +1,6 @@
 public import CarrelJSON
 
-/// A place in a publication (Readium "Locator" model), exact enough to find it again after the text was laid out anew.
+/// A place in a publication (Readium "Locator" model), exact enough to find it again after a change of layout.
 public struct Locator: Sendable, Equatable {
     /// The address of the resource, as its link has it.
     public var href: String
@@ -23,7 +23,7 @@ public struct Locator: Sendable, Equatable {
         public var totalProgression: Double?
         /// The place in the list of positions, from 1.
         public var position: Int?
-        /// What else says it, such as `cssSelector`.
+        /// Further positions, such as `cssSelector`.
         public var other = JSONObject()
 
         /// Creates locations that name the resource only.

@@ -5,14 +5,14 @@ extension Manifest {
     /// Of the manifests of 50,000 resources; what one becomes in memory stays below 64 MiB.
     static let limits = JSONLimits(depth: 192, byteCount: 16 << 20, values: 300_000)
 
-    /// What is no role of a collection.
+    /// Members that are not the role of a collection.
     static let members: Set<String> = ["@context", "metadata", "links", "readingOrder", "spine", "resources", "toc"]
 
     /// Reads a manifest. What is wrong in it but not needed is left out with a warning.
     ///
     /// - Parameters:
     ///   - bytes: JSON.
-    ///   - warnings: hears of what was left out.
+    ///   - warnings: receives omissions.
     /// - Throws: what is no JSON object with `metadata`, and has neither `readingOrder` nor its older name `spine`.
     public init(_ bytes: RawSpan, warnings: (any WarningLogger)? = nil) throws(Malformed) {
         let json = try JSON.parse(bytes, limits: Self.limits)

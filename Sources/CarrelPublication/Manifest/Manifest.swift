@@ -1,6 +1,6 @@
 public import CarrelJSON
 
-/// What a publication is made of (Readium Web Publication Manifest).
+/// The metadata and the resources of a publication (Readium Web Publication Manifest).
 public struct Manifest: Sendable, Equatable {
     /// URIs of JSON-LD contexts.
     public var context: [String]
@@ -8,9 +8,9 @@ public struct Manifest: Sendable, Equatable {
     public var metadata: Metadata
     /// Links about the publication as a whole, such as `self` and `cover`.
     public var links: [Link]
-    /// What is read, in its order.
+    /// The resources in the order of reading.
     public var readingOrder: [Link]
-    /// What is needed besides: images, styles, fonts.
+    /// Further resources: images, styles, fonts.
     public var resources: [Link]
     /// The table of contents; chapters below others are their `children`.
     public var tableOfContents: [Link]
@@ -45,7 +45,7 @@ public struct Manifest: Sendable, Equatable {
     /// The links of the collections of a role.
     public func collection(_ role: String) -> [Link] { (subcollections[role] ?? []).flatMap(\.links) }
 
-    /// Whether it says of itself that it follows a profile.
+    /// Whether it declares that it follows a profile.
     public func conforms(to profile: Metadata.Profile) -> Bool { metadata.conformsTo.contains(profile) }
 }
 

@@ -60,7 +60,7 @@ public struct MediaType: Sendable, Hashable, CustomStringConvertible {
 
     /// One that the program itself names; traps when it is none.
     init(known text: String) {
-        guard let type = MediaType(text) else { preconditionFailure("\(text) is no media type") }
+        guard let type = MediaType(text) else { preconditionFailure("\(text) is not a media type") }
         self = type
     }
 

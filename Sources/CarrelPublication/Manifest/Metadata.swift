@@ -1,6 +1,6 @@
 public import CarrelJSON
 
-/// What a publication says about itself (Readium Web Publication Manifest, "Metadata").
+/// The metadata of a publication (Readium Web Publication Manifest, "Metadata").
 public struct Metadata: Sendable, Equatable {
     /// A URI that names the publication, such as `urn:isbn:…`.
     public var identifier: String?
@@ -38,7 +38,7 @@ public struct Metadata: Sendable, Equatable {
     public var numberOfPages: Int?
     /// Series, collections and periodicals, by the member that names them, such as `series`.
     public var belongsTo: [String: [Contributor]]
-    /// What else the manifest says, kept as it is.
+    /// Further members of the metadata, unparsed.
     public var otherMetadata: JSONObject
 
     /// A profile of the manifest.

@@ -1,6 +1,6 @@
 public import CarrelJSON
 
-/// What a link says besides: members that are known have names here, the others are kept as they are.
+/// Further members of a link: known ones have names here, the others are kept unparsed.
 public struct Properties: Sendable, Equatable {
     /// Nil where nothing is set, as mostly.
     private var content: Content?
@@ -54,10 +54,10 @@ public struct Properties: Sendable, Equatable {
     /// How the resource is laid out, where that differs from its publication.
     public var layout: Metadata.Layout? { content?.members["layout"]?.string.flatMap(Metadata.Layout.init) }
 
-    /// Where the page stands in a spread: `left`, `right` or `center`.
+    /// The side of a spread: `left`, `right` or `center`.
     public var page: String? { content?.members["page"]?.string }
 
-    /// What a resource holds or needs, such as `mathml`, `remote-resources`, `scripted` (EPUB 3.3 §D.5).
+    /// Content and requirements of a resource, such as `mathml`, `remote-resources`, `scripted` (EPUB 3.3 §D.5).
     public var contains: [String] {
         get { (content?.members["contains"]?.array ?? []).compactMap(\.string) }
         set { json["contains"] = newValue.isEmpty ? nil : .array(newValue.map(JSON.string)) }
@@ -71,7 +71,7 @@ public struct Encryption: Sendable, Hashable {
         get { shared.method.algorithm }
         set { change { $0.algorithm = newValue } }
     }
-    /// What was done before encrypting; `deflate`, or nil.
+    /// The compression before the encryption; `deflate`, or nil.
     public var compression: String? {
         get { shared.method.compression }
         set { change { $0.compression = newValue } }

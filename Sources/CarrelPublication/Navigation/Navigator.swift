@@ -1,6 +1,6 @@
 import CarrelThreads
 
-/// Where a reader is in a publication that is shown: what a view or a player follows and moves.
+/// The reader's place in a publication that is shown: a view or a player follows and moves it.
 ///
 /// None can be made of a restricted publication.
 public final class Navigator: Sendable {
@@ -25,7 +25,7 @@ public final class Navigator: Sendable {
         if let locator { go(to: locator) }
     }
 
-    /// Where the reader is.
+    /// The reader's current place.
     public var currentLocator: Locator { place.withLock { $0 } }
 
     /// Goes to a place, such as the reader's last one or one of the positions.
@@ -82,7 +82,7 @@ public final class Navigator: Sendable {
 }
 
 extension Publication {
-    /// Where a link leads, as a place.
+    /// The place that a link leads to.
     ///
     /// - Parameter link: of the publication; its fragment becomes one of the place's.
     /// - Returns: nil when it leads to no resource of the manifest.

@@ -48,7 +48,7 @@ public struct AssetOpener: Sendable {
     /// - Parameters:
     ///   - fetcher: over it, whatever protects it.
     ///   - format: what it is, as far as that is known.
-    ///   - warnings: hears of them; nil for nobody.
+    ///   - warnings: receives them; nil for none.
     private func checkContainer(of fetcher: any Fetcher, _ format: Format, _ warnings: (any WarningLogger)?) async {
         guard let warnings, format.conforms(to: .epub), let archive = fetcher.underlyingArchive else { return }
         await ContainerCheck.check(archive, Warnings(warnings))
@@ -91,7 +91,7 @@ public struct AssetOpener: Sendable {
         return named ?? before
     }
 
-    /// What a package is by its content, as the streamer sniffs it.
+    /// The format of a package by its content, as the streamer sniffs it.
     ///
     /// - Parameters:
     ///   - asset: whose name and media type are hints.

@@ -1,6 +1,6 @@
 /// A file, folder or address that may be a publication.
 public struct PublicationAsset: Sendable, Equatable {
-    /// Where it is.
+    /// The location of an asset.
     public enum Location: Sendable, Equatable {
         /// A file or a folder of this machine.
         case file(path: String)
@@ -10,7 +10,7 @@ public struct PublicationAsset: Sendable, Equatable {
 
     /// The file or address.
     public let location: Location
-    /// What it is, where somebody said; the bytes decide.
+    /// The media type, where it is known; the bytes decide.
     public var mediaType: MediaType?
     /// A license document that is kept beside it, in the place of one in it; nil when there is none.
     public var license: [UInt8]?
@@ -50,7 +50,7 @@ public struct PublicationAsset: Sendable, Equatable {
 }
 
 extension String {
-    /// Where the path of an absolute address begins: after its scheme and its authority. Nil when it has none.
+    /// The start of the path of an absolute address: after its scheme and its authority. Nil when it has none.
     fileprivate var pathStart: Index? {
         guard let colon = firstIndex(of: ":"), self[index(after: colon)...].hasPrefix("//") else { return nil }
         return self[index(colon, offsetBy: 3)...].firstIndex(of: "/")

@@ -11,7 +11,7 @@ extension Streamer {
         ]
     }
 
-    /// Protections that belong to a format, and at the end what nobody else opened.
+    /// Protections that belong to a format, and at the end the one for assets that no other opened.
     static let formatProtections: [any ContentProtection] = [
         ZIPPasswordProtection(), PDFPasswordProtection(), FallbackProtection(),
     ]

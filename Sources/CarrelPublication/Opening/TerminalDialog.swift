@@ -30,13 +30,13 @@ public enum TerminalDialog {
         return count > 0 ? String(validating: line[..<count], as: UTF8.self) : nil
     }
 
-    /// What is shown. All of it may have come from a stranger: titles and messages hold names of files.
+    /// The text of the dialog. All of it may be untrusted: titles and messages hold names of files.
     static func text(_ dialog: Dialog<String>) -> String {
         let hint = dialog.hint.map { "Hint: \(printable($0))\n" } ?? ""
         return "\(printable(dialog.title.description))\n\(printable(dialog.message.description))\n\(hint)> "
     }
 
-    /// A stranger's words without what moves a terminal's cursor or turns its line around.
+    /// Untrusted text without characters that move a terminal's cursor or reverse its line.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

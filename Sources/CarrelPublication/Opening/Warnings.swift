@@ -57,18 +57,18 @@ public final class WarningList: WarningLogger {
     public var warnings: [Warning] { kept.withLock { $0 } }
 }
 
-/// Where parsers say what they had to leave out: to a logger, or to nobody.
+/// The log in which parsers report what they had to leave out; it may be empty.
 struct Warnings: Sendable {
     let logger: (any WarningLogger)?
 
-    /// What is being read, such as `"readingOrder"`; nil where messages say it themselves.
+    /// The part being read, such as `"readingOrder"`; nil where messages name it.
     private var place: String?
 
     init(_ logger: (any WarningLogger)? = nil) {
         self.logger = logger
     }
 
-    /// For what stands in a part of the document.
+    /// For warnings in a part of the document.
     func within(_ place: String) -> Warnings {
         var inner = self
         inner.place = place

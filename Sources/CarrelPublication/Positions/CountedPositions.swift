@@ -8,11 +8,11 @@ final class CountedPositions: PositionsService {
     private let fetcher: any Fetcher
 
     private static let pageLength: Int64 = 1024
-    /// Positions of a resource, and of a publication, beyond which a resource has one: a length is what a stranger declares.
+    /// Positions of a resource, and of a publication, beyond which a resource has one: the length is declared by an untrusted source.
     private static let resourceLimit: Int64 = 100_000
     private static let limit = 1_000_000
 
-    /// - Parameter context: of a publication. Nil for one of sound.
+    /// - Parameter context: of a publication. Nil for an audiobook.
     init?(_ context: PublicationServiceContext) {
         let order = context.manifest.readingOrder
         guard !order.isEmpty, !context.manifest.conforms(to: .audiobook),
@@ -56,7 +56,7 @@ final class CountedPositions: PositionsService {
 
     private func isPDF(_ link: Link) -> Bool { link.mediaType?.matches(Format.pdf.mediaType) ?? false }
 
-    /// Whether a resource is laid out by its publisher: what it says of itself counts before what the publication says.
+    /// Whether a resource has fixed layout: its own declaration takes precedence over the publication's.
     private func isFixed(_ link: Link) -> Bool {
         link.properties.layout.map { $0 == .fixed } ?? (manifest.metadata.layout == .fixed)
     }

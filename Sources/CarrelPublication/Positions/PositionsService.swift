@@ -16,7 +16,7 @@ public protocol PositionsService: PublicationService {
     func positionCountsByReadingOrder() async throws(ResourceError) -> [Int]
 }
 
-/// Where positions are served.
+/// The address and media type of lists of positions.
 public enum Positions {
     /// The media type of a list of positions.
     public static let mediaType = MediaType(known: "application/vnd.readium.position-list+json")

@@ -5,7 +5,7 @@ public protocol ContentProtection: Sendable {
     ///
     /// - Parameters:
     ///   - asset: what is being opened.
-    ///   - fetcher: over the asset as it is, so that nobody opens it again to look.
+    ///   - fetcher: over the asset as it is, so that it need not be opened again.
     ///   - allowUserInteraction: whether the user may be asked. Requests over the network are always allowed.
     ///   - credentials: a password or passphrase that the app has.
     ///   - sender: what the app gave to `Streamer.open`, for its dialogs.
@@ -22,7 +22,7 @@ public protocol ContentProtection: Sendable {
     ) async throws(Publication.OpeningError) -> ProtectedAsset?
 }
 
-/// What a protection makes of an asset.
+/// An asset as a protection opened it.
 public struct ProtectedAsset: Sendable {
     /// The asset, which may say the media type of the unprotected publication: the choice of the parser follows it.
     public var asset: PublicationAsset
@@ -63,7 +63,7 @@ public struct Dialog<Answer: Sendable>: Sendable {
     public var title: LocalizedString
     /// The question in a sentence.
     public var message: LocalizedString
-    /// A hint at the answer, from whoever protected the publication.
+    /// A hint at the answer, from the provider of the publication.
     public var hint: String?
     /// The button that sends the answer.
     public var confirm: LocalizedString

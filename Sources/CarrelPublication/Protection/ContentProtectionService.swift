@@ -1,11 +1,11 @@
-/// What protects a publication, and what its reader may do with it. A place for extensions: a technology's own service may carry
+/// The protection of a publication and the rights of its reader. A place for extensions: a technology's own service may carry
 /// its license, and an extension of `Publication` may lead to it.
 public protocol ContentProtectionService: PublicationService {
     /// Whether the resources are closed to this reader. A restricted publication can be put on a shelf, not read.
     var isRestricted: Bool { get }
     /// Why it is restricted: a ``Publication/OpeningError`` of ours, or what a technology of others calls it.
     var error: (any Error)? { get }
-    /// What unlocked it, so that it need not be asked for another time. A secret: the app keeps it in a vault or not at all.
+    /// The credentials that unlocked it, so that they need not be asked for again. A secret: the app keeps it in a vault or not at all.
     var credentials: String? { get }
     /// The rights to copy and print; none when the publication is restricted.
     var rights: any UserRights { get }
@@ -31,9 +31,9 @@ extension Publication {
     public var protectionError: (any Error)? { protection?.error }
     /// The same in words for a person: a lower-case sentence without a period, where the technology keeps to that.
     public var protectionErrorMessage: String? { protectionError.map { ($0 as? OpeningError)?.message ?? "\($0)" } }
-    /// What unlocked it.
+    /// The credentials that unlocked it.
     public var credentials: String? { protection?.credentials }
-    /// What its reader may do with it; everything when nothing protects it.
+    /// The rights of its reader; everything when nothing protects it.
     public var rights: any UserRights { protection?.rights ?? UnrestrictedUserRights() }
     /// The name of the technology, in several languages.
     public var protectionLocalizedName: LocalizedString? { protection?.name }

@@ -1,6 +1,6 @@
-/// Recognises what is protected by a technology that nobody opened: names it, and opens the publication restricted.
+/// Recognises a protection that no other opened: names it, and opens the publication restricted.
 ///
-/// Asked last. Fonts that are only obscured are no protection.
+/// Asked last. Obscured fonts do not count as a protection.
 struct FallbackProtection: ContentProtection {
     private static let licenses: [ResourcePath] = ["META-INF/license.lcpl", "license.lcpl"]
     private static let rights: ResourcePath = "META-INF/rights.xml"

@@ -3,14 +3,14 @@ struct PasswordPrompt {
     /// Of the file.
     let name: String
     let sender: (any Sendable)?
-    /// Nil when nobody may be asked.
+    /// Nil when no dialog is allowed.
     let ask: OnAskCredentialsCallback?
 
     /// - Parameters:
     ///   - known: tried first.
     ///   - open: what the password opens; nil when it is wrong.
     /// - Returns: the right password and what it opens.
-    /// - Throws: `opening.incorrect-credentials` when nobody may be asked, `opening.cancelled` when the user gives none.
+    /// - Throws: `opening.incorrect-credentials` when no dialog is allowed, `opening.cancelled` when the user gives none.
     func unlock<Opened>(
         _ known: String?,
         _ open: (String) async throws(ResourceError) -> Opened?

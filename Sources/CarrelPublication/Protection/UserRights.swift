@@ -1,9 +1,9 @@
-/// What a reader may do with a publication besides reading it, and how much of that is left.
+/// The rights of a reader besides reading, and how much of them is left.
 ///
 /// Text is counted in Unicode scalars. Consuming is one step: two askers never get the last character both. A store that fails
 /// forbids.
 public protocol UserRights: Sendable {
-    /// Whether everything is allowed and will be, so that nobody needs to count or to keep back anything.
+    /// Whether everything is and stays allowed, so that there is nothing to count and nothing to withhold.
     var isUnlimited: Bool { get }
 
     /// Whether copying is possible at all; false when all is used up. To show a button.
@@ -41,7 +41,7 @@ extension UserRights {
     public func print(pageCount: Int) async -> Bool { await print(pageCount: pageCount, requestID: nil) }
 }
 
-/// The rights of a publication that nobody restricts.
+/// The rights of an unrestricted publication.
 public struct UnrestrictedUserRights: UserRights {
     /// Creates rights without a limit.
     public init() {}
@@ -68,7 +68,7 @@ public struct AllRestrictedUserRights: UserRights {
     public func print(pageCount: Int, requestID: String?) async -> Bool { false }
 }
 
-/// Rights that are there or not, and never used up: the permissions of a PDF.
+/// Rights that are granted or not, and never used up: the permissions of a PDF.
 public struct FixedUserRights: UserRights {
     private let mayCopy: Bool
     private let mayPrint: Bool

@@ -43,12 +43,12 @@ extension ErrorCode where Failure == Publication.OpeningError {
     public static var notFound: Self { Self("opening.not-found") }
     /// The file is not what it says it is.
     public static var parsingFailed: Self { Self("opening.parsing-failed") }
-    /// Whoever holds the publication does not let this reader open it.
+    /// The holder of the publication does not let this reader open it.
     public static var forbidden: Self { Self("opening.forbidden") }
     /// It cannot be opened now: the network or the disk. Another time it may be.
     public static var unavailable: Self { Self("opening.unavailable") }
     /// A password is missing or wrong, and nothing can be read without it.
     public static var incorrectCredentials: Self { Self("opening.incorrect-credentials") }
-    /// Who was asked for credentials did not want to give them.
+    /// The user was asked for credentials and gave none.
     public static var cancelled: Self { Self("opening.cancelled") }
 }

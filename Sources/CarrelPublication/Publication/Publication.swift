@@ -6,7 +6,7 @@ import CarrelThreads
 public final class Publication: Sendable {
     /// The manifest, parsed or made from the publication's own format.
     public let manifest: Manifest
-    /// What kind of publication it is.
+    /// The kind of publication.
     public let format: Format
 
     private let fetcher: any Fetcher

@@ -22,7 +22,7 @@ extension PublicationService {
 /// Makes a service for a publication; nil when that does not need it.
 public typealias PublicationServiceFactory = @Sendable (PublicationServiceContext) -> (any PublicationService)?
 
-/// What a service may use of its publication.
+/// The parts of a publication that a service may use.
 public struct PublicationServiceContext: Sendable {
     /// The manifest of the publication.
     public let manifest: Manifest

@@ -13,7 +13,7 @@ package protocol BlobStore: Sendable {
     /// Whether there is a blob of this name.
     func contains(_ id: BlobID) throws(StoreError) -> Bool
 
-    /// Removes a blob and says whether it was there. Whoever has it open can read it to the end.
+    /// Removes a blob and returns whether it existed. An open blob can be read to the end.
     @discardableResult
     func delete(_ id: BlobID) throws(StoreError) -> Bool
 

@@ -55,12 +55,12 @@ package final class DirectoryBlobStore: BlobStore {
         }
     }
 
-    /// Where the blob of this name is, if it is there.
+    /// The path of the blob of this name, if it exists.
     package func path(of id: BlobID) -> String { "\(path)/\(id.text.prefix(2))/\(id.text)" }
 
     var partials: String { "\(path)/partial" }
 
-    /// Gives the finished file at `partial` its name for good. Content that is there already is replaced by the same.
+    /// Gives the finished file at `partial` its name for good. Existing content is replaced by the same.
     func keep(_ partial: String, as id: BlobID) throws(StoreError) {
         let target = path(of: id)
         try makeFolder("\(path)/\(id.text.prefix(2))")
@@ -76,7 +76,7 @@ package final class DirectoryBlobStore: BlobStore {
         }
     }
 
-    /// Removes the partial files that nobody has locked: their writers are gone.
+    /// Removes the unlocked partial files: their writers are gone.
     private func removePartials() {
         for name in (try? names(in: partials)) ?? [] {
             let partial = "\(partials)/\(name)"

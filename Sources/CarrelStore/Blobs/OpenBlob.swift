@@ -2,7 +2,7 @@ import CLinux
 import CarrelBytes
 import Glibc
 
-/// A blob that is open for reading at any place, by any number of threads at once.
+/// A blob that is open for reading at any offset, by any number of concurrent threads.
 package final class OpenBlob: Sendable {
     /// The file, for `sendfile` and the like: valid as long as this value, and not to be closed.
     package let descriptor: Int32
@@ -40,7 +40,7 @@ package final class OpenBlob: Sendable {
         guard isWhole else { throw StoreError(.damaged, "the blob ends before byte \(offset + Int64(output.byteCount))") }
     }
 
-    /// Does what `read` does if all these bytes are in memory; otherwise returns false at once and leaves `output` as it was.
+    /// Does what `read` does if all these bytes are in memory; otherwise returns false immediately and leaves `output` as it was.
     ///
     /// For threads that must not wait for a disk: on false, call `read` on one that may.
     package func readNow(at offset: Int64, into output: inout OutputRawSpan) -> Bool {

@@ -1,7 +1,7 @@
 import CarrelThreads
 import Glibc
 
-/// What looking through a whole database file found.
+/// The result of checking a whole database file.
 package struct DatabaseCheck: Sendable, Equatable {
     /// Damage, a line for each, at most a hundred; none when the file is sound.
     package let problems: [String]
@@ -27,7 +27,7 @@ extension SQLiteDatabase {
     ///
     /// - Parameter path: the file.
     /// - Returns: the damage found.
-    /// - Throws: `store.corrupt` when it is no database at all, `store.notFound` when there is none.
+    /// - Throws: `store.corrupt` unless it is a database, `store.notFound` when there is none.
     package static func check(_ path: String) async throws -> DatabaseCheck {
         try await BlockingThreadPool(name: "sqlite-check", count: 1).run { try checkNow(path) }
     }

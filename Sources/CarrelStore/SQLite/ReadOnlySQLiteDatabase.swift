@@ -4,7 +4,7 @@ import Glibc
 /// A look into a database file that another program keeps: of any schema, and without leaving a trace, but for an empty log in the moment
 /// in which that program closes it.
 ///
-/// Nothing is migrated or written. Each read opens the file anew, without a lock where there is no write-ahead log; where others
+/// Nothing is migrated or written. Each read opens the file again, without a lock where there is no write-ahead log; where others
 /// changed the file in the meantime, what was read counts for nothing and is read again.
 package final class ReadOnlySQLiteDatabase: Database {
     private let path: String
@@ -27,7 +27,7 @@ package final class ReadOnlySQLiteDatabase: Database {
         throw StoreError(.readOnly, "the database is only looked at")
     }
 
-    /// Runs the body until nobody has changed the file beneath it.
+    /// Runs the body until the file did not change beneath it.
     ///
     /// - Throws: `store.busy` where others change it each time, or a change is left half done.
     package func read<T: Sendable>(_ body: @escaping @Sendable (any Transaction) throws -> T) async throws -> T {
@@ -81,7 +81,7 @@ package final class ReadOnlySQLiteDatabase: Database {
         return connection
     }
 
-    /// What tells whether somebody changed a database since.
+    /// The stamp by which a change of a database is detected.
     private struct FileState: Equatable {
         private let file: [Int]
         private let log: [Int]

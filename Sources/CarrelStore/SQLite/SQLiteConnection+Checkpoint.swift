@@ -58,7 +58,7 @@ extension SQLiteConnection {
 
     /// Copies the log into the database when it has grown enough, so that it is used again from its start.
     ///
-    /// Run by the writer after it has answered, so nobody waits for it but the next group. A reader that holds an old snapshot
+    /// Run by the writer after it has answered, so that only the next group waits for it. A reader that holds an old snapshot
     /// keeps the log growing; then the next attempt comes after as many pages again.
     func checkpointIfDue() {
         let pages = pagesInLog

@@ -45,7 +45,7 @@ final class NotedChanges {
         }
     }
 
-    /// What was noted since this was last asked; nil when nothing was.
+    /// The changes noted since the last call; nil when there are none.
     func take() -> RowChangeObserver.Changes? {
         guard isAny || !keys.isEmpty else { return nil }
         defer {

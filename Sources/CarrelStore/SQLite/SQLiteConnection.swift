@@ -24,8 +24,8 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     enum Mode {
         case write
         case read
-        /// Leaves the file and those beside it as they are. Without a write-ahead log the file is read as if nobody could
-        /// change it: whoever looks has to see whether somebody did.
+        /// Leaves the file and those beside it as they are. Without a write-ahead log the file is read as if no process could
+        /// change it: the caller has to check whether one did.
         case look(hasLog: Bool)
     }
 
@@ -33,7 +33,7 @@ final class SQLiteConnection: Transaction, @unchecked Sendable {  // one holder 
     ///   - path: an existing file; it may be empty.
     ///   - mode: whether statements may write, or anything may change at all.
     ///   - patience: how long to wait for a lock that another connection or process holds, in milliseconds.
-    /// - Throws: `store.corrupt` for a file that is no database.
+    /// - Throws: `store.corrupt` for a file that is not a database.
     init(path: String, mode: Mode, patience: Int) throws(StoreError) {
         _ = Self.quiet
         var opened: OpaquePointer?

@@ -1,4 +1,4 @@
-/// What a database's writer has done since it was opened, for metrics.
+/// The work of a database's writer since it was opened, for metrics.
 package struct SQLiteCounters: Sendable, Equatable {
     /// Calls of `write` that were committed, or whose closure threw, in a group that was committed.
     package internal(set) var writes = 0

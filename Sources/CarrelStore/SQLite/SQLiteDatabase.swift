@@ -5,7 +5,7 @@ import Glibc
 
 /// A database in one SQLite file, opened for reading and durable writing.
 ///
-/// Write-ahead log with `synchronous = FULL`; one thread commits for all writers at once. Several processes may have the
+/// Write-ahead log with `synchronous = FULL`; one thread commits for all writers together. Several processes may have the
 /// same file open.
 package final class SQLiteDatabase: Database {
     private let path: String
@@ -23,7 +23,7 @@ package final class SQLiteDatabase: Database {
     ///   - patience: how long to wait for another process that is writing, in milliseconds.
     ///   - clock: tells the time that is noted beside each migration that is applied.
     /// - Throws: `store.newer` for a database of a newer program, `store.migration` for another history, `store.corrupt`
-    ///   for a file that is no database.
+    ///   for a file that is not a database.
     package init(
         path: String,
         migrations: [Migration],
@@ -44,7 +44,7 @@ package final class SQLiteDatabase: Database {
 
     package var engine: DatabaseEngine { .sqlite }
 
-    /// What the writer has done so far.
+    /// The work of the writer so far.
     package var counters: SQLiteCounters { writer.counters }
 
     /// Calls of ``write(_:)`` that wait for their group.

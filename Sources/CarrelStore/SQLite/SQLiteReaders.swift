@@ -1,6 +1,6 @@
 import CarrelThreads
 
-/// Reading connections: as many as there are reads at once, kept for the next.
+/// Reading connections: one for each concurrent read, kept for the next.
 final class SQLiteReaders: Sendable {
     private struct Pool {
         var idle: [SQLiteConnection] = []

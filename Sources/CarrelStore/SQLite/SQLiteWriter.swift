@@ -14,9 +14,9 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
 
     private var connection: SQLiteConnection?
     private let thread = BlockingThreadPool(name: "sqlite-write", count: 1)
-    /// Who is told of changes. Touched on `thread` only, as the next.
+    /// The observers of changes. Touched on `thread` only, as the next.
     private var watchers: [@Sendable (RowChangeObserver.Changes) -> Void] = []
-    /// What ``SQLiteConnection/othersVersion()`` was last.
+    /// The last value of ``SQLiteConnection/othersVersion()``.
     private var othersVersion: Int64 = 0
     private let queue = Locked(Queue())
     private let counts = Locked(SQLiteCounters())
@@ -30,7 +30,7 @@ final class SQLiteWriter: @unchecked Sendable {  // `connection` is touched on `
         self.connection = connection
     }
 
-    /// What was done so far.
+    /// The work done so far.
     var counters: SQLiteCounters { counts.withLock { $0 } }
 
     /// Why nothing can be written, as far as the last write tells.

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 
 extension StoreError {
-    /// What SQLite's result code `status` says about connection `handle`.
+    /// The error for SQLite's result code `status` of connection `handle`.
     ///
     /// SQLite's own message names tables, columns and the statement's text, never a bound value.
     init(sqlite status: Int32, of handle: OpaquePointer) {

@@ -1,6 +1,6 @@
 /// One waiting call of `write`: what to run, and whom to tell.
 protocol WriteJob: AnyObject, Sendable {
-    /// What the last run threw, kept until the group is committed.
+    /// The error of the last run, kept until the group is committed.
     var failure: (any Error)? { get set }
 
     /// Runs the closure and keeps its result.

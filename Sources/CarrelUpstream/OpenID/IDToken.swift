@@ -12,7 +12,7 @@ struct IDToken {
 
     private let claims: JSONObject
 
-    /// The signature was checked before; what is signed may still be meant for somebody else.
+    /// The signature was checked before; the signed token may still be meant for another client.
     init(_ token: JWS.Verified) throws(UpstreamError) {
         // An access token, which others may hold, is signed with the same keys.
         if let type = token.header.type, type.lowercased() != "jwt" { throw Self.refused("it is of another type") }
@@ -22,7 +22,7 @@ struct IDToken {
         self.claims = claims
     }
 
-    /// Who it says has signed in.
+    /// The identity that signed in.
     ///
     /// - Parameters:
     ///   - configuration: whose token it must be, and for whom.
@@ -43,7 +43,7 @@ struct IDToken {
         return OpenIDIdentity(issuer: configuration.issuer, subject: subject, groups: groups(configuration.groupsClaim))
     }
 
-    /// For us, and where it is for others too, handed out to us.
+    /// For us, and where it is for others too, issued to us.
     private func checkAudience(_ clientID: String) throws(UpstreamError) {
         let audience: [String]
         switch claims["aud"] {
@@ -54,7 +54,7 @@ struct IDToken {
         guard audience.contains(clientID) else { throw Self.refused("it is for another client") }
         let party = claims["azp"]
         guard party.map({ $0.string == clientID }) ?? (audience.count == 1) else {
-            throw Self.refused("it was handed out to another client")
+            throw Self.refused("it was issued to another client")
         }
     }
 
@@ -72,7 +72,7 @@ struct IDToken {
     /// A NumericDate (RFC 7519 §2).
     private func instant(_ name: String) throws(UpstreamError) -> Instant? {
         guard let value = claims[name] else { return nil }
-        guard let seconds = value.double, abs(seconds) < 1e11 else { throw Self.refused("\(name) is no time") }
+        guard let seconds = value.double, abs(seconds) < 1e11 else { throw Self.refused("\(name) is not a time") }
         return Instant(milliseconds: Int64(seconds * 1000))
     }
 

@@ -8,7 +8,7 @@ import CarrelThreads
 
 /// Signs people in at an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9700 §2.1).
 ///
-/// What the provider says of itself and its keys are kept for an hour. A token under a key that is not known makes the keys be
+/// The provider's metadata and keys are kept for an hour. A token under an unknown key makes the keys be
 /// fetched again, once a minute at most, so that a provider may change them at any time.
 package final class OpenIDClient: Sendable {
     package let configuration: OpenIDConfiguration
@@ -42,13 +42,13 @@ package final class OpenIDClient: Sendable {
         exchange = UpstreamExchange(client: client, timeouts: timeouts, maxAnswerBytes: Int64(Self.maxAnswerBytes))
     }
 
-    /// What one sign-in sends to the provider, and expects back.
+    /// The values that one sign-in sends to the provider and expects back.
     package struct Attempt: Sendable {
         package let state: String
         package let nonce: String
         /// 43 to 128 unreserved characters that only we know (RFC 7636 §4.1).
         package let verifier: String
-        /// Where the provider sends the browser back to.
+        /// The address that the provider sends the browser back to.
         package let redirect: String
 
         package init(state: String, nonce: String, verifier: String, redirect: String) {
@@ -59,7 +59,7 @@ package final class OpenIDClient: Sendable {
         }
     }
 
-    /// Where to send the browser.
+    /// The address to send the browser to.
     ///
     /// - Throws: ``UpstreamError`` when the provider does not describe itself.
     package func address(for attempt: Attempt) async throws(UpstreamError) -> String {
@@ -73,27 +73,27 @@ package final class OpenIDClient: Sendable {
         return endpoint + (endpoint.contains("?") ? "&" : "?") + form
     }
 
-    /// Who signed in, for the code that the browser brought back.
+    /// Exchanges the code that the browser brought back for the identity that signed in.
     ///
     /// - Parameters:
     ///   - code: from the provider's answer.
     ///   - issuer: who answered, by the answer's own word (RFC 9207 §2); nil when it does not say.
     ///   - attempt: what was sent.
     /// - Returns: the identity.
-    /// - Throws: `upstream.untrusted` when the answer is not to be believed, or another ``UpstreamError``.
+    /// - Throws: `upstream.untrusted` when the answer is not to be trusted, or another ``UpstreamError``.
     package func identity(code: String, issuer: String?, attempt: Attempt) async throws(UpstreamError) -> OpenIDIdentity {
         let provider = try await provider()
         guard issuer.map({ $0 == configuration.issuer }) ?? !provider.namesItself else {
             throw UpstreamError(.untrusted, "the response names a different issuer")
         }
         let text = try await token(for: code, attempt, at: provider)
-        let token = try Self.believed { () throws(JOSEError) in try JWS.Unverified(text) }
+        let token = try Self.trusted { () throws(JOSEError) in try JWS.Unverified(text) }
         let key = try await key(for: token.header, of: provider)
-        let verified = try Self.believed { () throws(JOSEError) in try token.verified(by: key) }
+        let verified = try Self.trusted { () throws(JOSEError) in try token.verified(by: key) }
         return try IDToken(verified).identity(configuration, nonce: attempt.nonce, at: clock.now)
     }
 
-    private static func believed<Result>(_ body: () throws(JOSEError) -> Result) throws(UpstreamError) -> Result {
+    private static func trusted<Result>(_ body: () throws(JOSEError) -> Result) throws(UpstreamError) -> Result {
         do throws(JOSEError) {
             return try body()
         } catch {

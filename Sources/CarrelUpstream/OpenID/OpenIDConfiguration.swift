@@ -1,16 +1,16 @@
 package import CarrelCrypto
 
-/// What an OpenID provider and we have agreed on.
+/// The agreement with an OpenID provider.
 package struct OpenIDConfiguration: Sendable {
     /// The provider's name for itself, an address, compared letter by letter.
     package let issuer: String
     /// Its name for us.
     package let clientID: String
-    /// What proves that we are we; nil for a public client, which has only PKCE.
+    /// The client secret; nil for a public client, which has only PKCE.
     package let clientSecret: Secret?
-    /// What we ask for, `openid` in any case.
+    /// The scopes to request; `openid` in any case.
     package let scopes: [String]
-    /// The claim that lists the groups somebody is in.
+    /// The claim that lists the user's groups.
     package let groupsClaim: String
 
     /// - Parameters:

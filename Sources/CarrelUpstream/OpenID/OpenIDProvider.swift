@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelJSON
 
-/// Where a provider is asked, by its own word (OpenID Connect Discovery 1.0 §3).
+/// The endpoints of a provider, from its metadata (OpenID Connect Discovery 1.0 §3).
 struct OpenIDProvider: Sendable {
     let authorizationEndpoint: String
     let tokenEndpoint: String

@@ -1,6 +1,6 @@
 import CarrelHTTP
 
-/// What the resources of a publication may do in a browser.
+/// The permissions of a publication's resources in a browser.
 enum ContentPolicy {
     /// The `Content-Security-Policy` of every resource (CSP Level 3): scripts run, without an origin, and load only what is served
     /// here. Style in markup and `data:` pictures, fonts and sounds are what books are made with; script in markup is refused.
@@ -23,7 +23,7 @@ enum ContentPolicy {
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "X-DNS-Prefetch-Control": "off",
-        // a document without an origin asks for its own fonts and modules as a stranger; who asks knows the token
+        // a document without an origin asks for its own fonts and modules from another origin; the caller knows the token
         "Access-Control-Allow-Origin": "*",
     ]
 }

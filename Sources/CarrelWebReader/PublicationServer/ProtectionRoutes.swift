@@ -121,7 +121,7 @@ struct ProtectionRoutes {
         HTTPError(.badRequest, "http.parameter", "\(name) \(what)")
     }
 
-    /// What a request asks for, from its query or its JSON.
+    /// The parameters of a request, from its query or its JSON.
     private struct Fields: Sendable {
         let text: String?
         let pageCount: Int?

@@ -30,7 +30,7 @@ struct PublicationRoutes {
     ///
     /// - Parameter path: decoded.
     /// - Returns: what serves it; one that may not or cannot be read fails when it is.
-    /// - Throws: 404 for what is no path, 403 for what a restricted publication does not give.
+    /// - Throws: 404 for a malformed path, 403 for a resource that a restricted publication does not give.
     func resource(at path: String) async throws -> ServedResource {
         guard let path = ResourcePath(decoded: path) else {
             throw HTTPError(.notFound, "http.notFound", "there is nothing at this path")
@@ -47,7 +47,7 @@ struct PublicationRoutes {
         return ServedResource(resource, salt: session.content.text)
     }
 
-    /// What the publication's service found, or else the resource that the manifest calls its cover.
+    /// The cover of the publication's service, or else the resource that the manifest calls its cover.
     private func coverResource() async throws(ResourceError) -> any Resource {
         if let cover = try await publication.cover() {
             return BytesResource(Link(href: Cover.href, mediaType: cover.mediaType), cover.bytes)

@@ -9,7 +9,7 @@ import CarrelThreads
 /// Its addresses hold 256 random bits: requests without them, and those of other users of the machine, are refused with 403. What the resources may do in a browser
 /// is little: every one is sent with a `Content-Security-Policy` that gives it no origin.
 public final class PublicationServer: Sendable {
-    /// Where a publication is served.
+    /// The addresses of a served publication.
     public struct Addresses: Sendable, Equatable {
         /// Of the manifest (`manifest.json`), of the resources by their `href`, and of `~readium/positions` and `~readium/cover`.
         /// Ends with a slash.

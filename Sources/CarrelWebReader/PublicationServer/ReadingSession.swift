@@ -38,7 +38,7 @@ final class ReadingSession: Sendable {
     /// nothing.
     var drawsDocuments: Bool { isRead && !publication.rights.isUnlimited }
 
-    /// Where documents are drawn, answers 403 to who wants one as it is, whatever its name and its link say of it.
+    /// While documents are drawn, answers 403 to requests for one as it is, whatever its name and its link declare.
     func refuseDrawn(_ resource: any Resource) async throws {
         let href = resource.link.href
         // Each range of a track would cost a server one more request else.
@@ -71,8 +71,8 @@ final class ReadingSession: Sendable {
         else { throw HTTPError(.forbidden, "reader.otherUser", "this publication is open for another user of this machine") }
     }
 
-    /// What everybody gets who does not know a token, whether there is something at the path or not.
-    private static let stranger = HTTPError(
+    /// The refusal of every request without a token, whether something exists at the path or not.
+    private static let noToken = HTTPError(
         .forbidden,
         "reader.token",
         "only who was given the address of this publication may use it"
@@ -81,24 +81,24 @@ final class ReadingSession: Sendable {
     /// Answers 403 to other users, and to who does not know the token.
     ///
     /// - Parameters:
-    ///   - request: what is asked.
+    ///   - request: the request to check.
     ///   - text: the token in its path.
     ///   - token: the right one.
     /// - Throws: ``HTTPError``.
     func admit(_ request: HTTPRequest, _ text: String, as token: SessionToken) throws(HTTPError) {
         try admit(request)
-        guard token.matches(text) else { throw Self.stranger }
+        guard token.matches(text) else { throw Self.noToken }
     }
 
     /// The answer to what no route takes: who has a token that its kind of address takes learns why.
     ///
-    /// - Parameter request: what is asked.
+    /// - Parameter request: the request to check.
     /// - Returns: 403 without a token, with a wrong one, or to another user; nil where 404, 405 or 415 is right.
     func refusal(_ request: HTTPRequest) -> HTTPResponse? {
         do throws(HTTPError) {
             try admit(request)
             let segments = request.path.segments
-            guard let token = token(of: segments[0]), segments.count > 1, token.matches(segments[1]) else { throw Self.stranger }
+            guard let token = token(of: segments[0]), segments.count > 1, token.matches(segments[1]) else { throw Self.noToken }
             return nil
         } catch {
             return error.response(requestID: request.id)
@@ -115,8 +115,8 @@ final class ReadingSession: Sendable {
         }
     }
 
-    /// Where our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
-    /// nobody would count what is copied there.
+    /// While our page shows the publication, answers 403 to windows and frames that want a resource as it is: without the script
+    /// copies would not be counted there.
     func refuseNavigation(_ request: HTTPRequest) throws(HTTPError) {
         guard isRead, request.isNavigation else { return }
         throw HTTPError(.forbidden, "reader.navigation", "the pages of this publication are shown in the reader only")

@@ -3,7 +3,7 @@ public import CarrelHTTP
 public import CarrelPublication
 
 extension ResourceError: HTTPProblemConvertible {
-    /// What a client is told: the code is the error's own.
+    /// The problem for a client: the code is the error's own.
     public var problem: HTTPError {
         let status: HTTPStatus =
             switch code {

@@ -30,7 +30,7 @@ final class ServedResource: Sendable {
     /// The response to GET or HEAD: whole, in parts, or not modified.
     ///
     /// - Parameters:
-    ///   - request: what is asked.
+    ///   - request: the request to answer.
     ///   - fields: further header fields.
     /// - Returns: 200, 206, 304, 412 or 416.
     /// - Throws: ``ResourceError``.
@@ -82,7 +82,7 @@ final class ServedResource: Sendable {
         fields["Vary"] = fields["Vary"].map { "\($0), Accept-Encoding" } ?? "Accept-Encoding"
     }
 
-    /// What the link says, or its name does.
+    /// The media type of the link, or else of its name.
     static func mediaType(of link: Link) -> String {
         if let type = link.mediaType { return type.description }
         let known = [

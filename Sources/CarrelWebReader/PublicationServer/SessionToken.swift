@@ -10,7 +10,7 @@ struct SessionToken: Sendable {
         text = Base64URL.encode(Random.bytes(32))
     }
 
-    /// Whether a text is the token, in a time that tells nothing of it.
+    /// Whether a text is the token, compared in constant time.
     func matches(_ other: String) -> Bool {
         let (own, other) = (Array(text.utf8), Array(other.utf8))
         return constantTimeEqual(own.rawSpan, other.rawSpan)

@@ -26,7 +26,7 @@ struct ReaderAnnotation: Sendable, Equatable {
     private static let dateLimit = 64
     private static let idLimit = 200
 
-    /// Nil for what is no annotation of words in a resource.
+    /// Nil unless the JSON is an annotation of words in a resource.
     ///
     /// - Parameter json: an Annotation whose target has a source and a TextQuoteSelector (§4.2.4).
     init?(_ json: JSON) {

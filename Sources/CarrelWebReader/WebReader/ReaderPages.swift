@@ -6,7 +6,7 @@ import CarrelWeb
 struct ReaderPages {
     let session: ReadingSession
 
-    /// Of the page: our own files and frames, no script in markup, no markup from strings, in nobody's frame.
+    /// Of the page: our own files and frames, no script in markup, no markup from strings, no embedding.
     private static let policy = [
         "default-src 'self'", "img-src 'self' blob:", "object-src 'none'", "base-uri 'none'", "form-action 'none'",
         "frame-ancestors 'none'",
@@ -77,12 +77,12 @@ struct ReaderPages {
         return try await ServedResource(resource, salt: salt).response(to: request, fields)
     }
 
-    /// What browsers show as a document that scripts can be in.
+    /// Types that browsers show as a document that scripts can be in.
     private static func isXML(_ type: MediaType) -> Bool {
         type.subtype.hasSuffix("+xml") || ["application/xml", "text/xml"].contains(type.essence)
     }
 
-    /// What browsers show without words that could be selected.
+    /// Types that browsers show without words that could be selected.
     private static func hasNoText(_ type: MediaType?) -> Bool {
         guard let type, !isXML(type) else { return false }
         return type.type == "image" || type.isAudio || type.isVideo

@@ -3,7 +3,7 @@ import CarrelHTTP
 import CarrelJSON
 import CarrelPublication
 
-/// What the reader's page asks for and tells, below `/read/TOKEN/`.
+/// The routes of the reader's page, below `/read/TOKEN/`.
 struct ReaderRoutes {
     let session: ReadingSession
     let records: ReadingRecords
@@ -21,7 +21,7 @@ struct ReaderRoutes {
         on(&router, .put, "place") { request, _ in
             guard let place = Locator(try await Self.json(request, upTo: Self.placeLimit)),
                 publication.link(withHREF: place.href) != nil
-            else { throw HTTPError(.badRequest, "reader.place", "this is no place in the publication") }
+            else { throw HTTPError(.badRequest, "reader.place", "the place is not in the publication") }
             try await records.setPlace(place)
             return .empty()
         }
@@ -68,7 +68,7 @@ struct ReaderRoutes {
                 throw HTTPError(
                     .badRequest,
                     "reader.annotations",
-                    "this is no annotation of the publication, or its words or its note have more than "
+                    "the annotation is not of this publication, or its words or its note have more than "
                         + "\(ReaderAnnotation.textLimit) bytes"
                 )
             }
@@ -92,7 +92,7 @@ struct ReaderRoutes {
         "more than \(ReadingRecord.annotationLimit) annotations, or \(ReadingRecords.sizeLimit >> 20) MiB of them, are not kept"
     )
 
-    /// A route that only the reader's page may use, and whose answers nobody keeps.
+    /// A route that only the reader's page may use, and whose responses are not cached.
     func on(_ router: inout Router, _ method: HTTPMethod, _ route: String, _ action: @escaping Route.Action) {
         router.on(method, Self.base + route, secret: ["token"]) { request, parameters in
             try session.admitControl(request, parameters["token"])

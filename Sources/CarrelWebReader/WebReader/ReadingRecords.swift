@@ -9,7 +9,7 @@ import Glibc
 /// Keeps what a reader leaves in publications, and how the reader likes pages: for each publication a file with notes and a short one
 /// with the place, and one with the settings, in a folder that is the reader's alone.
 ///
-/// A file is read anew before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
+/// A file is read again before each change, under a lock, so that of two windows or readers on one publication neither undoes what the
 /// other did.
 final class ReadingRecords: Sendable {
     private let file: PrivateFile
@@ -66,7 +66,7 @@ final class ReadingRecords: Sendable {
         }
     }
 
-    /// Where the reader was; nil at the beginning, and where it cannot be read: then it is soon written anew.
+    /// The reader's last place; nil at the beginning, and where it cannot be read: then it is soon written again.
     func place() async throws -> Locator? {
         let file = placeFile
         return try await thread.run {
@@ -100,12 +100,12 @@ final class ReadingRecords: Sendable {
         do {
             return ReadingRecord(try JSON.parse(bytes.rawSpan, limits: JSONLimits(byteCount: file.limit)))
         } catch {
-            throw ReaderError(.store, "the \(file.name) cannot be read: \(error); move \(file.path) away to begin anew")
+            throw ReaderError(.store, "the \(file.name) cannot be read: \(error); move \(file.path) away to start again")
         }
     }
 
     /// The same for every copy of a publication: of its identifier, its title and its reading order. The identifier
-    /// alone is the word of whoever made the publication, and others can say it.
+    /// alone is the word of the publication's maker, and others can use it.
     private static func name(of publication: Publication) -> String {
         let key =
             "\(publication.metadata.identifier ?? "")\n\(publication.metadata.title)\n"

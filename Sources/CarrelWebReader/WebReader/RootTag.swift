@@ -37,7 +37,7 @@ enum RootTag {
         return nil
     }
 
-    /// The end of a document type, whose internal subset stands in brackets.
+    /// The end of a document type, whose internal subset is in brackets.
     private static func declarationEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         var depth = 0
         var quote: UInt8?
@@ -68,7 +68,7 @@ enum RootTag {
         return nil
     }
 
-    /// The end of a tag; a `>` may stand in the value of an attribute.
+    /// The end of a tag; the value of an attribute may contain a `>`.
     private static func tagEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         var quote: UInt8?
         for at in bytes.indices {

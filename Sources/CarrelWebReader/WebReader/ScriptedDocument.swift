@@ -5,7 +5,7 @@ import CarrelXML
 final class ScriptedDocument: Resource {
     let link: Link
     private let document: any Resource
-    /// Where the script stands in.
+    /// The syntax around the script.
     private let place: Int64
 
     /// With a namespace of their own, so that they are scripts whatever the document calls its elements.

@@ -13,13 +13,13 @@ public final class WebReader: Sendable {
     ///   - publication: stays the caller's to close, after the reader has stopped.
     ///   - folder: for places, highlights and notes; made when it is not there, for its owner alone.
     ///   - port: of 127.0.0.1; 0 for any that is free.
-    /// - Throws: `reader.restricted` for a publication that nobody may read here, `reader.store` when the folder cannot
+    /// - Throws: `reader.restricted` for a restricted publication, `reader.store` when the folder cannot
     ///   be used, `opening.parsing-failed` for one with nothing to read.
     public convenience init(_ publication: Publication, folder: String, port: UInt16 = 0) async throws {
         try await self.init(publication, folder: folder, port: port, recordLimit: ReadingRecords.sizeLimit, poppler: Poppler())
     }
 
-    /// A reader that keeps so many bytes of highlights and notes, and draws pages with such programs.
+    /// A reader with a limit of bytes for highlights and notes, and programs that draw pages.
     init(
         _ publication: Publication,
         folder: String,

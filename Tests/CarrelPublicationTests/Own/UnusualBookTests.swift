@@ -225,8 +225,9 @@ struct UnusualBookTests {
         ]
         _ = try await open(path: cbz(pages))
         let reasons = [
-            "is no picture of a known kind", "is cut off", "is cut off", "is cut off", "is cut off", "is cut off", "is cut off",
-            "has no size", "is cut off", "is cut off", "has no size", "is no picture of a known kind", "has no size",
+            "is not a picture of a known kind", "is cut off", "is cut off", "is cut off", "is cut off", "is cut off",
+            "is cut off",
+            "has no size", "is cut off", "is cut off", "has no size", "is not a picture of a known kind", "has no size",
         ]
         let faulty = pages.enumerated().dropFirst(7)
         #expect(

@@ -156,7 +156,7 @@ struct WarningTests {
         ),
         manifest(
             .minor,
-            #"in "readingOrder", "a.html" has a type that is no media type"#,
+            #"in "readingOrder", "a.html" has a malformed media type"#,
             #"{"metadata": {"title": "T"}, "readingOrder": [{"href": "a.html", "type": "text"}]}"#
         ),
         manifest(

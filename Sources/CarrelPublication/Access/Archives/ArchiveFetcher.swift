@@ -2,7 +2,7 @@ import CarrelArchive
 
 /// A fetcher that changes what another one gives: decrypts it, or puts a license beside it.
 protocol WrappingFetcher: Fetcher {
-    /// What is below it now.
+    /// The current child below it.
     var wrapped: any Fetcher { get }
 }
 
@@ -23,14 +23,14 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
     let archive: any Resource
     /// In the order of the directory.
     let entries: [Entry]
-    /// Where each path is among them.
+    /// The index of each path in the entries.
     private let places: [ResourcePath: Int]
 
-    /// What the directory says of an entry.
+    /// The directory's record of an entry.
     struct Entry: Sendable {
         let path: ResourcePath
         let rawName: [UInt8]
-        /// Where its local header lies.
+        /// The offset of its local header.
         let offset: Int64
         let packedSize: Int64
         let size: Int64
@@ -110,7 +110,7 @@ public final class ArchiveFetcher: Fetcher, DocumentedFetcher {
 
     public func close() { archive.close() }
 
-    /// Where the entry of a name is; nil for a folder, and for what leads out of the archive.
+    /// The index of the entry of a name; nil for a folder, and for a path out of the archive.
     static func path(_ rawName: [UInt8], isUTF8: Bool = false) -> ResourcePath? {
         let (slash, name) = (UInt8(ascii: "/"), ArchiveName.withSlashes(rawName))
         guard name.first != slash, name.last != slash else { return nil }

@@ -1,7 +1,7 @@
 import CarrelArchive
 import CarrelThreads
 
-/// The parts of an archive that were fetched, for a parser that reads at once what it needs; remembers what was missing.
+/// The parts of an archive that were fetched, for a synchronous parser; remembers the first missing range.
 struct ArchiveWindow: ArchiveSource {
     let length: Int64
     private var parts: [(range: Range<Int64>, bytes: [UInt8])] = []
@@ -20,7 +20,7 @@ struct ArchiveWindow: ArchiveSource {
         parts.append((range.lowerBound..<range.lowerBound + Int64(bytes.count), bytes))
     }
 
-    /// What was asked for last and not there; asking clears it.
+    /// The range that was requested last and is missing; reading it clears it.
     var missing: Range<Int64>? { asked.withLock { $0.take() } }
 
     func read(_ range: Range<Int64>) throws(ArchiveError) -> [UInt8] {

@@ -3,14 +3,14 @@ import CarrelThreads
 
 /// An entry of an archive that needs no password.
 ///
-/// Its first read fetches what stands before its bytes and the wanted bytes together, because a request to a server is dear.
+/// Its first read fetches its local header and the wanted bytes together, because a request to a server is expensive.
 final class EntryResource: PackedResource {
     let link: Link
     private let entry: ArchiveFetcher.Entry
     private let archive: any Resource
     private let content = AsyncLazy<any Resource>()
 
-    /// What unpacks to more, and to so many times its packed bytes, is there to cost time: deflate reaches 1,030 times, and sound,
+    /// An entry that unpacks to more, and to more than this many times its packed bytes, is there to cost time: deflate reaches 1,030 times; audio,
     /// pictures and text stay below 100.
     private static let bombRatio: Int64 = 200
     private static let bombSize: Int64 = 64 << 20
@@ -21,7 +21,7 @@ final class EntryResource: PackedResource {
         self.archive = archive
     }
 
-    /// What the directory declares. Reading to the end shows whether it is true.
+    /// The length that the directory declares. Reading to the end shows whether it is true.
     var lengthHint: LengthHint? { LengthHint(entry.size) }
 
     func length() async throws(ResourceError) -> Int64 {
@@ -59,7 +59,7 @@ final class EntryResource: PackedResource {
         return try await unpacked(packed, method: entry.method, size: entry.size)
     }
 
-    /// Packed bytes that are fetched with what stands before them: all of a short entry, and else what is wanted of its beginning.
+    /// Packed bytes that are fetched with the local header: all of a short entry, else the wanted part of its beginning.
     private static func ahead(_ entry: ArchiveFetcher.Entry, _ range: Range<Int64>) -> Int64 {
         let (short, most): (Int64, Int64) = (64 << 10, 320 << 10)
         if entry.packedSize <= short { return entry.packedSize }

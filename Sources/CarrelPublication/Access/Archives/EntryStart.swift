@@ -1,6 +1,6 @@
 import CarrelBytes
 
-/// Where the bytes of an entry lie: after its local header (APPNOTE §4.3.7), which must have the same name.
+/// The offset of an entry's bytes: after its local header (APPNOTE §4.3.7), which must have the same name.
 struct EntryStart {
     let place: Range<Int64>
     /// The first bytes of them, which came along.

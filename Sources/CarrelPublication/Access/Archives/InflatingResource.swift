@@ -4,7 +4,7 @@ import CarrelZlib
 
 /// Unpacks deflated bytes as they are read, from any place.
 ///
-/// Where reading has been before, the state of the unpacking is kept at intervals, so that a later read begins near its place and
+/// Behind the furthest read, the state of the unpacking is kept at intervals, so that a later read begins near its place and
 /// not at the beginning; where a read ended, its state and the packed bytes that are left of it. That takes less than 3 MiB,
 /// however long the resource is.
 final class InflatingResource: Resource {
@@ -31,7 +31,7 @@ final class InflatingResource: Resource {
         var marks: [Place] = []
         /// Bytes between them.
         var interval: Int64 = 1 << 20
-        /// Where reads ended; taken out by whoever goes on.
+        /// States at which reads ended; a read that continues takes its state out.
         var ends: [Place] = []
         /// Bytes that come out in all, once that was seen.
         var length: Int64?
@@ -44,7 +44,7 @@ final class InflatingResource: Resource {
 
     /// - Parameters:
     ///   - packed: raw deflate (RFC 1951); closed with this one.
-    ///   - length: bytes that come out; nil when nobody says, and the stream's end does.
+    ///   - length: bytes that come out; nil when it is not declared, and the stream's end decides.
     ///   - fault: what bytes that do not unpack mean.
     init(_ packed: any Resource, length: Int64? = nil, fault: ResourceError.Code = .malformed) {
         self.packed = packed
@@ -124,7 +124,7 @@ final class InflatingResource: Resource {
         }
     }
 
-    /// The stream has ended: too early, or where nobody knew it would.
+    /// The stream has ended: too early, or at a length that was not declared.
     private func end(at output: Int64, before upper: Int64) throws(ResourceError) {
         guard declared == nil else {
             if output < upper { throw damaged }

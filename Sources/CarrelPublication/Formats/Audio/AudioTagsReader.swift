@@ -3,14 +3,14 @@ import CarrelBytes
 import CarrelMP4
 import CarrelThreads
 
-/// What a sound file says about itself.
+/// The metadata of an audio file.
 struct AudioDescription: Sendable {
     var tags = AudioTags()
     /// Seconds; nil where only counting would tell.
     var duration: Double?
 }
 
-/// Reads what a sound file says about itself: the tags and the length of MP3, FLAC, Ogg, Opus, WAVE and MP4 files (M4A, M4B), and
+/// Reads the metadata of an audio file: the tags and the length of MP3, FLAC, Ogg, Opus, WAVE and MP4 files (M4A, M4B), and
 /// the chapters of those that have some.
 struct AudioTagsReader {
     private let resource: any Resource
@@ -38,7 +38,7 @@ struct AudioTagsReader {
         try await AudioTagsReader(resource, limit: 24 << 20, reachesEnd: true).read()
     }
 
-    /// What one of many files says, in few bytes: without tags that hold large pictures, and of a packed one without its end.
+    /// The metadata of one of many files, in few bytes: without tags that hold large pictures, and of a packed one without its end.
     ///
     /// - Parameter resource: the file.
     /// - Returns: nothing of what is not understood.
@@ -136,7 +136,7 @@ struct AudioTagsReader {
             let size = min(Int64(header.rawSpan.u32le(at: 4)), length - at)
             let name = header.prefix(4)
             if name.elementsEqual("data".utf8) {
-                // of a stream nobody wrote how long it is: what follows are its samples
+                // the length of a stream is not declared: its samples follow
                 guard size > 0 else { break }
                 found.duration = byteRate.map { Double(size) / Double($0) }
             } else if size <= Int64(left), ["fmt ", "LIST", "id3 ", "ID3 "].contains(where: { name.elementsEqual($0.utf8) }) {

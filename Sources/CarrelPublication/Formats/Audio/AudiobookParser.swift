@@ -12,7 +12,7 @@ struct AudiobookParser: PublicationParser {
         guard format.conforms(to: .informalAudiobook) || format.conforms(to: .audio) else { return nil }
         do throws(ResourceError) {
             let paths = try await fetcher.paths().filter { !ContainerTitle.isLitter($0) }
-            // what a single file is was seen by its bytes; its name may say nothing
+            // the format of a single file was sniffed from its bytes; its name need not show it
             let tracks =
                 format.conforms(to: .audio)
                 ? paths : try await NaturalSorting.sorted(paths.filter { Self.type($0)?.isAudio == true })

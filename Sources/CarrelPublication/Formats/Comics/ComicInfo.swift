@@ -1,6 +1,6 @@
 import CarrelXML
 
-/// What a `ComicInfo.xml` says (the Anansi project's schema 2.0).
+/// The content of a `ComicInfo.xml` (the Anansi project's schema 2.0).
 struct ComicInfo {
     private let root: XMLElement
 

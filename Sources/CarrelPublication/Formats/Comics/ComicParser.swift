@@ -12,7 +12,7 @@ struct ComicParser: PublicationParser {
         let warnings = Warnings(warnings)
         do throws(ResourceError) {
             let paths = try await fetcher.paths().filter { !ContainerTitle.isLitter($0) }
-            // what a single file is was seen by its bytes; its name may say nothing
+            // the format of a single file was sniffed from its bytes; its name need not show it
             let isSingle = format.conforms(to: .bitmap)
             let pages = isSingle ? paths : try await NaturalSorting.sorted(paths.filter(Self.isPage))
             guard !pages.isEmpty else { throw ResourceError(.malformed, "there is no image in the archive") }

@@ -9,7 +9,7 @@ struct PictureHead {
 
     /// Bytes that hold the size of nearly every picture.
     static let size: Int64 = 4096
-    /// Bytes of a JPEG picture whose size is looked for: profiles and thumbnails stand before it.
+    /// Bytes of a JPEG picture searched for its size: profiles and thumbnails come before it.
     static let largeSize: Int64 = 64 << 10
 
     /// - Parameters:
@@ -20,7 +20,7 @@ struct PictureHead {
         self.length = max(length, Int64(bytes.count))
     }
 
-    /// What came of looking.
+    /// The result of the check.
     enum Finding: Equatable {
         /// It has a size, or is of a kind whose size is not looked for.
         case picture
@@ -42,7 +42,7 @@ struct PictureHead {
         {
             return .picture
         }
-        return .fault("is no picture of a known kind")
+        return .fault("is not a picture of a known kind")
     }
 
     /// Looks at the end of a picture.

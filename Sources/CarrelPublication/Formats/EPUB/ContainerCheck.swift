@@ -1,6 +1,6 @@
 import CarrelArchive
 
-/// What an EPUB's archive has to be like (EPUB 3.3 §4.2) and a reader can do without.
+/// Requirements of an EPUB's archive (EPUB 3.3 §4.2) that a reader can do without.
 enum ContainerCheck {
     /// - Parameters:
     ///   - archive: of an EPUB.

@@ -1,7 +1,7 @@
 import CarrelJSON
 import CarrelXML
 
-/// What booksellers invented before EPUB 3 to say that pages are laid out by their publisher: `display_options` in a file of their own.
+/// The booksellers' declaration, from before EPUB 3, that pages are laid out by their publisher: `display_options` in a file of their own.
 enum DisplayOptions {
     private static let paths: [ResourcePath] = [
         "META-INF/com.apple.ibooks.display-options.xml", "META-INF/com.kobobooks.display-options.xml",

@@ -6,7 +6,7 @@ struct EPUBManifest {
     private let encryption: [ResourcePath: Encryption]
     private let warnings: Warnings
     private let items: [PackageDocument.Item]
-    /// Where the item of an id is.
+    /// The index of the item of an id.
     private let places: [String: Int]
     private let coverID: String?
     private let hasDurations: Bool
@@ -91,7 +91,7 @@ struct EPUBManifest {
         return manifest
     }
 
-    /// Where the item of an id is; mostly the spine lists items in the order of the manifest.
+    /// The index of the item of an id; mostly the spine lists items in the order of the manifest.
     private func place(of id: String, expected: Int) -> Int? {
         if !hasTwins, expected < items.count, items[expected].id == id { return expected }
         return places[id]
@@ -140,7 +140,7 @@ struct EPUBManifest {
         return link
     }
 
-    /// What items of the package hold (EPUB 3.3 §D.5), in the words of the Readium manifest.
+    /// The content of the package's items (EPUB 3.3 §D.5), in the words of the Readium manifest.
     private static let contents = [
         "mathml": "mathml", "onix-record": "onix", "remote-resources": "remote-resources", "scripted": "js", "svg": "svg",
         "xmp-record": "xmp",

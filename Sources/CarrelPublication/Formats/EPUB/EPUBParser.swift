@@ -124,7 +124,7 @@ struct EPUBParser: PublicationParser {
         if manifest.tableOfContents.isEmpty { warnings.add(.moderate, "the publication has no table of contents") }
     }
 
-    /// Where the NCX is: the item that the spine names, or else the first of its type.
+    /// The path of the NCX: the item that the spine names, or else the first of its type.
     private static func ncx(_ package: PackageDocument) -> ResourcePath? {
         let item =
             package.items.first { $0.id == package.ncxID }

@@ -9,11 +9,11 @@ struct EncryptionDocument: Sendable {
     var isADEPT = false
     /// Why it could not be read; what was read before stands.
     var fault: ResourceError?
-    /// What was left out, in words.
+    /// The omissions, in words.
     private(set) var warnings: [Warning] = []
-    /// Addresses that may be names which nobody escaped, such as `100%25` and `C#.xhtml`.
+    /// Addresses that may be unescaped names, such as `100%25` and `C#.xhtml`.
     private var unescaped: [Unescaped] = []
-    /// What the entry before says, which most others say too, so that thousands of resources share it.
+    /// The method of the previous entry, which most others share, so that thousands of resources share it.
     private var last = Encryption(algorithm: Encryption.aes256CBC)
 
     /// Bytes of addresses so far.
@@ -25,7 +25,7 @@ struct EncryptionDocument: Sendable {
     static let adept = "\(adeptNamespace)"
     static let adeptNamespace: StaticString = "http://ns.adobe.com/adept"
     private static let warningLimit = 100
-    /// What publications of 50,000 resources are about: nine elements and seven attributes each. Of all that only the addresses are kept.
+    /// Limits for publications of 50,000 resources: nine elements and seven attributes each. Of all that only the addresses are kept.
     private static let limits = XMLLimits(
         bytes: 48 << 20,
         depth: 128,
@@ -41,7 +41,7 @@ struct EncryptionDocument: Sendable {
     /// Bytes that an entry of LCP has, about.
     private static let entrySize: Int64 = 512
 
-    /// What an entry says.
+    /// The content of an entry.
     struct Entry {
         /// From 1, in the order of the document.
         var number: Int
@@ -53,9 +53,9 @@ struct EncryptionDocument: Sendable {
         var length: LengthHint?
     }
 
-    /// What is said of an address that may be a name.
+    /// An address that may be a name.
     private struct Unescaped {
-        /// Where it leads as an address; nil when it is none in the container.
+        /// The path by the rules of addresses; nil when it is outside the container.
         let address: ResourcePath?
         let name: ResourcePath
         let encryption: Encryption
@@ -72,7 +72,7 @@ struct EncryptionDocument: Sendable {
         resources[Self.path] = Encryption(algorithm: Encryption.aes256CBC, scheme: Encryption.lcpScheme)
     }
 
-    /// Takes the names of what is there for addresses that were not escaped.
+    /// Resolves unescaped addresses against the names in the container.
     mutating func settle(_ entries: () async throws(ResourceError) -> [ResourcePath]) async throws(ResourceError) {
         guard !unescaped.isEmpty else { return }
         let paths = Set(try await entries())

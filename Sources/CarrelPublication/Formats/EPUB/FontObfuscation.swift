@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// Fonts whose first bytes are obscured with a key that everybody can compute: no protection, and so always undone.
+/// Fonts whose first bytes are obscured with a public key: not a protection, and so always undone.
 struct FontObfuscation: Sendable {
     private let key: [UInt8]
     private let length: Int64

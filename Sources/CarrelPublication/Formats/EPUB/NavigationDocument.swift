@@ -156,7 +156,7 @@ struct NavigationDocument {
     }
 
     private mutating func end(_ name: String) {
-        // what is left open in a link of HTML ends with it
+        // elements left open in a link of HTML end with it
         if let depth = labelDepth { return labelDepth = depth > 0 && !(isHTML && name == "a") ? depth - 1 : nil }
         defer {
             if isHTML, types != nil, name == holder.name {
@@ -215,7 +215,7 @@ struct NavigationDocument {
     }
 }
 
-/// Where an entry of a navigation document leads.
+/// The target of an entry of a navigation document.
 enum NavigationTarget {
     /// - Parameters:
     ///   - href: relative to the document.

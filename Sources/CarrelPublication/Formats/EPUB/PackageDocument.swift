@@ -3,7 +3,7 @@ import CarrelXML
 
 /// The package document of an EPUB (EPUB 3.3 §5, OPF 2.0.1): what its elements say, before it becomes a manifest.
 struct PackageDocument {
-    /// Where it is; addresses in it are relative to it.
+    /// Its path; addresses in it are relative to it.
     let path: ResourcePath
     /// 2 or 3.
     let majorVersion: Int
@@ -35,7 +35,7 @@ struct PackageDocument {
 
     init(_ read: PackageVisitor, _ warnings: Warnings) throws(ResourceError) {
         path = read.path
-        guard read.root?.name.local == "package" else { throw ResourceError(.malformed, "\"\(path)\" is no package document") }
+        guard read.root?.name.local == "package" else { throw ResourceError(.malformed, "\"\(path)\" is not a package document") }
         majorVersion = read.root?["version"].flatMap { Int($0.prefix { $0 != "." }) } ?? 2
         let metadata = PackageMetadata(read.trees["metadata"] ?? XMLElement(XMLName("metadata")), at: path)
         self.metadata = metadata
@@ -60,7 +60,7 @@ struct PackageDocument {
     /// - Parameters:
     ///   - path: where it is.
     ///   - fetcher: of the container.
-    ///   - warnings: hears of what is left out.
+    ///   - warnings: receives omissions.
     /// - Returns: what it says.
     /// - Throws: `resource.malformed` for what is none; what reading throws.
     static func read(

@@ -146,7 +146,7 @@ extension PackageMetadata {
         return "https://www.w3.org/TR/epub-a11y-11#wcag-\(version)-\(level.lowercased())"
     }
 
-    /// What has no member of its own is kept under its name; what renders and what reserves rights, in objects.
+    /// Metadata without a member of its own, kept under its name; the prefixes for rendering and for rights in objects.
     private func addOthers(to metadata: inout Metadata) {
         var presentation = JSONObject()
         for name in ["orientation", "flow", "spread"] {

@@ -114,7 +114,7 @@ struct PackageMetadata {
 
 /// A clock value of SMIL 3 (§5.4.2): `1:32:29`, `2:10.5`, `30min`, `7.5s`, `500ms`.
 enum ClockValue {
-    /// - Parameter text: as it stands in the attribute.
+    /// - Parameter text: the value of the attribute.
     /// - Returns: seconds; nil for what is none.
     static func seconds(_ text: String) -> Double? {
         let text = text.filter { !$0.isWhitespace }

@@ -13,7 +13,7 @@ final class PackageVisitor: XMLVisitor {
     /// The first `spine`, without its content.
     private(set) var order: XMLElement?
     private(set) var spine: [PackageDocument.SpineItem] = []
-    /// Numbers, from 1, of items and references that say too little; no more of them than anybody would read.
+    /// Numbers, from 1, of items and references that lack an attribute; only the first few.
     private(set) var badItems: [Int] = []
     private(set) var badReferences: [Int] = []
 

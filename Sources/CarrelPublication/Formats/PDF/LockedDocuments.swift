@@ -1,4 +1,4 @@
-/// The PDF documents of a package that need a password of their own. One protection a publication: nobody could be asked for it.
+/// The PDF documents of a package that need a password of their own. A publication has one protection: their passwords cannot be asked for.
 enum LockedDocuments {
     /// Documents that are looked at: two small parts of each are read.
     private static let limit = 100

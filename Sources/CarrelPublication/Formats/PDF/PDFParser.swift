@@ -28,7 +28,7 @@ struct PDFParser: PublicationParser {
         return Publication.Builder(manifest: manifest, format: format, fetcher: fetcher)
     }
 
-    /// What a document says of itself; nil where that is closed by a technology that nobody opened.
+    /// The metadata of a document; nil when a technology that is not supported closes it.
     private static func description(_ source: PDFSource) async throws(ResourceError) -> PDFDescription? {
         do throws(ResourceError) {
             return try await source.describe()

@@ -43,7 +43,7 @@ struct PDFSource {
         return "an unknown technology"
     }
 
-    /// What the document says of itself.
+    /// The metadata of the document.
     ///
     /// - Returns: the description.
     /// - Throws: as `encryption(password:)`.

@@ -4,7 +4,7 @@ import CarrelBytes
 enum PDFTail {
     private static let tailSize: Int64 = 8 << 10
     private static let headSize: Int64 = 64 << 10
-    /// What may be spent on trying the empty password on the documents of a package, which are copied for it.
+    /// The budget for trying the empty password on the documents of a package, which are copied for it.
     struct Trials {
         var count = 16
         var bytes: Int64 = 8 << 20
@@ -14,7 +14,7 @@ enum PDFTail {
     ///
     /// - Parameters:
     ///   - resource: the document; two small parts of it are read, and all of it where they show an encryption.
-    ///   - trials: what is left to try with.
+    ///   - trials: the rest of the budget.
     /// - Returns: false where the password is empty, because viewers open that without asking, and for what is no PDF document; true
     ///   for an encrypted one where nothing is left to try with.
     /// - Throws: what reading throws.

@@ -4,7 +4,7 @@ import CarrelXML
 ///
 /// Read as loosely as HTML is written: only `link`, `script` and `title` elements count, and only their start tags are understood.
 struct EntryPage {
-    /// Where the manifest is: a relative address, or `#` and the name of a script.
+    /// The manifest's address: relative, or `#` and the id of a script.
     private(set) var manifest: String?
     private(set) var title: String?
     /// The texts of scripts that hold data (`application/ld+json`), by their names.

@@ -1,6 +1,6 @@
 import CarrelXML
 
-/// The tags and texts of HTML, read as loosely as it is written: nothing is balanced, and what is no tag is text.
+/// The tags and texts of HTML, read as loosely as it is written: nothing is balanced, and everything but a tag is text.
 struct HTMLScanner {
     private var rest: Substring
     /// The element that ends before anything else comes.

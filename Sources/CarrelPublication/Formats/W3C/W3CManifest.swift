@@ -5,7 +5,7 @@ struct W3CManifest {
     private let object: JSONObject
     private let warnings: Warnings
 
-    /// Where it is in its package: addresses are relative to it. Nil for one that stands alone.
+    /// Its path in its package: addresses are relative to it. Nil for a manifest without a package.
     private let path: ResourcePath?
 
     init(_ object: JSONObject, at path: ResourcePath? = nil, _ warnings: Warnings) {
@@ -60,7 +60,7 @@ struct W3CManifest {
         return manifest
     }
 
-    /// What schema.org has for it (Publication Manifest §4.7.2).
+    /// The schema.org term for it (Publication Manifest §4.7.2).
     private func accessibility(conformsTo kinds: [String]) -> Accessibility? {
         func strings(_ name: String) -> [String] { object[name].map(Link.strings) ?? [] }
         var found = Accessibility()

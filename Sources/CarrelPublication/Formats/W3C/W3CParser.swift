@@ -22,7 +22,7 @@ struct W3CParser: PublicationParser {
                 throw ResourceError(.malformed, "\"\(found.place)\" cannot be read: \(error)")
             }
             guard var object = json.object else {
-                throw ResourceError(.malformed, "\"\(found.place)\" is no publication manifest")
+                throw ResourceError(.malformed, "\"\(found.place)\" is not a publication manifest")
             }
             var name = ContainerTitle.of([], in: asset)
             if let page = found.page {

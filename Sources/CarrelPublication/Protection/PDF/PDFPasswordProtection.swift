@@ -5,7 +5,7 @@ import CarrelPDF
 /// Nothing is read without the password, except where the user's is empty: then only permissions are left to observe. The
 /// document is decrypted once, into a file without a name.
 struct PDFPasswordProtection: ContentProtection {
-    /// What a password does to a document.
+    /// The effect of a password on a document.
     private enum Trial: Sendable {
         case isNotEncrypted
         case opens(PDFEncryption)
@@ -71,7 +71,7 @@ struct PDFPasswordProtection: ContentProtection {
         }
     }
 
-    /// The owner may do more than everybody.
+    /// The owner's rights, which no permission limits.
     private static func asOwner(_ password: String?, _ source: PDFSource) async throws(ResourceError) -> Unlocked? {
         guard let password, case .opens(let encryption) = try await tryPassword(password, source), encryption.isOwner else {
             return nil
@@ -89,7 +89,7 @@ struct PDFPasswordProtection: ContentProtection {
         }
     }
 
-    /// What nobody here can open goes on the shelf by its file's name.
+    /// A document that cannot be opened here goes on the shelf by its file's name.
     private static func restricted(_ asset: PublicationAsset, _ fetcher: any Fetcher, _ name: String) -> ProtectedAsset {
         let error = Publication.OpeningError(.forbidden, "it is protected by \(name), which cannot be opened here")
         return ProtectedAsset(asset: asset, fetcher: fetcher) { builder in

@@ -1,4 +1,4 @@
-/// A right of which a publication gives only so much.
+/// A right that a publication gives in a limited amount.
 ///
 /// This is the one place that says how it is counted.
 public struct CountedRight: RawRepresentable, Sendable, Hashable {
@@ -14,6 +14,6 @@ public struct CountedRight: RawRepresentable, Sendable, Hashable {
     /// Printing, in pages of the publication.
     public static let print = CountedRight(rawValue: "print")
 
-    /// What copying a text costs.
+    /// The cost of copying a text.
     public static func cost(ofCopying text: String) -> Int { text.unicodeScalars.count }
 }

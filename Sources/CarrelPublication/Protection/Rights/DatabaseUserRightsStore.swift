@@ -9,7 +9,7 @@ public final class DatabaseUserRightsStore: UserRightsStore {
 
     /// Counts in the database of an app.
     ///
-    /// - Parameter database: has the tables of `migration(version:)` and `contentMigration(version:)`; whoever opened it closes it.
+    /// - Parameter database: has the tables of `migration(version:)` and `contentMigration(version:)`; its opener closes it.
     /// - Throws: `rights.migration`, with the step that is missing; `rights.unavailable`.
     package convenience init(_ database: any Database) async throws(UserRightsError) {
         self.init(migrated: database)

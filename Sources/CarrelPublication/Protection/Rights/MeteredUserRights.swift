@@ -1,7 +1,7 @@
 import CarrelBytes
 import CarrelCrypto
 
-/// Rights of which only so much is given, counted in a store: those of a license.
+/// Rights in a limited amount, counted in a store: those of a license.
 ///
 /// A store that fails forbids.
 public struct MeteredUserRights: UserRights {
@@ -10,7 +10,7 @@ public struct MeteredUserRights: UserRights {
     private let store: any UserRightsStore
 
     /// - Parameters:
-    ///   - publication: names whoever gave the rights, such as the identifier of a license.
+    ///   - publication: names the source of the rights, such as the identifier of a license.
     ///   - copy: Unicode scalars that may be copied altogether; nil when that is not limited. Less than 0 is none.
     ///   - print: pages that may be printed altogether; nil when that is not limited.
     ///   - store: remembers what was used.

@@ -2,7 +2,7 @@ public import CarrelBytes
 
 /// Why a right could not be counted: a stable code, and words for a person.
 ///
-/// Whoever gets one forbids what was asked. Two errors are equal when their codes are.
+/// A caller that gets one refuses the request. Two errors are equal when their codes are.
 public struct UserRightsError: CodedError {
     /// The kinds of this failure.
     public typealias Code = ErrorCode<UserRightsError>

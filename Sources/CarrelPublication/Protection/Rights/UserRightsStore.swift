@@ -4,7 +4,7 @@ public protocol UserRightsStore: Sendable {
     ///
     /// - Parameters:
     ///   - right: which one.
-    ///   - publication: names whoever gave the right, such as a license.
+    ///   - publication: names the source of the right, such as a license.
     /// - Returns: 0 when nothing was used yet.
     /// - Throws: `rights.unavailable`.
     func used(_ right: CountedRight, of publication: String) async throws(UserRightsError) -> Int

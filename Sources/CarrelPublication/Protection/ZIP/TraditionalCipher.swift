@@ -10,7 +10,7 @@ struct TraditionalCipher: Sendable {
     /// Random bytes at the beginning of an entry, the last of which tells most wrong passwords.
     static let headLength = 12
 
-    /// - Parameter password: as it was typed, in the bytes of whoever made the archive.
+    /// - Parameter password: as it was typed, in the encoding of the archive's maker.
     init(password: RawSpan) {
         for i in 0..<password.byteCount { update(unsafe password.unsafeLoad(fromByteOffset: i, as: UInt8.self)) }
     }

@@ -47,7 +47,7 @@ final class TraditionalResource: Resource {
         var piece: [UInt8] = []
         while at < range.upperBound {
             piece.removeAll(keepingCapacity: true)
-            // pieces end at marks, and at the end of what is wanted
+            // pieces end at marks, and at the end of the range
             let end = min(at + Self.pieceSize, range.upperBound, Int64(index + 1) * interval)
             let start = Int64(TraditionalCipher.headLength) + at
             try await encrypted.read(start..<start + (end - at), into: &piece)

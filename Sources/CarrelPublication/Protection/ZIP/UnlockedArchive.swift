@@ -31,7 +31,7 @@ final class UnlockedArchive: Fetcher, DocumentedFetcher, WrappingFetcher {
 
     func close() { locked.close() }
 
-    /// Whether the password is the right one: opens the smallest encrypted entry and reads all of it, because what stands before the
+    /// Whether the password is the right one: opens the smallest encrypted entry and reads all of it, because the header before the
     /// bytes lets one wrong password in 256 or in 65,536 pass.
     func isRight() async throws(ResourceError) -> Bool {
         guard let entry = locked.smallestEncrypted else { return true }

@@ -8,12 +8,12 @@ final class WinZipResource: Resource {
     private let encrypted: any Resource
     private let cipher: WinZipAES
     private let macKey: Secret
-    /// Where the cipher text lies in the entry.
+    /// The range of the cipher text in the entry.
     private let place: Range<Int64>
 
     private static let iterations = 1000
 
-    /// Reads what stands before the encrypted bytes.
+    /// Reads the header before the encrypted bytes.
     ///
     /// - Parameters:
     ///   - encrypted: all bytes of the entry.
