@@ -73,14 +73,14 @@ extension AdminTour {
         try await press("Rotate the master key", in: "Master key", answer: "", until: "Master key 2")
         #expect(try await ask("master-key")["version"] == 2)
         for (card, actions) in [("Tickets", "ticket-key.rotate"), ("Edition credentials", "credentials.rotate")] {
-            for words in ["Rotate", "Rotate at once"] {
+            for words in ["Rotate", "Rotate now"] {
                 try await press(words, in: card, answer: "", until: "signs from")
                 #expect(try await self.actions(1) == [actions])
             }
         }
         try await browser.type("issue-1", into: "form[name=revoke-product] [name=product]")
-        try await press("Void the product’s credentials", in: "Edition credentials", answer: "", until: "for issue-1")
-        try await press("Void all credentials", in: "Edition credentials", answer: "", until: "Void: all credentials")
+        try await press("Revoke the product’s credentials", in: "Edition credentials", answer: "", until: "for issue-1")
+        try await press("Revoke all credentials", in: "Edition credentials", answer: "", until: "Void: all credentials")
         #expect(try await actions(2) == ["credentials.revoke", "credentials.revoke"])
 
         try await fill("create-key", [("name", "shop")], until: "shown once")
@@ -93,7 +93,7 @@ extension AdminTour {
         #expect(try await curl(bearer[0], bearer[1], bearer[2]).hasSuffix(" 401"))
 
         try await go("staff", until: "Setup link")
-        try await press("Make a setup link", in: "Setup link")
+        try await press("Create a setup link", in: "Setup link")
         try await browser.wait(until: "!document.querySelector('.secret').hidden")
         #expect(try await browser.text(".secret").contains("/admin/#setup="))
         #expect(try await actions(1) == ["setup-link.create"])
@@ -106,10 +106,10 @@ extension AdminTour {
         try await fill("audit", [("action", "account.erase")])
         try await browser.wait(until: "document.querySelectorAll('#audit tbody tr').length === 1")
         try await press("Verify the seals", in: "Seals")
-        try await browser.wait(until: "document.getElementById('seals').textContent.includes('as they were sealed')")
-        #expect(try await carrel("audit", "verify").contains("as they were sealed"))
+        try await browser.wait(until: "document.getElementById('seals').textContent.includes('all seals match')")
+        #expect(try await carrel("audit", "verify").contains("all seals match"))
         try await go("canned", until: "Console")
-        try await press("Check them all", in: "Console")
+        try await press("Check all users", in: "Console")
         let verdict = "document.getElementById('canned-verdict').textContent.startsWith('All green')"
         try await browser.wait(until: verdict, timeout: .seconds(60))
     }

@@ -21,8 +21,8 @@ struct `The page at admin` {
         try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('gold')")
         try await site.go(browser, "\(account.dropFirst(2))/holdings", until: "Edition credentials")
         try await site.fill(browser, "grant", [])
-        try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('until it is ended')")
-        try await site.go(browser, String(account.dropFirst(2)), until: "Why, or why not")
+        try await browser.wait(until: "document.querySelector('tbody')?.textContent.includes('no end')")
+        try await site.go(browser, String(account.dropFirst(2)), until: "Explain access")
         try await site.fill(browser, "explain", [("product", "com.example.issue-7")])
         try await browser.wait(until: "document.getElementById('explanation').textContent.includes('notentitled')")
         try await site.go(browser, "audit", until: "account.create")
@@ -32,7 +32,7 @@ struct `The page at admin` {
             #expect(entries.contains(action), "\(action)")
         }
         try await browser.click("section.card button")
-        try await browser.wait(until: "document.getElementById('seals').textContent.includes('as they were sealed')")
+        try await browser.wait(until: "document.getElementById('seals').textContent.includes('all seals match')")
         try await site.go(browser, "sessions", until: "this page")
         try await site.go(browser, "keys", until: "Master key")
         try await browser.click("#rotate-master")
@@ -131,7 +131,7 @@ struct `The page at admin` {
         )
         #expect(refused.int == 403)
         try await browser.script("location.hash = '#/keys'")
-        try await browser.wait(until: "document.querySelector('h1').textContent === 'There is nothing here'")
+        try await browser.wait(until: "document.querySelector('h1').textContent === 'Page not found'")
         await browser.close()
         await site.stop()
     }
@@ -143,7 +143,7 @@ struct `The page at admin` {
         let browser = try await Browser.start(.chromium, options)
         let port = site.url.split(separator: ":").last ?? ""
         try await browser.open("http://carrel.example:\(port)/admin/")
-        try await browser.wait(until: "document.querySelector('h1')?.textContent === 'This line is not private'")
+        try await browser.wait(until: "document.querySelector('h1')?.textContent === 'This connection is not encrypted'")
         #expect(try await browser.script("return document.querySelectorAll('#view input').length").int == 0)
         #expect(try await browser.text("#view").contains("TLS"))
         await browser.close()
@@ -194,7 +194,7 @@ struct `The page at admin` {
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
         let account = try #require(try await browser.script("return location.hash.slice(2)").string)
         try await site.go(browser, "\(account)/holdings", until: "Edition credentials")
-        try await press("#void-credentials", until: "The credentials of alice are void")
+        try await press("#void-credentials", until: "Revoked the credentials of alice")
         try await site.go(browser, "audit", until: "credentials.rotate")
         let entries = try await browser.text("#audit")
         for action in ["credentials.rotate", "credentials.revoke", "ticket-key.rotate"] {
@@ -274,7 +274,7 @@ struct `The page at admin` {
         try await browser.wait(until: "document.querySelector('h1').textContent === 'alice'")
         let account = try #require(try await browser.script("return location.hash.slice(2)").string)
         for (part, text) in [
-            ("", "Why, or why not"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase"),
+            ("", "Explain access"), ("/holdings", "Edition credentials"), ("/access", "Identities"), ("/data", "Erase"),
         ] {
             try await site.go(browser, account + part, until: text)
             let overflow = try await browser.script(

@@ -68,10 +68,10 @@ extension AdminTour {
         try await browser.script("document.querySelector('form[name=receipt] textarea').value = arguments[0]", .string(month))
         try await fill("receipt", [], until: "Taken: 1")
         #expect(try await ask("accounts/\(id)/receipts")["transactions"]?.array?.first?["plan"] == "gold")
-        try await press("Release", in: "Purchases in an app store", answer: "", until: "Released com.example.monthly")
+        try await press("Release", in: "App-store purchases", answer: "", until: "Released com.example.monthly")
         #expect(try await ask("accounts/\(id)/receipts")["transactions"]?.array?.isEmpty == true)
 
-        try await press("Void its credentials", in: "Edition credentials", answer: "", until: "The credentials of carol are void")
+        try await press("Revoke its credentials", in: "Edition credentials", answer: "", until: "Revoked the credentials of carol")
         #expect(try await actions().contains("credentials.revoke"))
     }
 
@@ -132,7 +132,7 @@ extension AdminTour {
         #expect(try await !signIn("phone").contains("<token>"))
         #expect(try await browser.has("#view .problem") == false, "what went wrong is not said for ever")
         for (words, title) in [
-            ("Make a sign-in link", "Sign in as carol"), ("Make a link to a new password", "Choose a new password"),
+            ("Create a sign-in link", "Sign in as carol"), ("Create a password reset link", "Choose a new password"),
         ] {
             try await press(words, in: "Password and links", until: "The link works once")
             #expect(try await curl(try await browser.text(".secret:not([hidden])")).contains(title))
@@ -175,7 +175,7 @@ extension AdminTour {
         let accounts = try await ask("accounts?name=carol")["accounts"]?.array ?? []
         let id = try #require(accounts.first?["id"]?.string)
         try await go("accounts/\(id)/data", until: "Erase this person")
-        try await press("Show what they listened to", in: "Listening history")
+        try await press("Show the listening history", in: "Listening history")
         try await browser.wait(until: "document.getElementById('history').textContent.includes('0:04 of')")
         #expect(try await actions(3).contains("account.history"))
         func file(_ selector: String) async throws -> String {
@@ -189,7 +189,7 @@ extension AdminTour {
         let table = try await file("#history-csv")
         #expect(table.contains("Title,Started (UTC)"))
         #expect(table.contains(",0:00:00,0:00:04,,'=cmd|"), "what a spreadsheet would run is text: \(table)")
-        try await press("Export the data", in: "Everything that is known")
+        try await press("Export the data", in: "Export")
         let export = Array(try await file("#export").utf8)
         #expect(try JSON.parse(export.rawSpan)["account"]?["name"] == "carol")
 

@@ -23,7 +23,7 @@ extension AdminTour {
             "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "color=teal:size=64x64", "-frames:v", "1", picture,
         ])
         let book = site.directory.write("issue.pdf", Self.pdf)
-        try await go("catalog", until: "Take in an edition")
+        try await go("catalog", until: "Add an edition")
 
         // A file that is stopped on its way leaves nothing.
         let large = site.directory.write("large.mp3", "")
@@ -38,7 +38,7 @@ extension AdminTour {
         #expect(try await problem().contains("it was stopped"))
         #expect(try await ask("titles")["titles"]?.array?.isEmpty == true)
         try await go("plans", until: "New plan")
-        try await go("catalog", until: "Take in an edition")
+        try await go("catalog", until: "Add an edition")
 
         try await browser.script(
             """
@@ -105,7 +105,7 @@ extension AdminTour {
         }
         try await fill("create-order", [("account", "bob"), ("title", "nothing")])
         #expect(try await problem().contains("That did not work"))
-        try await press("Return", in: "Find", row: "bob", answer: "", until: "The title is given back")
+        try await press("Return", in: "Find", row: "bob", answer: "", until: "The title is returned")
         #expect(try await state("bob") == "returned")
         try await press("Revoke", in: "Find", row: "dora", answer: "", until: "The order is revoked")
         #expect(try await state("dora") == "revoked")

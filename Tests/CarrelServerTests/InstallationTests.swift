@@ -108,7 +108,7 @@ struct `An installation` {
         try await forget(in: test)
         try await test.service.database.write { try $0.run(SQL("DELETE FROM titles")) }
         #expect(unsafe unlink(file(test)) == 0)
-        try await expectRefusal(test, saying: "move it away")
+        try await expectRefusal(test, saying: "move this folder away")
         try await checkProcess(["mv", test.directory.file("blobs"), test.directory.file("blobs.old")])
         try await checkProcess(["mkdir", "-m", "700", test.directory.file("blobs")])
         try await restart(test)

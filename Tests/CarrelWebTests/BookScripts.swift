@@ -85,7 +85,7 @@ let bookScripts: [(name: String, source: String)] = [
           const stop = new AbortController();
           const asked = refused(() => call('GET', 'titles', undefined, stop.signal));
           stop.abort();
-          equal((await asked).message, 'the server does not answer');
+          equal((await asked).message, 'the server does not respond');
           equal((await refused(() => call('GET', 'titles', undefined, stop.signal))).status, 0);
           equal(signals.map((signal) => signal.aborted), [true, true]);
           window.fetch = async () => new Response('{"a":1}');

@@ -82,7 +82,7 @@ struct AuditVerify: Command {
         var last: AuditArchiveFile.Verified?
         for path in archives {
             let found = try await AuditArchiveFile(path).verify(client, after: last?.end)
-            if !options.json { console.print("\(found.entries) entries in \(path), as they were sealed") }
+            if !options.json { console.print("\(found.entries) entries in \(path), all seals match") }
             last = found
         }
         if let last, !last.joins {
@@ -94,6 +94,6 @@ struct AuditVerify: Command {
             let number = answer["firstBroken"]?.int ?? 0
             throw ServiceProblem.unsealed("row \(number) of the log does not match its seal")
         }
-        if !options.json { console.print("\(answer["entries"]?.int ?? 0) entries, as they were sealed") }
+        if !options.json { console.print("\(answer["entries"]?.int ?? 0) entries, all seals match") }
     }
 }

@@ -61,7 +61,7 @@ async function attempt(pressed, work) {
     if (pressed && !pressed.isConnected) keepFocus(block, place);
   } catch (error) {
     if (error.kind === 'signed-out') location.reload();
-    else tell(anchor, 'trouble', error.kind === 'network' ? 'The server does not answer. Try again in a moment.' : sentence(error.message));
+    else tell(anchor, 'trouble', error.kind === 'network' ? 'The server does not respond. Try again in a moment.' : sentence(error.message));
   }
 }
 
@@ -136,7 +136,7 @@ async function showHoldings() {
   fill('holdings', [
     ...subscriptions.map((plan) => row(plan.plan, `Plan since ${day(plan.start)}, ${ending(plan)}`)),
     ...purchases.map((item) => row(item.product, `${item.kind === 'gift' ? 'A gift' : 'Bought'}, ${ending(item)}`)),
-  ], 'No plan and no single purchase. Titles on your shelf are not listed here.');
+  ], 'No plans or purchases. Titles on your shelf are not listed here.');
 }
 
 /** The devices by their ids, for the names of sessions. @type {Map<string, any>} */
@@ -154,7 +154,7 @@ function deviceRow(device) {
   const path = `/devices/${encodeURIComponent(device.id)}`;
   const rename = make('button', { type: 'button', class: 'row-end', text: 'Rename', 'aria-label': `Rename ${device.name}` });
   const ends = make('div', { class: 'row-ends' }, rename, ender('Remove', device.name, path, `${device.name} is signed out.`, showPlaces));
-  const detail = `${device.name === device.appName ? '' : `Its app says ${device.appName}. `}Since ${day(device.createdAt)}, last signed in ${day(device.seenAt)}`;
+  const detail = `${device.name === device.appName ? '' : `App name: ${device.appName}. `}Since ${day(device.createdAt)}, last signed in ${day(device.seenAt)}`;
   const element = row(device.name, detail, ends);
   rename.addEventListener('click', () => {
     const input = make('input', { value: device.name, maxlength: 100, required: true, 'aria-label': `New name of ${device.name}`, autocomplete: 'off' });
@@ -199,10 +199,10 @@ async function showPlaces() {
 }
 
 async function showApps() {
-  const words = { opds: 'titles and editions', sync: 'places in books' };
+  const words = { opds: 'titles and editions', sync: 'listening positions' };
   const { appPasswords } = await getJSON(`${root}/app-passwords`);
   fill('apps', appPasswords.map((app) => row(app.name,
-    `Opens your ${list(app.scopes.map((scope) => words[scope] ?? scope))}; ${app.seenAt ? `last used ${day(app.seenAt)}` : 'not used yet'}${app.expiresAt ? `; ${ending({ end: app.expiresAt })}` : ''}`,
+    `Gives access to your ${list(app.scopes.map((scope) => words[scope] ?? scope))}; ${app.seenAt ? `last used ${day(app.seenAt)}` : 'not used yet'}${app.expiresAt ? `; ${ending({ end: app.expiresAt })}` : ''}`,
     ender('Revoke', app.name, `/app-passwords/${encodeURIComponent(app.id)}`, `${app.name} is revoked.`, showApps))), 'None.');
 }
 
@@ -231,7 +231,7 @@ function onSubmit(id, work) {
 onSubmit('app-form', async (form) => {
   const data = new FormData(form);
   const scopes = data.getAll('scopes');
-  if (scopes.length === 0) throw new Error('choose what it opens');
+  if (scopes.length === 0) throw new Error('choose what it gives access to');
   const made = await send('POST', `${root}/app-passwords`, { name: data.get('name'), scopes });
   form.reset();
   byId('new-app-name').textContent = ` for ${made.name}`;

@@ -25,27 +25,27 @@ export async function accessSections(me, account, path, act) {
     section('App passwords',
       table('App passwords', ['Name', 'Opens', 'Made', 'Last used', 'Until', ''], appPasswords.map((/** @type {any} */ known) => [
         known.name, known.scopes.map((/** @type {string} */ scope) => scopes[scope] ?? scope).join(', '),
-        time(known.createdAt), time(known.seenAt), known.expiresAt ? time(known.expiresAt) : 'it is revoked',
+        time(known.createdAt), time(known.seenAt), known.expiresAt ? time(known.expiresAt) : 'never',
         mayChange ? action('Revoke', async () => {
-          if (!await ask(`Revoke ${known.name}? What signs in with it is refused at once.`, 'Revoke')) return;
+          if (!await ask(`Revoke ${known.name}? Apps that use it are signed out immediately.`, 'Revoke')) return;
           await act(async () => {
             await call('DELETE', `${path}/app-passwords/${encodeURIComponent(known.id)}`);
             return `Revoked ${known.name}.`;
           });
         }, known.name) : null,
-      ]), 'No app passwords: reading apps sign in with them.'),
+      ]), 'No app passwords.'),
       mayChange ? appPasswordForm(path) : null),
     section('Identities',
       table('Identities', ['Subject', 'At the provider', 'Last used', ''], identities.map((/** @type {any} */ known) => [
         known.subject, make('code', { text: known.issuer }), time(known.seenAt),
         mayChange ? action('Unlink', async () => {
-          if (!await ask(`Unlink ${known.subject}? Who signs in with it is somebody else from then on.`, 'Unlink')) return;
+          if (!await ask(`Unlink ${known.subject}? It can no longer sign in to this account.`, 'Unlink')) return;
           await act(async () => {
             await call('DELETE', `${path}/identities${query({ issuer: known.issuer, subject: known.subject })}`);
             return `Unlinked ${known.subject}.`;
           });
         }, known.subject) : null,
-      ]), 'Nobody signs in to it at a provider.'),
+      ]), 'No linked identities.'),
       mayChange ? identityForm(path, act) : null),
   ];
 }
@@ -78,8 +78,8 @@ function links(account, path) {
     }),
   });
   return make('div', {}, make('p', { class: 'actions' },
-    button('Make a sign-in link', () => call('POST', 'sign-in-links', { account: account.name })),
-    button('Make a link to a new password', () => call('POST', `${path}/reset-links`, {}))), shown);
+    button('Create a sign-in link', () => call('POST', 'sign-in-links', { account: account.name })),
+    button('Create a password reset link', () => call('POST', `${path}/reset-links`, {}))), shown);
 }
 
 /** @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
@@ -87,8 +87,8 @@ function identityForm(path, act) {
   return form({
     name: 'identity', verb: 'Link the identity', quiet: true,
     fields: [
-      { name: 'issuer', label: 'Issuer', required: true, hint: 'The provider’s address, as it calls itself.' },
-      { name: 'subject', label: 'Subject', required: true, hint: 'Who it is there: a name or an address of mail proves nothing.' },
+      { name: 'issuer', label: 'Issuer', required: true, hint: 'The provider’s issuer URL.' },
+      { name: 'subject', label: 'Subject', required: true, hint: 'The subject id (sub claim), not a name or an email address.' },
     ],
     onsubmit: async (values) => {
       await call('POST', `${path}/identities`, values);
@@ -101,16 +101,16 @@ function identityForm(path, act) {
 function appPasswordForm(path) {
   const shown = make('output', { class: 'secret', hidden: true });
   return make('div', {}, form({
-    name: 'app-password', verb: 'Make an app password', quiet: true,
+    name: 'app-password', verb: 'Create an app password', quiet: true,
     fields: [
       { name: 'name', label: 'What is it for?', required: true, maxlength: 100 },
-      { name: 'scope', label: 'Opens', options: [['opds', scopes.opds], ['sync', scopes.sync], ['both', 'both']] },
+      { name: 'scope', label: 'Access to', options: [['opds', scopes.opds], ['sync', scopes.sync], ['both', 'both']] },
     ],
     onsubmit: async ({ name, scope }) => {
       const made = await call('POST', `${path}/app-passwords`, { name, scopes: scope === 'both' ? ['opds', 'sync'] : [scope] });
       shown.textContent = made.password;
       shown.hidden = false;
-      return `The password for ${made.name} is shown once: hand it over.`;
+      return `The password for ${made.name} is shown only once: pass it on now.`;
     },
   }), shown);
 }

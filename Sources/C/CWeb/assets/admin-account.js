@@ -55,10 +55,10 @@ function overview(me, account, role, path, act) {
       facts([
         ['Name', account.name], ['Id', make('code', { text: account.id })], ['Role', role], ['Created', time(account.createdAt)],
         ['Signs in', account.hasPassword ? 'with a password' : 'by links or elsewhere'],
-        ['Devices at once', account.deviceLimit === null ? 'as its plan or the configuration says' : String(account.deviceLimit)],
+        ['Device limit', account.deviceLimit === null ? 'set by its plan or the configuration' : String(account.deviceLimit)],
       ]),
       me.may('accounts.change') ? make('p', { class: 'actions' }, suspension(account, path, act)) : null),
-    section('Why, or why not', make('p', { class: 'quiet', text: 'Asks every source, in the order in which apps are answered.' }), explainForm(account.name)),
+    section('Explain access', make('p', { class: 'quiet', text: 'Checks every entitlement source, in the order used for apps.' }), explainForm(account.name)),
     ...(me.may('accounts.change') ? [section('Device limit', limitForm(account, path, act))] : []),
     ...(me.may('staff.manage') ? [section('Role', roleForm(role, path, act))] : []),
   ];
@@ -70,7 +70,7 @@ function suspension(account, path, act) {
   const button = (text, suspended, done) => make('button', {
     type: 'button', class: 'button button-quiet', text,
     onclick: async () => {
-      if (suspended && !await ask(`Suspend ${account.name}? Nothing will be granted to it.`, 'Suspend')) return;
+      if (suspended && !await ask(`Suspend ${account.name}? It gets no access until it is resumed.`, 'Suspend')) return;
       await act(async () => { await call('PATCH', path, { suspended }); return done; });
     },
   });
@@ -82,12 +82,12 @@ function limitForm(account, path, act) {
   return form({
     name: 'limit', verb: 'Set the limit', quiet: true, keeps: true,
     fields: [{
-      name: 'limit', label: 'Devices at once', type: 'number', min: 0, value: account.deviceLimit === null ? '' : String(account.deviceLimit),
-      hint: 'Empty: what its plan or the configuration says. Devices that are signed in stay.',
+      name: 'limit', label: 'Device limit', type: 'number', min: 0, value: account.deviceLimit === null ? '' : String(account.deviceLimit),
+      hint: 'Empty: set by its plan or the configuration. Signed-in devices are not signed out.',
     }],
     onsubmit: async ({ limit }) => {
       const changed = await call('PATCH', path, { deviceLimit: limit === '' ? null : Number(limit) });
-      await act(async () => (changed.deviceLimit === null ? 'Its plan or the configuration says how many devices.' : `The limit is ${changed.deviceLimit}.`));
+      await act(async () => (changed.deviceLimit === null ? 'The device limit is set by its plan or the configuration.' : `The limit is ${changed.deviceLimit}.`));
     },
   });
 }
@@ -98,7 +98,7 @@ function roleForm(role, path, act) {
   return make('div', {}, form({
     name: 'role', verb: 'Set the role', quiet: true, keeps: true,
     fields: [{
-      name: 'role', label: 'May do', value: role,
+      name: 'role', label: 'Role', value: role,
       options: [['reader', 'reader: nothing here'], ['support', 'support: accounts and orders'], ['admin', 'admin: all but staff'], ['owner', 'owner: everything']],
     }],
     onsubmit: async (values) => {
@@ -107,7 +107,7 @@ function roleForm(role, path, act) {
       // The page stays as it is: the link is shown once.
       shown.textContent = `${location.origin}${link}`;
       shown.hidden = false;
-      return `The role is ${values.role}. The old ways in are gone: the link lets its person choose a password, once, within an hour.`;
+      return `The role is ${values.role}. The old password and links no longer work: pass on this link to choose a new password; it works once, within an hour.`;
     },
   }), shown);
 }

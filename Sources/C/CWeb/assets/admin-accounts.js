@@ -14,14 +14,14 @@ export function accountsView(me) {
     make('a', { href: `#/accounts/${encodeURIComponent(account.id)}`, dir: 'auto', text: account.name }),
     account.suspended ? mark('suspended', 'bad') : mark('open', 'good'),
     time(account.createdAt),
-  ]), wanted ? 'No account has a name like that.' : 'There are no accounts yet.'));
+  ]), wanted ? 'No matching accounts.' : 'There are no accounts yet.'));
   const create = form({
     name: 'create-account',
     verb: 'Create the account',
     fields: [
-      { name: 'name', label: 'Name', required: true, maxlength: 256, autocomplete: 'username', hint: 'What its owner types to sign in.' },
-      { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: '8 to 256 characters; without one, its owner signs in by a link.' },
-      { name: 'deviceLimit', label: 'Devices at once', type: 'number', min: 0, hint: 'Empty: what its plan or the configuration says.' },
+      { name: 'name', label: 'Name', required: true, maxlength: 256, autocomplete: 'username', hint: 'As typed at sign-in.' },
+      { name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: '8 to 256 characters; empty: the reader signs in with a link.' },
+      { name: 'deviceLimit', label: 'Device limit', type: 'number', min: 0, hint: 'Empty: set by its plan or the configuration.' },
     ],
     onsubmit: async ({ name, password, deviceLimit }) => {
       const account = await call('POST', 'accounts', { name, password: password || undefined, deviceLimit: deviceLimit ? Number(deviceLimit) : undefined });
@@ -35,7 +35,7 @@ export function accountsView(me) {
     quiet: true,
     keeps: true,
     repeats: true,
-    fields: [{ name: 'find', label: 'A part of the name', type: 'search' }],
+    fields: [{ name: 'find', label: 'Part of the name', type: 'search' }],
     onsubmit: async ({ find }) => {
       wanted = find;
       await load({ find });
@@ -44,7 +44,7 @@ export function accountsView(me) {
   return [
     heading('Accounts'),
     section('Find', search, list),
-    section('Why, or why not', make('p', { class: 'quiet', text: 'For anybody who signs in, also those whom only a system upstream knows.' }), explainForm()),
+    section('Explain access', make('p', { class: 'quiet', text: 'For any reader, including those known only to an upstream system.' }), explainForm()),
     ...(me.may('accounts.change') ? [section('New account', create)] : []),
   ];
 }

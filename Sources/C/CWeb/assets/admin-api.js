@@ -3,7 +3,7 @@
 export class Refusal extends Error {
   /** @param {number} status @param {Record<string, any>} problem */
   constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? `the server answered ${status}`);
+    super(problem.detail ?? problem.title ?? `the server responded with status ${status}`);
     this.status = status;
     this.code = problem.code ?? '';
   }
@@ -49,7 +49,7 @@ export async function call(method, path, body, signal) {
     });
     text = await response.text();
   } catch {
-    throw new Refusal(0, { detail: 'the server does not answer' });
+    throw new Refusal(0, { detail: 'the server does not respond' });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
@@ -96,8 +96,8 @@ export function upload(method, path, file, signal, onprogress) {
         reject(error);
       }
     });
-    request.addEventListener('error', () => reject(new Refusal(0, { detail: 'the line to the server broke' })));
-    request.addEventListener('abort', () => reject(new Error('it was stopped')));
+    request.addEventListener('error', () => reject(new Refusal(0, { detail: 'the connection to the server was lost' })));
+    request.addEventListener('abort', () => reject(new Error('the upload was stopped')));
     signal.addEventListener('abort', () => request.abort());
     request.send(file);
   });

@@ -11,26 +11,26 @@ export function auditView() {
   const load = pagedList(place, 'audit', 100, (shown) => table('Entries', ['When', 'Who', 'What', 'On what', 'Outcome', 'Why'], shown.map((entry) => [
     time(entry.at, true), named(entry.actor, entry.actorName), make('code', { text: entry.action }),
     named(entry.subject, entry.subjectName), mark(entry.outcome, entry.outcome === 'allowed' ? 'good' : 'bad'), (entry.reason || '–') + (entry.count > 1 ? ` (${entry.count} times)` : ''),
-  ]), 'Nothing like that is in the log.'), 'entries');
+  ]), 'No matching entries.'), 'entries');
   const seals = make('p', { id: 'seals', role: 'status' });
   const verify = make('button', {
     type: 'button', class: 'button button-quiet', text: 'Verify the seals',
     onclick: () => attempt(async () => {
       const found = await call('POST', 'audit/verify', {});
       seals.replaceChildren(found.intact
-        ? mark(`${found.entries} entries, as they were sealed`, 'good')
+        ? mark(`${found.entries} entries, all seals match`, 'good')
         : mark(`row ${found.firstBroken} of the log does not match its seal`, 'bad'));
     }),
   });
   return [
-    heading('Audit log', 'Every change and every refusal; each entry is sealed together with the one before it.'),
+    heading('Audit log', 'Changes and refusals. Each entry is sealed together with the one before it.'),
     section('Seals', make('p', { class: 'actions' }, verify), seals),
     section('Search', form({
       name: 'audit', verb: 'Search', quiet: true, keeps: true, repeats: true,
       fields: [
-        { name: 'account', label: 'Account', hint: 'Who did it, or to whom it was done.' },
-        { name: 'subject', label: 'Id', hint: 'Of who did it, or of what it was done to.' },
-        { name: 'actor', label: 'Done by the id', hint: 'Or “operator”, “nobody”.' },
+        { name: 'account', label: 'Account', hint: 'As actor or subject.' },
+        { name: 'subject', label: 'Id', hint: 'As actor or subject.' },
+        { name: 'actor', label: 'Actor id', hint: 'Or “operator”, “nobody”.' },
         { name: 'action', label: 'Action', hint: 'Such as account.create.' },
         { name: 'outcome', label: 'Outcome', options: [['', 'any'], ['allowed', 'allowed'], ['refused', 'refused'], ['failed', 'failed']] },
         { name: 'since', label: 'From', type: 'datetime-local' },

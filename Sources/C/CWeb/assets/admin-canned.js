@@ -15,7 +15,7 @@ export async function cannedView() {
   const answers = new Map();
   const place = make('div', { id: 'canned' });
   const verdict = make('p', { id: 'canned-verdict', role: 'status' });
-  const button = make('button', { type: 'button', class: 'button', text: 'Check them all' });
+  const button = make('button', { type: 'button', class: 'button', text: 'Check all users' });
   const show = () => place.replaceChildren(table('Canned users', ['User', ...calls], users.map((/** @type {string} */ user) => [
     make('code', { text: user }), ...calls.map((name) => cell(answers.get(user)?.calls.find((/** @type {any} */ known) => known.call === name))),
   ])));
@@ -36,11 +36,11 @@ export async function cannedView() {
       button.disabled = false;
     }
     const wrong = [...answers.values()].flatMap((answer) => answer.calls).filter((answer) => !answer.green).length;
-    setText(verdict, wrong === 0 ? `All green: ${users.length} users, ${users.length * calls.length} calls.` : `${wrong} calls did something else.`);
+    setText(verdict, wrong === 0 ? `All green: ${users.length} users, ${users.length * calls.length} calls.` : `${wrong} calls had unexpected results.`);
   }));
   show();
   return [
-    heading('Canned users', 'Each shows an app one case. A call is green when it did what that user is there for.'),
+    heading('Canned users', 'Each user shows an app one case. A call is green if its result is as expected.'),
     section('Console', make('p', { class: 'actions' }, button), verdict, place),
   ];
 }

@@ -16,15 +16,15 @@ export function catalogView(me) {
   const reloadTitles = pagedList(titles, 'titles', 50, (shown) => table('Titles', ['Title', 'Authors', 'Kind', 'Id', 'Since', ''], shown.map((title) => [
     auto(title.title ?? ''), (title.authors ?? []).join(', ') || '–', title.kind ?? '–', make('code', { text: title.id }), time(title.createdAt),
     mayChange ? coverUpload(title.id, title.title ?? title.id, covers) : null,
-  ]), mayChange ? 'No titles yet: send an audiobook below, or use “carrel ingest”.' : 'No titles yet.'));
+  ]), mayChange ? 'No titles yet: upload an audiobook below, or use “carrel ingest”.' : 'No titles yet.'));
   const reloadEditions = pagedList(editions, 'editions', 50, (shown, reload) => table('Editions', ['Product', 'Title', 'Price', 'State', 'Issued', ''], shown.map(({ title, edition }) => [
     edition.productId, auto(title), edition.price,
     mark(edition.state, edition.state === 'published' ? 'good' : 'calm'), time(edition.issuedAt),
     mayChange ? changes(edition, reload) : null,
-  ]), mayChange ? 'No editions yet: send one below, or use “carrel ingest”.' : 'No editions yet.'));
+  ]), mayChange ? 'No editions yet: upload one below, or use “carrel ingest”.' : 'No editions yet.'));
   const reload = () => Promise.all([reloadTitles(), reloadEditions()]);
   return [
-    heading('Titles', 'What there is to sell, lend and subscribe to.'),
+    heading('Titles', 'The audiobooks and editions in your catalog.'),
     section('Editions', editions), section('Titles', titles, covers),
     ...(mayChange ? [titleUpload(reload), editionUpload(reload)] : []),
   ];
@@ -36,7 +36,7 @@ function changes(edition, reload) {
   const [price, otherwise] = edition.price === 'paid' ? ['free', 'Make it free'] : ['paid', 'Make it paid'];
   return actions(
     action(otherwise, async () => {
-      if (price === 'free' && !await ask(`Make ${edition.productId} free? Everybody can download it then.`, otherwise)) return;
+      if (price === 'free' && !await ask(`Make ${edition.productId} free? All readers can then download it.`, otherwise)) return;
       await attempt(async () => {
         await call('PATCH', path, { price });
         await reload();
@@ -49,7 +49,7 @@ function changes(edition, reload) {
       return `Published ${edition.productId}.`;
     }), edition.productId),
     edition.state === 'withdrawn' ? null : action('Withdraw', async () => {
-      if (!await ask(`Withdraw ${edition.productId}? Nobody can download it any more.`, 'Withdraw it')) return;
+      if (!await ask(`Withdraw ${edition.productId}? Readers can no longer download it.`, 'Withdraw it')) return;
       await attempt(async () => {
         await call('POST', `${path}/withdraw`, {});
         await reload();

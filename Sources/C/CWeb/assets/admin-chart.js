@@ -60,7 +60,7 @@ export function chart(title, slots, label, byKind = false) {
     make('figcaption', {}, make('span', { text: title }), make('strong', { text: total.toLocaleString() })),
     make('div', { class: 'chart-top quiet', 'aria-hidden': 'true', text: top.toLocaleString() }),
     make('div', { class: 'chart-field' }, draw('svg', { viewBox: `0 -2 ${width} ${height + 4}`, role: 'img', preserveAspectRatio: 'none', 'aria-label': `${title}: ${total} from ${first} to ${last}` }, ...lines, ...bars),
-    total === 0 ? make('p', { class: 'chart-empty quiet', 'aria-hidden': 'true', text: 'Nothing in this time' }) : null),
+    total === 0 ? make('p', { class: 'chart-empty quiet', 'aria-hidden': 'true', text: 'No activity in this period' }) : null),
     make('div', { class: 'chart-ends quiet', 'aria-hidden': 'true' }, make('span', { text: first }), make('span', { text: last })),
     isNamed ? make('ul', { class: 'legend' }, ...order.map((kind, place) => make('li', { class: `legend-${Math.min(place, colours - 1)}`, text: `${kind} ${(kinds.get(kind) ?? 0).toLocaleString()}` }))) : null,
     make('details', {}, make('summary', { text: 'As a table' }),

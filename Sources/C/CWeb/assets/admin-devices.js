@@ -17,7 +17,7 @@ export async function placeSections(me, account, path, act) {
   return [
     section('Devices',
       table('Devices', ['Device', 'State', 'Signed in', 'Last seen', ''], devices.map((/** @type {any} */ device) => [
-        device.name === device.appName ? device.name : make('span', {}, device.name, make('span', { class: 'quiet block', text: `its app says ${device.appName}` })),
+        device.name === device.appName ? device.name : make('span', {}, device.name, make('span', { class: 'quiet block', text: `app name: ${device.appName}` })),
         device.freedAt ? mark('signed out', 'calm') : mark('signed in', 'good'),
         time(device.createdAt), time(device.seenAt),
         mayChange ? actions(action('Rename', () => rename(device, path, act), device.name), device.freedAt ? null : action('Revoke', async () => {
@@ -42,7 +42,7 @@ export async function placeSections(me, account, path, act) {
     sessions.length > 0 && mayChange ? make('p', { class: 'actions' }, make('button', {
       type: 'button', class: 'button button-quiet', text: 'End all sessions',
       onclick: async () => {
-        if (!await ask(`End all sessions of ${account.name}? It has to sign in again everywhere, and links that it was sent are void.`, 'End them')) return;
+        if (!await ask(`End all sessions of ${account.name}? The reader must sign in again everywhere, and links sent earlier stop working.`, 'End them')) return;
         await act(async () => {
           const { ended } = await call('DELETE', `${path}/sessions`);
           return `Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`;
@@ -54,7 +54,7 @@ export async function placeSections(me, account, path, act) {
 
 /** @param {any} device @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
 async function rename(device, path, act) {
-  const name = await askForText(`What should ${device.name} be called?`, 'Rename', 'Name', device.name, 100);
+  const name = await askForText(`New name for ${device.name}`, 'Rename', 'Name', device.name, 100);
   if (name === false) return;
   await act(async () => {
     const known = await call('PATCH', `${path}/devices/${device.id}`, { name: name.trim() === device.appName ? null : name });

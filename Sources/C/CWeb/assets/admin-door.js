@@ -12,10 +12,10 @@ import { make } from './dom.js';
 export function door(session, enter) {
   if (!session.confidential) {
     return [
-      heading('This line is not private', 'Anybody on the way could read your password, so nobody signs in here.'),
+      heading('This connection is not encrypted', 'Others on the network could read your password, so you cannot sign in here.'),
       make('div', { class: 'card' },
         make('p', { text: 'Open this page over TLS (https), or on the server’s own machine.' }),
-        make('p', { class: 'quiet', text: 'The settings tls.certificate and tls.key turn TLS on; behind a proxy that speaks TLS, http.trusted-proxies names it.' })),
+        make('p', { class: 'quiet', text: 'To turn TLS on, set tls.certificate and tls.key; behind a proxy with TLS, set http.trusted-proxies.' })),
     ];
   }
   const link = new URLSearchParams(location.hash.slice(1)).get('setup');
@@ -33,7 +33,7 @@ function setup(link, enter) {
       fields: [
         { name: 'name', label: 'Name', required: true, autocomplete: 'username', maxlength: 256 },
         { name: 'password', label: 'Password', type: 'password', required: true, autocomplete: 'new-password', hint: '8 to 256 characters.' },
-        { name: 'again', label: 'Password, once more', type: 'password', required: true, autocomplete: 'new-password' },
+        { name: 'again', label: 'Repeat the password', type: 'password', required: true, autocomplete: 'new-password' },
       ],
       onsubmit: async ({ name, password, again }) => {
         if (password !== again) throw new Error('the passwords differ');
@@ -51,7 +51,7 @@ function signIn(session, enter) {
   return [
     heading('Sign in', session.hasOwner
       ? 'For the people who run this server. Readers sign in at their bookshelf.'
-      : 'Nobody owns this server yet: open the link that it printed when it started, or make one with “carrel admin setup-link”.'),
+      : 'This server has no owner yet: open the link that it printed at its start, or create one with “carrel admin setup-link”.'),
     make('div', { class: 'card door-form' }, form({
       name: 'sign-in',
       verb: 'Sign in',

@@ -33,7 +33,7 @@ export async function healthView() {
       drawn('Positions reported', (slot) => ({ positions: slot.positions })),
       drawn('Edition credentials', (slot) => ({ credentials: slot.credentials })));
   };
-  const choice = make('p', { class: 'choices', role: 'group', 'aria-label': 'How far back' }, ...spans.map(([name, by, count], place) => make('button', {
+  const choice = make('p', { class: 'choices', role: 'group', 'aria-label': 'Period' }, ...spans.map(([name, by, count], place) => make('button', {
     type: 'button', class: 'choice-button', text: name, 'aria-pressed': String(place === 0),
     onclick: (/** @type {MouseEvent} */ event) => {
       for (const other of choice.querySelectorAll('button')) other.setAttribute('aria-pressed', String(other === event.currentTarget));
@@ -63,8 +63,8 @@ export async function healthView() {
       ['Audit entries to seal', String(queues.auditUnsealed ?? '–')],
       ...health.sources.filter((/** @type {any} */ source) => source.state).map(upstream),
     ])),
-    make('section', { class: 'card' }, make('h2', { text: 'Lately' }),
-      make('p', { class: 'quiet', text: `Counted in memory since ${new Date(health.startedAt).toLocaleString()}; the audit log keeps what has to be kept.` }), choice, charts),
+    make('section', { class: 'card' }, make('h2', { text: 'Recent activity' }),
+      make('p', { class: 'quiet', text: `Counted in memory since ${new Date(health.startedAt).toLocaleString()}; lasting records are in the audit log.` }), choice, charts),
   ];
 }
 

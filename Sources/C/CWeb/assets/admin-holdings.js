@@ -23,14 +23,14 @@ export async function holdingSections(me, account, path, act) {
   ]);
   return [
     section('Plans', table('Plans', ['Plan', 'State', 'From', 'Until', ''], holdings.subscriptions.map((/** @type {any} */ held) => [
-      held.plan, state(held), time(held.start), held.end ? time(held.end) : 'until it is ended',
+      held.plan, state(held), time(held.start), held.end ? time(held.end) : 'no end',
       mayChange ? planActions(held, account.name, act) : null,
     ]), 'No plan.'),
     mayChange ? grantForm(plans, path, act) : null),
     section('Single products', table('Products', ['Product', 'How', 'State', 'Until', ''], holdings.purchases.map((/** @type {any} */ held) => [
       held.product, held.kind, isOver(held.end) ? mark('over', 'calm') : mark('open', 'good'), held.end ? time(held.end) : 'for good',
       mayChange && !isOver(held.end) ? action('Take back', async () => {
-        if (!await ask(`Take ${held.product} back from ${account.name}?`, 'Take it back')) return;
+        if (!await ask(`End the grant of ${held.product} to ${account.name}?`, 'End it')) return;
         await act(async () => { await call('POST', `purchases/${held.id}/end`, {}); return `Took ${held.product} back.`; });
       }, held.product) : null,
     ]), 'No single products.'),
@@ -39,7 +39,7 @@ export async function holdingSections(me, account, path, act) {
     ...(mayChange ? [credentialSection(account)] : []),
     ...(me.may('orders.read') ? [section('Orders', table('Orders', ['Order', 'Title', 'State', 'Placed'], orders.map((/** @type {any} */ order) => [
       make('code', { text: order.id }), make('code', { text: order.title }), mark(order.state, ['ready', 'active'].includes(order.state) ? 'good' : 'calm'), time(order.createdAt),
-    ]), 'No orders: under Orders one is placed.'))] : []),
+    ]), 'No orders. Place one on the page Orders.'))] : []),
   ];
 }
 
@@ -54,25 +54,25 @@ function planActions(held, name, act) {
   if (held.revokedAt) return null;
   return actions(
     isOver(held.end) ? null : action('End', async () => {
-      if (!await ask(`End the plan ${held.plan} of ${name} now? What came out until now stays theirs, where the plan gives it for good.`, 'End it')) return;
+      if (!await ask(`End the plan ${held.plan} of ${name} now? Issues published until now stay readable if the plan grants them permanently.`, 'End it')) return;
       await act(async () => { await call('POST', `subscriptions/${held.id}/end`, {}); return `Ended ${held.plan}.`; });
     }, held.plan),
     action('Revoke', async () => {
-      if (!await ask(`Revoke the plan ${held.plan} of ${name}? It is as if it had never been: nothing that it gave stays.`, 'Revoke it')) return;
+      if (!await ask(`Revoke the plan ${held.plan} of ${name}? Everything it granted is removed.`, 'Revoke it')) return;
       await act(async () => { await call('POST', `subscriptions/${held.id}/revoke`, {}); return `Revoked ${held.plan}.`; });
     }, held.plan));
 }
 
 /** @param {any[]} plans @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
 function grantForm(plans, path, act) {
-  if (plans.length === 0) return make('p', { class: 'quiet' }, 'There are no plans yet: ', make('a', { href: '#/plans', text: 'make one' }), '.');
+  if (plans.length === 0) return make('p', { class: 'quiet' }, 'There are no plans yet: ', make('a', { href: '#/plans', text: 'create one' }), '.');
   return form({
     name: 'grant', verb: 'Grant the plan', quiet: true,
     fields: [
       { name: 'plan', label: 'Plan', options: plans.map((plan) => [plan.name, plan.name]) },
       { name: 'start', label: 'From', type: 'datetime-local', hint: 'Empty: now.' },
-      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: until it is ended.' },
-      { name: 'number', label: 'Number', maxlength: 128, hint: 'Of the shop; makes it safe to send twice.' },
+      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: no end.' },
+      { name: 'number', label: 'Number', maxlength: 128, hint: 'Your own number; prevents duplicates.' },
     ],
     onsubmit: async ({ plan, start, end, number }) => {
       await call('POST', `${path}/subscriptions`, { plan, start: instantOf(start), end: instantOf(end), number: number || undefined });
@@ -84,12 +84,12 @@ function grantForm(plans, path, act) {
 /** @param {string} path @param {(work: () => Promise<string|void>) => Promise<boolean>} act */
 function giveForm(path, act) {
   return form({
-    name: 'give', verb: 'Give the product', quiet: true,
+    name: 'give', verb: 'Grant the product', quiet: true,
     fields: [
       { name: 'product', label: 'Product id', required: true, maxlength: 256 },
       { name: 'kind', label: 'How', options: [['purchase', 'purchase'], ['gift', 'gift']] },
-      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: for good.' },
-      { name: 'number', label: 'Number', maxlength: 128, hint: 'Of the shop; makes it safe to send twice.' },
+      { name: 'end', label: 'Until', type: 'datetime-local', hint: 'Empty: no end.' },
+      { name: 'number', label: 'Number', maxlength: 128, hint: 'Your own number; prevents duplicates.' },
     ],
     onsubmit: async ({ product, kind, end, number }) => {
       await call('POST', `${path}/purchases`, { product, kind, end: instantOf(end), number: number || undefined });
@@ -101,14 +101,14 @@ function giveForm(path, act) {
 /** @param {any} account */
 function credentialSection(account) {
   return section('Edition credentials',
-    make('p', { class: 'quiet', text: 'What its apps download editions with. Void, they stop opening within a second; an app that may still read asks for new ones.' }),
+    make('p', { class: 'quiet', text: 'Its apps download editions with them. Revoked credentials stop working within a second; apps of entitled readers request new ones.' }),
     make('p', { class: 'actions' }, make('button', {
-      type: 'button', class: 'button button-quiet', id: 'void-credentials', text: 'Void its credentials',
+      type: 'button', class: 'button button-quiet', id: 'void-credentials', text: 'Revoke its credentials',
       onclick: async () => {
-        if (!await ask(`Void every credential that ${account.name} was given?`, 'Void them')) return;
+        if (!await ask(`Revoke all credentials of ${account.name}?`, 'Revoke them')) return;
         await attempt(async () => {
           await call('POST', 'credentials/revoke', { account: account.name });
-          return `The credentials of ${account.name} are void.`;
+          return `Revoked the credentials of ${account.name}.`;
         });
       },
     })));

@@ -11,15 +11,15 @@ export async function keysView(me) {
   return [
     heading('Keys'),
     section('Master key',
-      make('p', { text: `Version ${version} wraps every content key and secret. A new one wraps them all again; the one before is kept until the next rotation. After a leak, rotate twice.` }),
+      make('p', { text: `Version ${version} wraps every content key and secret. Rotating replaces it and rewraps them all; the previous key is kept until the next rotation. After a leak, rotate twice.` }),
       make('p', { class: 'actions' }, make('button', {
         type: 'button', class: 'button button-quiet', id: 'rotate-master', text: 'Rotate the master key',
         onclick: async () => {
-          if (!await ask('Make a new master key and wrap everything under it?', 'Rotate')) return;
+          if (!await ask('Replace the master key and rewrap all keys?', 'Rotate')) return;
           await attempt(async () => {
             const done = await call('POST', 'master-key/rotate', {});
             await refresh();
-            return `Master key ${done.version}: ${done.rewrapped} keys wrapped again.`;
+            return `Master key ${done.version}: ${done.rewrapped} keys rewrapped.`;
           });
         },
       }))),
@@ -27,7 +27,7 @@ export async function keysView(me) {
       make('p', { text: 'Tickets are the short-lived parts of segment and key addresses. Rotate: listeners notice nothing. Rotate now: every player must reload its playlist.' }),
       rotation('ticket')),
     section('Edition credentials',
-      make('p', { text: 'Apps download editions with credentials, which a secret of ours makes. Rotate: readers notice nothing. Rotate now: every app must request new credentials.' }),
+      make('p', { text: 'Apps download editions with credentials signed with a secret of this server. Rotate: readers notice nothing. Rotate now: every app must request new credentials.' }),
       rotation('credential'),
       revocation()),
     ...(me.may('service-keys.manage') ? [
@@ -35,7 +35,7 @@ export async function keysView(me) {
         table('Back-office keys', ['Name', 'Role', 'Made', 'Revoked', ''], keys.keys.map((/** @type {any} */ key) => [
           key.name, key.role, time(key.createdAt), time(key.revokedAt),
           key.revokedAt ? null : action('Revoke', async () => {
-            if (!await ask(`Revoke the key ${key.name}? Whoever calls with it is refused at once.`, 'Revoke')) return;
+            if (!await ask(`Revoke the key ${key.name}? Programs that use it are refused immediately.`, 'Revoke')) return;
             await attempt(async () => {
               await call('DELETE', `service-keys/${encodeURIComponent(key.id)}`);
               await refresh();
@@ -54,32 +54,32 @@ function rotation(kind) {
   const button = (text, atOnce) => make('button', {
     type: 'button', class: 'button button-quiet', id: `rotate-${kind}${atOnce ? '-at-once' : ''}`, text,
     onclick: async () => {
-      if (!await ask(atOnce ? `End every ${kind} that was given out?` : `Make the next ${kind}s with a new secret?`, 'Rotate')) return;
+      if (!await ask(atOnce ? `Revoke every issued ${kind}?` : `Replace the secret of ${kind}s?`, 'Rotate')) return;
       await attempt(async () => {
         const done = await call('POST', `${kind}-key/rotate${atOnce ? '?atOnce=true' : ''}`, {});
         return `Secret ${done.key} signs from ${new Date(done.signsFrom).toLocaleTimeString()}.`;
       });
     },
   });
-  return make('p', { class: 'actions' }, button('Rotate', false), button('Rotate at once', true));
+  return make('p', { class: 'actions' }, button('Rotate', false), button('Rotate now', true));
 }
 
 /** Voids what was given out for one product, or all of it. */
 function revocation() {
   /** @param {string} what @param {Record<string, any>} body */
   const revoke = async (what, body) => {
-    if (!await ask(`Void ${what}? Within a second they open nothing; apps that may still read ask for new ones.`, 'Void them')) return false;
+    if (!await ask(`Revoke ${what}? They stop working within a second; apps of entitled readers request new ones.`, 'Revoke them')) return false;
     await call('POST', 'credentials/revoke', body);
     return `Void: ${what}.`;
   };
   return make('div', {},
     form({
-      name: 'revoke-product', verb: 'Void the product’s credentials', quiet: true,
+      name: 'revoke-product', verb: 'Revoke the product’s credentials', quiet: true,
       fields: [{ name: 'product', label: 'Product id', required: true, maxlength: 256 }],
       onsubmit: ({ product }) => revoke(`the credentials for ${product}`, { product }),
     }),
     make('p', { class: 'actions' }, make('button', {
-      type: 'button', class: 'button button-quiet', id: 'void-all', text: 'Void all credentials',
+      type: 'button', class: 'button button-quiet', id: 'void-all', text: 'Revoke all credentials',
       onclick: () => attempt(() => revoke('all credentials', { all: true })),
     })));
 }
@@ -87,16 +87,16 @@ function revocation() {
 function create() {
   const shown = make('output', { class: 'secret', hidden: true });
   return make('div', {}, form({
-    name: 'create-key', verb: 'Make a key', quiet: true,
+    name: 'create-key', verb: 'Create a key', quiet: true,
     fields: [
       { name: 'name', label: 'Name', required: true, hint: 'What the key is for.' },
-      { name: 'role', label: 'May do', options: [['service', 'service: accounts, plans, orders'], ['admin', 'admin: all but staff']] },
+      { name: 'role', label: 'Role', options: [['service', 'service: accounts, plans, orders'], ['admin', 'admin: all but staff']] },
     ],
     onsubmit: async ({ name, role }) => {
       const made = await call('POST', 'service-keys', { name, role });
       shown.textContent = made.key;
       shown.hidden = false;
-      return 'The key is shown once: keep it.';
+      return 'The key is shown only once: save it now.';
     },
   }), shown);
 }

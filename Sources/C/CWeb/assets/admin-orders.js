@@ -38,7 +38,7 @@ function changes(order, reload) {
   }, `the order of ${order.account}`);
   const isOpen = ['ready', 'active'].includes(order.state);
   return actions(
-    isOpen ? button('return', 'Return', 'The title is given back.') : null,
+    isOpen ? button('return', 'Return', 'The title is returned.') : null,
     isOpen || order.state === 'returned' ? button('revoke', 'Revoke', 'The order is revoked.') : null);
 }
 
@@ -48,12 +48,12 @@ function create(reload) {
     name: 'create-order',
     verb: 'Place the order',
     fields: [
-      { name: 'account', label: 'Account', required: true, hint: 'Created when it is new.' },
+      { name: 'account', label: 'Account', required: true, hint: 'Created if it does not exist.' },
       { name: 'title', label: 'Title id', required: true },
       { name: 'kind', label: 'Kind', options: [['sale', 'sale'], ['loan', 'loan']] },
       { name: 'start', label: 'From', type: 'datetime-local' },
       { name: 'end', label: 'Until', type: 'datetime-local', hint: 'A loan needs an end.' },
-      { name: 'orderNumber', label: 'Order number', hint: 'Of the shop; makes it safe to place twice.' },
+      { name: 'orderNumber', label: 'Order number', hint: 'Your own number; prevents duplicates.' },
     ],
     onsubmit: async ({ account, title, kind, start, end, orderNumber }) => {
       await call('POST', 'orders', {

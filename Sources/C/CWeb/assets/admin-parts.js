@@ -67,7 +67,7 @@ export async function attempt(work) {
     if (typeof text === 'string' && text) say(text);
     return text !== false;
   } catch (error) {
-    const text = sentence(`That did not work: ${error instanceof Error ? error.message : error}`);
+    const text = sentence(`The action failed: ${error instanceof Error ? error.message : error}`);
     quieten();
     if (!complain(near, text)) say(text, true);
     return false;

@@ -11,10 +11,10 @@ export function personalSections(account, path) {
   const history = make('div', { id: 'history', 'aria-live': 'polite' });
   return [
     section('Listening history',
-      make('p', { class: 'quiet', text: 'What somebody listens to is their own business. That you looked is in the audit log.' }),
+      make('p', { class: 'quiet', text: 'The listening history is private. The audit log records that you looked.' }),
       make('p', { class: 'actions' },
         make('button', {
-          type: 'button', class: 'button button-quiet', id: 'show-history', text: 'Show what they listened to',
+          type: 'button', class: 'button button-quiet', id: 'show-history', text: 'Show the listening history',
           onclick: () => attempt(async () => {
             const { titles } = await call('GET', `${path}/history`);
             history.replaceChildren(table('Listening history', ['Title', 'Authors', 'At', 'Last heard', 'On'], titles.map((/** @type {any} */ item) => [
@@ -22,22 +22,22 @@ export function personalSections(account, path) {
             ]), 'Nothing yet.'));
           }),
         }),
-        make('a', { class: 'button button-quiet', id: 'history-csv', href: `/admin/v1/${path}/history.csv`, download: 'listening-history.csv', text: 'Every stretch as CSV' })),
+        make('a', { class: 'button button-quiet', id: 'history-csv', href: `/admin/v1/${path}/history.csv`, download: 'listening-history.csv', text: 'All intervals as CSV' })),
       history),
-    section('Everything that is known',
-      make('p', { class: 'quiet', text: 'One JSON file to hand over: the account, devices, sessions, plans, purchases, orders, listening, bookmarks, and what the audit log says of them. No password, key or token.' }),
+    section('Export',
+      make('p', { class: 'quiet', text: 'One JSON file for the reader: account, devices, sessions, plans, purchases, orders, listening history, bookmarks and audit entries. No password, key or token.' }),
       make('p', { class: 'actions' }, make('a', { class: 'button button-quiet', id: 'export', href: `/admin/v1/${path}/export`, download: 'carrel-export.json', text: 'Export the data' }))),
     make('section', { class: 'card danger' }, make('h2', { text: 'Erase' }),
-      make('p', { text: `Forgets ${account.name} at once and for good: devices, passwords, bookmarks and every stretch listened to are deleted, what runs ends, the name goes.` }),
+      make('p', { text: `Permanently deletes the name, devices, passwords, bookmarks and listening history of ${account.name}, and ends running plans and orders.` }),
       make('p', { class: 'quiet', text: 'Orders, plans, purchases and the audit log are kept, without personal data.' }),
       make('p', { class: 'actions' }, make('button', {
         type: 'button', class: 'button button-danger', id: 'erase', text: 'Erase this person',
         onclick: async () => {
-          if (!await askForName(`Erase ${account.name}? It cannot be undone.`, 'Erase for good', account.name)) return;
+          if (!await askForName(`Erase ${account.name}? This cannot be undone.`, 'Erase permanently', account.name)) return;
           await attempt(async () => {
             const { kept } = await call('POST', `${path}/erase`, { name: account.name });
             location.hash = '#/accounts';
-            say(`${account.name} is forgotten. Kept, without saying who it was: ${kept.map((/** @type {any} */ one) => one.what).join(', ')}.`);
+            say(`${account.name} is erased. Kept, without personal data: ${kept.map((/** @type {any} */ one) => one.what).join(', ')}.`);
           });
         },
       }))),

@@ -6,8 +6,8 @@ import { form, heading, refresh, section, table } from './admin-parts.js';
 /** @type {Record<string, string>} */
 const scopes = {
   everything: 'everything, while it runs',
-  issues: 'what comes out while it runs, for good',
-  listed: 'the products listed',
+  issues: 'issues published while it runs, permanently',
+  listed: 'the listed products',
 };
 
 /** @param {import('./admin.js').Me} me @returns {Promise<Node[]>} */
@@ -19,7 +19,7 @@ export async function plansView(me) {
   ]);
   return [
     heading('Plans', 'A plan is granted to an account on the account’s own page.'),
-    section('All plans', table('Plans', ['Name', 'Opens', 'Issues after its end', 'Devices', 'Products'], rows)),
+    section('All plans', table('Plans', ['Name', 'Grants', 'Issues after its end', 'Devices', 'Products'], rows)),
     ...(me.may('plans.change') ? [section('New plan', create())] : []),
   ];
 }
@@ -29,11 +29,11 @@ function create() {
     name: 'create-plan',
     verb: 'Create the plan',
     fields: [
-      { name: 'name', label: 'Name', required: true, maxlength: 64, hint: 'Visible ASCII characters, no blanks, no slash.' },
-      { name: 'scope', label: 'Opens', options: Object.entries(scopes) },
-      { name: 'graceIssues', label: 'Issues after its end', type: 'number', min: 0, hint: 'For plans by issue.' },
-      { name: 'deviceLimit', label: 'Devices at once', type: 'number', min: 0 },
-      { name: 'products', label: 'Products', hint: 'Ids with blanks or commas between them, for plans that list them.' },
+      { name: 'name', label: 'Name', required: true, maxlength: 64, hint: 'Visible ASCII characters without spaces and slashes.' },
+      { name: 'scope', label: 'Grants', options: Object.entries(scopes) },
+      { name: 'graceIssues', label: 'Issues after its end', type: 'number', min: 0, hint: 'Only for plans that grant issues.' },
+      { name: 'deviceLimit', label: 'Device limit', type: 'number', min: 0 },
+      { name: 'products', label: 'Products', hint: 'Product ids, separated by spaces or commas; only for plans that list products.' },
     ],
     onsubmit: async ({ name, scope, graceIssues, deviceLimit, products }) => {
       await call('POST', 'plans', {

@@ -45,7 +45,7 @@ export async function ask(text, verb) {
 
 /** The same, where a name has to be typed to be sure. @param {string} text @param {string} verb @param {string} name @returns {Promise<boolean>} */
 export async function askForName(text, verb, name) {
-  return await question(text, verb, { label: `Type ${name} to be sure`, mustBe: name }) !== false;
+  return await question(text, verb, { label: `Type ${name} to confirm`, mustBe: name }) !== false;
 }
 
 /** Asks for a text. @param {string} text @param {string} verb @param {string} label @param {string} value @param {number} maxlength @returns {Promise<string|false>} */

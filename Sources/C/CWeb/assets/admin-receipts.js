@@ -20,19 +20,19 @@ const columns = ['Bought', 'State', 'Gives', 'Transaction', 'Store', 'From', 'Un
 export async function receiptSection(me, account, path, act) {
   const { transactions } = await call('GET', `${path}/receipts`);
   const mayChange = me.may('holdings.change');
-  return section('Purchases in an app store',
-    table('Purchases in an app store', [...columns, ''], transactions.map((/** @type {any} */ one) => [...row(one), mayChange ? action('Release', async () => {
-      if (!await ask(`Take the purchase of ${one.storeProduct} from ${account.name}? Another account may bring it then.`, 'Release it')) return;
+  return section('App-store purchases',
+    table('App-store purchases', [...columns, ''], transactions.map((/** @type {any} */ one) => [...row(one), mayChange ? action('Release', async () => {
+      if (!await ask(`Remove the purchase of ${one.storeProduct} from ${account.name}? Another account can then add it.`, 'Release it')) return;
       await act(async () => {
         await call('DELETE', `${path}/receipts/${encodeURIComponent(one.environment)}/${encodeURIComponent(one.originalTransactionId)}`);
         return `Released ${one.storeProduct}.`;
       });
-    }, one.storeProduct) : null]), 'Nothing that a store signed.'),
+    }, one.storeProduct) : null]), 'No app-store purchases.'),
     mayChange ? form({
-      name: 'receipt', verb: 'Check and take', quiet: true, keeps: true,
+      name: 'receipt', verb: 'Check and add', quiet: true, keeps: true,
       fields: [{
         name: 'transactions', label: 'Signed transactions', type: 'textarea', required: true,
-        hint: 'As the store gave them to the app (JWS), with blanks or ends of lines between them. Each is checked for itself.',
+        hint: 'Signed transactions (JWS) as the app received them, separated by spaces or line breaks. Each is checked separately.',
       }],
       onsubmit: async ({ transactions: text }) => {
         const answer = await call('POST', `${path}/receipts`, { transactions: text.split(/[\s,]+/).filter(Boolean) });
@@ -41,7 +41,7 @@ export async function receiptSection(me, account, path, act) {
         if (refused.length > 0) {
           throw new Error([...(taken > 0 ? [`${taken} taken`] : []), ...refused.map((/** @type {any} */ one) => `${one.detail} (${one.code})`)].join('; '));
         }
-        await act(async () => `Taken: ${taken} of the store's transactions.`);
+        await act(async () => `Added: ${taken} of the store's transactions.`);
       },
     }) : null);
 }

@@ -22,5 +22,5 @@ export function sessionsView(me) {
       });
     }, `the session of ${session.account.name}`) : null,
   ]), 'There are no live sessions.'));
-  return [heading('Sessions', 'Everybody who is signed in, the newest first.'), section('Live sessions', place)];
+  return [heading('Sessions', 'All signed-in accounts, the newest session first.'), section('Live sessions', place)];
 }

@@ -34,8 +34,8 @@ function progressOf(name) {
         text.textContent = `${size(sent)} of ${size(total)}`;
       } else if (!text.textContent?.startsWith('Sent')) {
         bar.removeAttribute('value');
-        text.textContent = 'Sent; the server is taking it in…';
-        say(`${name} is sent; the server is taking it in.`);
+        text.textContent = 'Uploaded; the server is processing it…';
+        say(`${name} is uploaded; the server is processing it.`);
       }
     },
   };
@@ -58,7 +58,7 @@ export async function send(place, method, path, file) {
 /** @param {any} answer @param {string} name */
 function outcome(answer, name) {
   const warnings = answer.warnings.length > 0 ? ` ${answer.warnings.join('; ')}.` : '';
-  return `${answer.created ? 'Took in' : answer.replaced ? 'Replaced' : 'In the catalog already:'} ${name}.${warnings}`;
+  return `${answer.created ? 'Added' : answer.replaced ? 'Replaced' : 'Already in the catalog:'} ${name}.${warnings}`;
 }
 
 /** @param {string} text */
@@ -75,12 +75,12 @@ function chosen(name, element) {
 export function titleUpload(reload) {
   const place = make('div', { class: 'upload-place' });
   const element = form({
-    name: 'upload-title', verb: 'Send the audiobook',
+    name: 'upload-title', verb: 'Upload the audiobook',
     fields: [
       { name: 'file', label: 'File', type: 'file', required: true, accept: 'audio/*,.mp3,.m4a,.m4b,.aac,.flac,.ogg,.opus,.wav,.zip', hint: 'MP3, M4B, FLAC and others, or a ZIP of chapters; at most 8 GiB.' },
-      { name: 'title', label: 'Title', maxlength: 500, hint: 'Empty: what the file says of itself, here and below.' },
-      { name: 'authors', label: 'Authors', hint: 'With commas between them.' },
-      { name: 'narrators', label: 'Narrators', hint: 'With commas between them.' },
+      { name: 'title', label: 'Title', maxlength: 500, hint: 'Empty: read from the file, here and below.' },
+      { name: 'authors', label: 'Authors', hint: 'Separated by commas.' },
+      { name: 'narrators', label: 'Narrators', hint: 'Separated by commas.' },
       { name: 'isbn', label: 'ISBN', maxlength: 20 },
     ],
     onsubmit: async ({ title, authors, narrators, isbn }) => {
@@ -89,21 +89,21 @@ export function titleUpload(reload) {
       return outcome(answer, answer.titles[0].title);
     },
   });
-  return section('Take in an audiobook', element, place);
+  return section('Add an audiobook', element, place);
 }
 
 /** @param {() => Promise<unknown>} reload @returns {Node} */
 export function editionUpload(reload) {
   const place = make('div', { class: 'upload-place' });
   const element = form({
-    name: 'upload-edition', verb: 'Send the edition',
+    name: 'upload-edition', verb: 'Upload the edition',
     fields: [
-      { name: 'file', label: 'File', type: 'file', required: true, accept: '.epub,.pdf,.zip,application/epub+zip,application/pdf,application/zip', hint: 'An EPUB, a PDF, or a ZIP of HTML pages. Under a product id that is there, it takes the place of what is.' },
-      { name: 'productId', label: 'Product id', required: true, maxlength: 256, hint: 'What apps and plans call it.' },
-      { name: 'price', label: 'Price', options: [['paid', 'paid: for whoever is entitled'], ['free', 'free: for everybody']] },
-      { name: 'title', label: 'Title', maxlength: 500, hint: 'Empty: what the file says of itself.' },
+      { name: 'file', label: 'File', type: 'file', required: true, accept: '.epub,.pdf,.zip,application/epub+zip,application/pdf,application/zip', hint: 'An EPUB, a PDF, or a ZIP of HTML pages. If the product id exists, this file replaces its content.' },
+      { name: 'productId', label: 'Product id', required: true, maxlength: 256, hint: 'The id that apps and plans use.' },
+      { name: 'price', label: 'Price', options: [['paid', 'paid: for entitled readers'], ['free', 'free: for all readers']] },
+      { name: 'title', label: 'Title', maxlength: 500, hint: 'Empty: read from the file.' },
       { name: 'issued', label: 'Issued', type: 'datetime-local', hint: 'Empty: now.' },
-      { name: 'draft', label: 'Keep it a draft until it is published here', type: 'checkbox' },
+      { name: 'draft', label: 'Keep as draft until published here', type: 'checkbox' },
     ],
     onsubmit: async ({ productId, price, title, issued, draft }) => {
       const path = `editions${query({ productId, price, title, issued: issued ? new Date(issued).toISOString() : '', draft: draft === 'true' ? 'true' : '' })}`;
@@ -112,7 +112,7 @@ export function editionUpload(reload) {
       return outcome(answer, answer.titles[0].title);
     },
   });
-  return section('Take in an edition', element, place);
+  return section('Add an edition', element, place);
 }
 
 /** A button that takes a picture for a title. @param {string} id @param {string} name @param {HTMLElement} place */

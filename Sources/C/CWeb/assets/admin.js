@@ -47,7 +47,7 @@ async function start() {
   try {
     session = await call('GET', 'session');
   } catch (error) {
-    byId('view').replaceChildren(heading('The server does not answer', 'Load the page again in a moment.'));
+    byId('view').replaceChildren(heading('The server does not respond', 'Load the page again in a moment.'));
     return;
   }
   if (session.signedIn && !isSetupLink()) enter(session);
@@ -117,9 +117,9 @@ async function show() {
   /** @type {Node[]} */
   let nodes;
   try {
-    nodes = place ? await place.view(me, decodeURIComponent(rest.join('/'))) : [heading('There is nothing here', 'Choose a place from the list.')];
+    nodes = place ? await place.view(me, decodeURIComponent(rest.join('/'))) : [heading('Page not found', 'Choose a page from the list.')];
   } catch (error) {
-    nodes = [heading(place?.name ?? 'Administration'), make('p', { class: 'notice', text: `That did not work: ${error instanceof Error ? error.message : error}` })];
+    nodes = [heading(place?.name ?? 'Administration'), make('p', { class: 'notice', text: `The action failed: ${error instanceof Error ? error.message : error}` })];
   }
   if (mine !== turn) return;
   view.replaceChildren(...nodes);

@@ -54,7 +54,7 @@ async function request(path, init = {}) {
     throw await failure(response);
   } catch (error) {
     if (error instanceof RequestError || outer?.aborted) throw error;
-    throw new RequestError('network', 'the server does not answer');
+    throw new RequestError('network', 'the server does not respond');
   } finally {
     clearTimeout(timer);
     outer?.removeEventListener('abort', abort);
@@ -86,7 +86,7 @@ async function failure(response) {
     : problem.code === 'store.damaged' ? 'damaged'
     : status === 429 || status >= 500 ? 'busy'
     : 'other';
-  const message = problem.detail ?? problem.title ?? `the server answered ${status}`;
+  const message = problem.detail ?? problem.title ?? `the server responded with status ${status}`;
   return new RequestError(kind, message, { status, problem, retryAfter: Number.isFinite(after) ? after : null });
 }
 

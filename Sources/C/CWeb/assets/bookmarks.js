@@ -90,7 +90,7 @@ export class Bookmarks {
     } catch {
       this.#isAsking = false;
       if (this.#list) return this.#show();
-      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be fetched.' }), this.#again());
+      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Your bookmarks could not be loaded.' }), this.#again());
     }
   }
 
@@ -100,7 +100,7 @@ export class Bookmarks {
 
   async #keep() {
     const note = /** @type {HTMLTextAreaElement} */ (byId('bookmark-note')).value.trim();
-    await this.#add(this.#place, note || null, `Bookmark kept at ${spoken(this.#place)}`);
+    await this.#add(this.#place, note || null, `Bookmark saved at ${spoken(this.#place)}`);
   }
 
   /** @param {number} seconds @param {string|null} note @param {string} said */
@@ -148,8 +148,8 @@ export class Bookmarks {
     const removed = this.#removed;
     const list = [...(this.#list ?? [])].sort((a, b) => a.seconds - b.seconds);
     const undo = removed && make('p', { class: 'undo' }, 'Bookmark removed. ', make('button', {
-      type: 'button', class: 'link', text: 'Put it back',
-      onclick: () => this.#add(removed.seconds, removed.note, 'Bookmark put back'),
+      type: 'button', class: 'link', text: 'Restore',
+      onclick: () => this.#add(removed.seconds, removed.note, 'Bookmark restored'),
     }));
     const rows = list.map((bookmark) => make('li', { class: 'row-pair' },
       make('button', { type: 'button', class: 'row row-tall', onclick: () => this.#player.playFrom(bookmark.seconds) },
@@ -159,7 +159,7 @@ export class Bookmarks {
     this.#panel.replaceChildren(...[
       undo,
       rows.length > 0 ? make('ul', { class: 'rows' }, ...rows) : null,
-      rows.length === 0 && !undo ? make('p', { class: 'empty', text: 'No bookmarks yet. Keep a place with the Bookmark button, or press B.' }) : null,
+      rows.length === 0 && !undo ? make('p', { class: 'empty', text: 'No bookmarks yet. Add one with the Bookmark button, or press B.' }) : null,
     ].filter((node) => node !== null));
     if (isFocused) undo?.querySelector('button')?.focus();
   }

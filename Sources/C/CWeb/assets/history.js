@@ -66,7 +66,7 @@ export class EarlierPlaces {
       const all = await this.#asking((signal) => this.#intervals(signal));
       if (all) this.#show(stretches(all).slice(0, most));
     } catch {
-      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'The list could not be fetched.' }),
+      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'The list could not be loaded.' }),
         make('p', { class: 'empty' }, make('button', { type: 'button', class: 'button button-quiet', text: 'Try again', onclick: () => this.load() })));
     }
   }
@@ -88,7 +88,7 @@ export class EarlierPlaces {
   /** @param {Stretch[]} list */
   #show(list) {
     if (list.length === 0) {
-      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Places where you stopped listening appear here, from all your devices.' }));
+      this.#panel.replaceChildren(make('p', { class: 'empty', text: 'Positions where you stopped listening appear here, from all your devices.' }));
       return;
     }
     const rows = list.map(({ from, to, start, end, device }) => {

@@ -5,7 +5,7 @@ export async function send(path, options = {}) {
   const response = await fetch(path, { credentials: 'omit', referrerPolicy: 'no-referrer', ...options });
   if (!response.ok) {
     const problem = await response.json().catch(() => ({}));
-    throw new Error(problem.detail ?? `the reader's server answers ${response.status}`);
+    throw new Error(problem.detail ?? `the reader's server responded with status ${response.status}`);
   }
   return response;
 }

@@ -8,7 +8,7 @@ const themes = {
   sepia: { paper: '#f4e8d2', ink: '#3d2f1c', link: '#7a3e0c', marks: { yellow: '#f0d27a', green: '#c9d9a0', blue: '#b9d0d6', pink: '#ecc0b4' } },
   dark: { paper: '#151411', ink: '#e3ddd1', link: '#8fd0b4', marks: { yellow: '#6b5a17', green: '#2f5a33', blue: '#264d6e', pink: '#6d2f48' } },
 };
-const fits = { page: 'The whole page', width: 'As wide as the window', actual: 'Actual size' };
+const fits = { page: 'Whole page', width: 'Fit to width', actual: 'Actual size' };
 const sizes = [70, 80, 90, 100, 115, 130, 150, 175, 200, 250];
 
 export class Look {

@@ -69,7 +69,7 @@ export class Notes {
     try {
       await tell(`annotations/${encodeURIComponent(annotation.id)}`, 'PUT', annotation);
     } catch (error) {
-      this.page.say(`Not kept: ${error instanceof Error ? error.message : error}`);
+      this.page.say(`Not saved: ${error instanceof Error ? error.message : error}`);
     }
   }
 
@@ -77,7 +77,7 @@ export class Notes {
     this.all = this.all.filter((one) => one !== annotation);
     this.changed();
     this.page.say('Highlight removed.');
-    await tell(`annotations/${encodeURIComponent(annotation.id)}`, 'DELETE').catch(() => this.page.say('Not removed: the reader’s server does not answer.'));
+    await tell(`annotations/${encodeURIComponent(annotation.id)}`, 'DELETE').catch(() => this.page.say('Not removed: the reader’s server does not respond.'));
   }
 
   changed() {
@@ -118,9 +118,9 @@ export class Notes {
       const ids = new Set(taken.map((one) => one.id));
       this.all = this.all.filter((one) => !ids.has(one.id)).concat(taken);
       this.changed();
-      this.page.say(taken.length === 1 ? '1 annotation taken in.' : `${taken.length} annotations taken in.`);
+      this.page.say(taken.length === 1 ? '1 annotation imported.' : `${taken.length} annotations imported.`);
     } catch (error) {
-      this.page.say(`Not taken in: ${error instanceof Error ? error.message : error}`);
+      this.page.say(`Not imported: ${error instanceof Error ? error.message : error}`);
     }
   }
 

@@ -37,7 +37,7 @@ export class PictureView {
     const view = make('div', { id: 'page', class: 'picture', tabindex: '0', role: 'group', 'aria-label': name }, picture);
     this.view = view;
     picture.addEventListener('load', () => { if (this.view === view) this.begin(to); }, { once: true });
-    picture.addEventListener('error', () => view.replaceChildren(make('p', { class: 'opening-text', text: 'This page cannot be shown: its picture cannot be read.' })), { once: true });
+    picture.addEventListener('error', () => view.replaceChildren(make('p', { class: 'opening-text', text: 'This page cannot be shown: its image cannot be read.' })), { once: true });
     view.addEventListener('scroll', () => { this.top = view.scrollTop; }, { passive: true });
     view.addEventListener('wheel', (event) => this.wheel(event), { passive: true });
     this.swipe(view);

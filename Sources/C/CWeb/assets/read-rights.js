@@ -14,7 +14,7 @@ async function consume(base, right, values) {
     body: JSON.stringify(values),
   });
   if (response.status === 403) return false;
-  if (!response.ok) throw new Error(`the reader's server answers ${response.status}`);
+  if (!response.ok) throw new Error(`the reader's server responded with status ${response.status}`);
   return true;
 }
 
@@ -25,7 +25,7 @@ export async function copy(book, text, say) {
     if (copying.text !== text) copying = { text, requestId: crypto.randomUUID() };
     if (!(await consume(book.protection, 'copy', copying))) {
       copying = { text: '', requestId: '' };
-      return say('This text may not be copied: the publisher’s limit is reached, or there is none to use.');
+      return say('This text may not be copied: the publisher’s limit is reached, or copying is not allowed.');
     }
     // the focus is in the frame, and only the page with the focus may write
     focus();
@@ -46,7 +46,7 @@ export async function copy(book, text, say) {
  */
 export async function print(book, pageCount, say, show, { width, height }) {
   try {
-    if (!(await consume(book.protection, 'print', { pageCount, requestId: crypto.randomUUID() }))) return say('This page may not be printed: the publisher’s limit is reached, or there is none to use.');
+    if (!(await consume(book.protection, 'print', { pageCount, requestId: crypto.randomUUID() }))) return say('This page may not be printed: the publisher’s limit is reached, or printing is not allowed.');
   } catch (error) {
     return say(`Not printed: ${error instanceof Error ? error.message : error}`);
   }

@@ -109,10 +109,10 @@ let copied = -Infinity;
 const longestAct = 6000;
 /** One copy for a gesture: what the reader does counts for seconds, and a script of the publication could go on asking. */
 async function copyFrom(text) {
-  if (!(await isActing())) return say('Not copied: the browser saw no key or press of yours. The button “Copy” beside the selected words does it.');
+  if (!(await isActing())) return say('Not copied: the browser registered no key press or click. Use the button “Copy” next to the selection.');
   if (dialog('copy').open) return;
   const now = performance.now();
-  if (book.isCounted ? isSpent && now - copied < longestAct : now - copied < 1000) return say('Not copied a second time. The button “Copy” beside the selected words does it.');
+  if (book.isCounted ? isSpent && now - copied < longestAct : now - copied < 1000) return say('Not copied a second time. Use the button “Copy” next to the selection.');
   copied = now;
   isSpent = true;
   clearInterval(looking);
@@ -134,7 +134,7 @@ function take(text) {
   const letters = [...text];
   if (!book.isCounted || letters.length <= muchToCopy) return copyNow(text);
   toCopy = text;
-  setText(byId('copy-count'), `${letters.length.toLocaleString('en')} characters. They count against what the publisher lets you copy.`);
+  setText(byId('copy-count'), `${letters.length.toLocaleString('en')} characters. They count towards the publisher’s copy limit.`);
   openSheet(dialog('copy'));
 }
 const copyNow = (text) => copy(book, text, say).finally(() => (drawn.isOpen ? drawn : pages).focus());
@@ -184,7 +184,7 @@ const keys = new Keys([
   { keys: ['t'], shown: 'T', text: 'Contents', act: () => openSheet(dialog('contents')) },
   { keys: ['s', '/'], shown: 'S or /', text: 'Search', of: 'document', act: () => openSheet(dialog('search')) },
   { keys: ['n'], shown: 'N', text: 'Highlights and notes', of: 'document', act: () => openSheet(dialog('notes')) },
-  { keys: ['z'], shown: 'Z', text: 'The whole page, as wide as the window, actual size', of: 'image', act: () => say(`${look.nextFit()}.`) },
+  { keys: ['z'], shown: 'Z', text: 'Whole page, fit to width, actual size', of: 'image', act: () => say(`${look.nextFit()}.`) },
   { keys: ['a'], shown: 'A', text: 'Appearance', act: () => openSheet(dialog('look')) },
   { keys: ['+'], shown: '+', text: 'Larger text', act: () => look.resize(1) },
   { keys: ['-'], shown: '−', text: 'Smaller text', act: () => look.resize(-1) },
@@ -335,7 +335,7 @@ function wantPrint() {
   if (drawn.isOpen) return askToPrint({ characters: 0, breaks: 0 });
   isPrintWanted = Boolean(pages.port);
   if (pages.port) pages.send('seen', { breaks: book.pageBreaks(index) });
-  else say('Printing is for pages: this is none, or the viewer has a button of its own.');
+  else say('Only pages can be printed here; the viewer may have a print button of its own.');
 }
 // words of the publication stand in this page too: in results, notes and headings
 if (book.isCounted) {
@@ -368,7 +368,7 @@ byId('print-form').addEventListener('submit', () => {
   print(book, toPrint, say, showPaper, { width, height });
 });
 // what was counted is not what would be printed
-addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('The window has another size: not printed.'); } });
+addEventListener('resize', () => { if (dialog('print').open) { dialog('print').close(); say('Not printed: the window size changed.'); } });
 
 // MARK: sheets and keys
 

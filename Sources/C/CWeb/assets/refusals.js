@@ -69,7 +69,7 @@ export function noticeForError(error, item) {
     return {
       icon: 'alert',
       heading: 'The recording is damaged',
-      text: 'Its files on the server are damaged, and trying again does not help until they are mended. Tell the library or shop that gave it to you; your place is kept.',
+      text: 'Its files on the server are damaged and must be repaired before you can listen. Tell your library or shop; your place is kept.',
       retry: true,
     };
   }
@@ -103,11 +103,11 @@ function noticeFor(reason, item, problem, retryAfter) {
     case 'returned':
       return { icon: 'check', heading: 'You have returned this title', text: 'Your place is kept: borrow the title again and you can continue where you stopped.' };
     case 'revoked':
-      return { icon: 'lock', heading: 'This order was withdrawn', text: 'The library or shop that gave you this title has withdrawn it. Ask them what happened; your place is kept.' };
+      return { icon: 'lock', heading: 'This order was withdrawn', text: 'Your library or shop has withdrawn this title. Ask them why; your place is kept.' };
     case 'suspended':
-      return { icon: 'lock', heading: 'This account is suspended', text: 'Nothing can be played on it for the time being. Ask the library or shop; your place is kept.', retry: true };
+      return { icon: 'lock', heading: 'This account is suspended', text: 'You cannot play anything for now. Ask your library or shop; your place is kept.', retry: true };
     case 'cancelled':
-      return { icon: 'lock', heading: 'This order was cancelled', text: 'It was cancelled before it was first played. Ask the library or shop if that is not what you wanted.' };
+      return { icon: 'lock', heading: 'This order was cancelled', text: 'It was cancelled before it was first played. If you did not want that, ask your library or shop.' };
     case 'not-started': {
       const starts = date(problem.startsAt ?? item?.startsAt);
       return {
@@ -130,6 +130,6 @@ function noticeFor(reason, item, problem, retryAfter) {
       };
     }
     default:
-      return { icon: 'lock', heading: 'This title cannot be played', text: `The server refused it (${reason}). Ask the library or shop that gave it to you.`, retry: true };
+      return { icon: 'lock', heading: 'This title cannot be played', text: `The server refused it (${reason}). Ask your library or shop.`, retry: true };
   }
 }

@@ -98,7 +98,7 @@ function show(account, items, editions) {
 function empty(past) {
   const [heading, text] = past.length === 0 ? ['Your shelf is empty', 'Titles that your library lends you or your shop sells you appear here.']
     : past.every((item) => item.kind === 'loan') ? [past.length === 1 ? 'Your loan has ended' : 'Your loans have ended', 'Borrow a title again, and you can continue where you stopped.']
-    : ['There is nothing to listen to now', 'What you had has ended. Your places are kept.'];
+    : ['Nothing to listen to at the moment', 'Your orders have ended. Your places are kept.'];
   return make('li', { class: 'empty-shelf' }, make('p', { class: 'empty-title', text: heading }), make('p', { text }));
 }
 
